@@ -1,0 +1,1 @@
+"""The desk: config, wiring and the Roundtable façade."""

@@ -1,0 +1,1 @@
+"""The command line: a door that shows and asks, and decides nothing."""

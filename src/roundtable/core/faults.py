@@ -1,0 +1,143 @@
+"""What can go wrong, in two families that never mix.
+
+Faults are values: the outside world failed (a model, a network, a child process). A voice ends its
+reply with one, the engine records it, a decision names it. Nobody raises one.
+
+Exceptions are for our own bugs and for what the person at the keyboard can mend:
+
+    RoundtableError                 everything we raise on purpose; carries `help` and an exit code
+    ├── UsageError                  a wrong argument, file or setting                     exit 2
+    │   ├── ConfigError             a config file says something we cannot use
+    │   ├── NotFound                no such session, seat, gate, model, meeting
+    │   └── NotTrusted              a workspace asks for something before `roundtable trust`
+    ├── RecordError                 the record cannot be used as asked                    exit 1
+    │   ├── RecordMismatch          the meeting no longer fits what it once recorded      exit 2
+    │   ├── RecordTooNew            written by a newer version than this one              exit 2
+    │   └── LeaseLost               another process has taken the session over            exit 5
+    └── SessionHeld                 another live process runs this session                exit 5
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class FaultKind(StrEnum):
+    """The closed set of ways in which a seat can fail to answer."""
+
+    TIMEOUT = "timeout"
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER = "server"
+    UNAUTHORIZED = "unauthorized"
+    QUOTA = "quota"
+    REFUSED = "refused"
+    CONTEXT_OVERFLOW = "context_overflow"
+    EMPTY = "empty"
+    MALFORMED = "malformed"
+    TRUNCATED = "truncated"
+    UNREACHABLE = "unreachable"
+    CANCELLED = "cancelled"
+    PERMISSION = "permission"
+    MISSING = "missing"
+    CRASHED = "crashed"
+
+
+_POLICY: dict[FaultKind, tuple[bool, str]] = {
+    FaultKind.TIMEOUT: (False, "Give the seat more time with limits.seat_timeout, or a faster voice."),
+    FaultKind.RATE_LIMITED: (True, "Wait a little, lower the endpoint's concurrency, or add a fallback voice."),
+    FaultKind.OVERLOADED: (True, "The provider is busy. Resume later or add a fallback voice."),
+    FaultKind.SERVER: (True, "The provider failed on its side. Resume later or add a fallback voice."),
+    FaultKind.UNAUTHORIZED: (False, "Check the key or log in again; `roundtable doctor` shows which seat."),
+    FaultKind.QUOTA: (False, "The account has no credit left. Top it up or add a fallback voice."),
+    FaultKind.REFUSED: (False, "The model declined to answer. Rephrase the question or change the seat."),
+    FaultKind.CONTEXT_OVERFLOW: (False, "The prompt is larger than this model's window. Give less context."),
+    FaultKind.EMPTY: (True, "The model answered with nothing. Resume, or use another voice."),
+    FaultKind.MALFORMED: (
+        True,
+        "The answer was not in the expected form. Check the endpoint's dialect and URL.",
+    ),
+    FaultKind.TRUNCATED: (True, "The answer was cut off. Raise the token limit or ask for less."),
+    FaultKind.UNREACHABLE: (True, "Nothing answered at that address. Is the server running?"),
+    FaultKind.CANCELLED: (False, "The turn was stopped on request. `roundtable resume` asks it again."),
+    FaultKind.PERMISSION: (False, "The agent waits for a permission it cannot be given here."),
+    FaultKind.MISSING: (False, "The program, model or file is not there. `roundtable doctor` says what to install."),
+    FaultKind.CRASHED: (True, "The voice ended unexpectedly. Run with --debug for details."),
+}
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One failure of the outside world: what happened, may a retry help, what can a person do."""
+
+    kind: FaultKind
+    message: str
+    retryable: bool = False
+    help: str = ""
+    retry_after: float = 0.0
+
+    @classmethod
+    def of(
+        cls, kind: FaultKind, message: str, *, retryable: bool | None = None, help: str = "", retry_after: float = 0.0
+    ) -> Fault:
+        """Fill in what the kind implies."""
+        may_retry, advice = _POLICY[kind]
+        return cls(kind, message, may_retry if retryable is None else retryable, help or advice, retry_after)
+
+
+class RoundtableError(Exception):
+    """Everything this product raises on purpose: one sentence on what is wrong, one on what to do."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+class UsageError(RoundtableError):
+    """The person asked for something that cannot be done as asked."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A config file cannot be used."""
+
+
+class NotFound(UsageError):
+    """The named thing does not exist."""
+
+
+class NotTrusted(UsageError):
+    """A workspace wants to name programs or endpoints before the person said it may."""
+
+
+class RecordError(RoundtableError):
+    """The record cannot be used as asked."""
+
+
+class RecordMismatch(RecordError):
+    """A meeting asks for something else than what is already on the record under that name."""
+
+    exit_code = 2
+
+
+class RecordTooNew(RecordError):
+    """The record was written by a newer version."""
+
+    exit_code = 2
+
+
+class LeaseLost(RecordError):
+    """Another process took the session over; nothing of ours is written any more."""
+
+    exit_code = 5
+
+
+class SessionHeld(RoundtableError):
+    """Another live process runs this session."""
+
+    exit_code = 5

@@ -1,0 +1,147 @@
+"""Every seam of the product on one page. Each has a conformance kit in `tests/kits/`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol, TypeVar
+
+from roundtable.core.effects import Effect, Result
+from roundtable.core.events import Event, Recorded
+from roundtable.core.faults import Fault
+from roundtable.core.values import (
+    Charter,
+    Decision,
+    Digest,
+    Gate,
+    Prompt,
+    Reply,
+    Request,
+    Round,
+    Seat,
+    Turns,
+    Value,
+)
+
+T = TypeVar("T")
+
+
+class Voice(Protocol):
+    """How a seat is reached.
+
+    `speak` yields pieces of text as they come and ends with exactly one Reply or one Fault; nothing
+    follows it. It never raises for a failure of the outside world. Closing or cancelling the iterator
+    stops the real work: the HTTP stream, the child process, the inference slot. One voice serves many
+    calls at once.
+    """
+
+    name: str
+    vendor: str
+    structured: bool
+    """True when a reply can be held to a JSON schema."""
+
+    def speak(self, request: Request) -> AsyncIterator[str | Reply | Fault]: ...
+
+    async def close(self) -> None: ...
+
+
+class Voices(Protocol):
+    """Finds the voice behind a string such as `openai:gpt-4o`; a Fault says why there is none."""
+
+    def find(self, voice: str) -> Voice | Fault: ...
+
+
+class Lease(Value, frozen=True):
+    """The right to write the engine's facts of one session. The token fences a holder that was too slow."""
+
+    session: str
+    token: int
+
+
+class Store(Protocol):
+    """The record. It numbers facts from 1 within a session, without gaps.
+
+    A fact with a lease is refused with LeaseLost once somebody else holds the session. A fact without
+    one is a person's, and always taken. What `append` returned is on disk and has been redacted.
+    """
+
+    async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded: ...
+
+    async def read(self, session: str, after: int = 0) -> list[Recorded]: ...
+
+    async def keep(self, data: bytes) -> Digest: ...
+
+    async def fetch(self, digest: Digest) -> bytes: ...
+
+    async def changed(self, session: str, after: int, timeout: float) -> bool:
+        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
+        ...
+
+
+class Leases(Protocol):
+    """Who runs a session: one process at a time."""
+
+    async def acquire(self, session: str, holder: str) -> Lease:
+        """Take the session, or raise SessionHeld naming the live holder."""
+        ...
+
+    async def renew(self, lease: Lease) -> None: ...
+
+    async def release(self, lease: Lease) -> None: ...
+
+    async def holder(self, session: str) -> str | None:
+        """Who runs it now, if anyone alive does."""
+        ...
+
+
+class Performer(Protocol):
+    """Carries out effects. `key` names the step for good, so that a step cut in half can be recognised."""
+
+    async def perform(self, key: str, effect: Effect) -> Result | Fault: ...
+
+    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+        """What a step that was started and never finished came to; None when it is safe to do it again."""
+        ...
+
+
+class Table(Protocol):
+    """What a meeting sits at. Everything asked or done here is on the record and never happens twice."""
+
+    @property
+    def charter(self) -> Charter: ...
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """The seats that are switched on now."""
+        ...
+
+    async def ask(
+        self,
+        round: str,
+        prompt: Prompt,
+        *,
+        expect: str = "free",
+        seats: Sequence[str] | None = None,
+        turns: Turns = Turns(),
+    ) -> Round:
+        """Ask the seats one round and wait until it closes. Faults come back as absences."""
+        ...
+
+    async def may_open(self, round: str) -> bool:
+        """Whether the limits leave room for this round; a no is recorded with its reason."""
+        ...
+
+    async def do(self, step: str, effect: Effect) -> Result | Fault: ...
+
+    async def gate(self, gate: Gate) -> str:
+        """Ask the person, and wait as long as it takes; returns the name of the option chosen."""
+        ...
+
+    async def child(self, step: str, charter: Charter) -> Decision: ...
+
+    def heard(self) -> tuple[str, ...]:
+        """What people said to the table so far."""
+        ...
+
+    def shuffled(self, items: Sequence[T], salt: str) -> list[T]:
+        """The same order every time for the same session and salt: the only dice in a meeting."""
+        ...

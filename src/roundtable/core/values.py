@@ -1,0 +1,284 @@
+"""The nouns of a meeting. Values carry no identity: ids and sequence numbers belong to the record."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from roundtable.core.faults import Fault
+from roundtable.core.verdict import Verdict
+
+Digest = str
+"""`sha256:` and 64 hex digits: the name of something kept once in the blob store."""
+
+
+class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of every value: immutable, compact on the wire."""
+
+
+class Right(StrEnum):
+    """What a seat may do at the table."""
+
+    SPEAK = "speak"
+    VOTE = "vote"
+    JUDGE = "judge"
+    EXECUTE = "execute"
+
+
+class Seat(Value, frozen=True):
+    """Who takes part: a name people use, and a chain of voices tried in order."""
+
+    name: str
+    voices: tuple[str, ...]
+    role: str = ""
+    brief: str = ""
+    judge: str = ""
+    capabilities: tuple[str, ...] = ()
+    priority: int = 0
+    color: str = ""
+    rights: tuple[Right, ...] = (Right.SPEAK, Right.VOTE, Right.JUDGE)
+
+
+class Quorum(Value, frozen=True):
+    """How many valid answers a round needs, fixed before the first one is heard."""
+
+    seats: int = 1
+    vendors: int = 1
+    essential: tuple[str, ...] = ()
+
+
+class Limits(Value, frozen=True):
+    """The bounds of a session. Budgets stop it at a round boundary, never in mid-sentence."""
+
+    rounds: int = 8
+    seat_timeout: float = 120.0
+    round_deadline: float = 300.0
+    close_on_quorum: bool = False
+    quorum: Quorum = Quorum()
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    max_tokens: int = 2048
+    retries: int = 2
+
+
+class ContextItem(Value, frozen=True):
+    """A file or text as it was at the opening; the blob holds the content."""
+
+    name: str
+    digest: Digest
+    size: int = 0
+
+
+class Charter(Value, frozen=True):
+    """What was agreed at the opening. It changes only by recorded amendments."""
+
+    question: str
+    seats: tuple[Seat, ...]
+    meeting: str
+    version: int
+    options: tuple[str, ...] = ()
+    settings: dict[str, int | float | str | bool] = {}
+    limits: Limits = Limits()
+    context: tuple[ContextItem, ...] = ()
+    templates: dict[str, Digest] = {}
+    name: str = ""
+    slug: str = ""
+    workspace: str = ""
+    owner: str = ""
+    language: str = "en"
+    headless: bool = False
+    answers: dict[str, str] = {}
+    seed: int = 0
+    parent: str = ""
+    branched_at: int = 0
+
+
+class Turns(Value, frozen=True):
+    """Who speaks when and who sees what: three independent settings, never three loops."""
+
+    concurrency: Literal["parallel", "sequential"] = "parallel"
+    visibility: Literal["none", "own", "previous_rounds", "same_round"] = "none"
+    signed: bool = False
+    order: Literal["listed", "priority", "shuffle", "rotate"] = "listed"
+
+
+class Prompt(Value, frozen=True):
+    """A template of the meeting by name, and the words that go into it."""
+
+    template: str
+    values: dict[str, str] = {}
+
+
+class Usage(Value, frozen=True):
+    """What one call cost. `cost_usd` is None where nobody told us."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Both directions together, the figure budgets count."""
+        return self.input_tokens + self.output_tokens
+
+    def plus(self, other: Usage) -> Usage:
+        """Add two calls; an unknown price stays unknown only if both are."""
+        costs = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+class Timing(Value, frozen=True):
+    """Seconds from asking to the first word and to the last."""
+
+    first: float = 0.0
+    total: float = 0.0
+
+
+class MoveStatus(StrEnum):
+    """Whether a contribution came in time to count."""
+
+    MADE = "made"
+    LATE = "late"
+
+
+class Move(Value, frozen=True):
+    """One seat's contribution to one round. Immutable."""
+
+    round: str
+    seat: str
+    text: str
+    verdict: Verdict = Verdict()
+    usage: Usage = Usage()
+    timing: Timing = Timing()
+    voice: str = ""
+    vendor: str = ""
+    status: MoveStatus = MoveStatus.MADE
+
+
+class Absence(Value, frozen=True):
+    """A seat that did not answer, and why. Every absence is on the record."""
+
+    seat: str
+    fault: Fault
+
+
+class Round(Value, frozen=True):
+    """What came of one pass of the seats: who was asked, who answered, who is missing and why."""
+
+    name: str
+    electorate: tuple[str, ...]
+    moves: tuple[Move, ...] = ()
+    missing: tuple[Absence, ...] = ()
+    quorate: bool = True
+
+    def by(self, seat: str) -> Move | None:
+        """The move of one seat, if it made one in time."""
+        return next((move for move in self.moves if move.seat == seat), None)
+
+
+class Proposal(Value, frozen=True):
+    """Something that can be agreed on, under an id that stays the same for the whole session."""
+
+    id: str
+    text: str
+    authors: tuple[str, ...] = ()
+
+
+class Dissent(Value, frozen=True):
+    """A minority's view, word for word."""
+
+    seat: str
+    position: str
+    text: str
+
+
+class Outcome(StrEnum):
+    """How a meeting can end. Nothing else."""
+
+    REACHED = "reached"
+    REJECTED = "rejected"
+    TIE = "tie"
+    DEADLOCK = "deadlock"
+    INSUFFICIENT = "insufficient"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class Decision(Value, frozen=True):
+    """The result a person can rely on, because it says what it rests on and who was not heard."""
+
+    outcome: Outcome
+    how: str
+    winner: str = ""
+    position: str = ""
+    text: str = ""
+    author: str = ""
+    electorate: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    missing: tuple[Absence, ...] = ()
+    dissent: tuple[Dissent, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    blind_vote: dict[str, int] = {}
+    tally: dict[str, int] = {}
+    conformity: tuple[str, ...] = ()
+    basis: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def degraded(self) -> bool:
+        """True when someone who should have been heard was not, or a notice stands above the text."""
+        return bool(self.missing or self.notices)
+
+    @property
+    def settled(self) -> bool:
+        """True when a decision was taken, one way or the other."""
+        return self.outcome in (Outcome.REACHED, Outcome.REJECTED)
+
+
+class Gate(Value, frozen=True):
+    """A question only a person, or a policy stated beforehand, may answer."""
+
+    id: str
+    question: str
+    options: tuple[str, ...]
+    default: str
+    details: dict[str, str] = {}
+    deadline: float | None = None
+
+
+class Message(Value, frozen=True):
+    """One part of a prompt, in the order the model reads it."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+class Request(Value, frozen=True):
+    """Everything a voice needs for one call; serialisable, so that a remote worker could take it."""
+
+    call: str
+    seat: str
+    messages: tuple[Message, ...]
+    schema: dict[str, object] | None = None
+    schema_name: str = ""
+    max_tokens: int = 2048
+    temperature: float = 0.7
+    seed: int | None = None
+    timeout: float = 120.0
+
+
+class Reply(Value, frozen=True):
+    """How a successful call ends: the whole text, and what it cost."""
+
+    text: str
+    usage: Usage = Usage()
+    model: str = ""
+    truncated: bool = False

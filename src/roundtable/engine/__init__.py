@@ -1,0 +1,1 @@
+"""The clerk: the one loop, recorded asks, limits and the live feed."""

@@ -1,0 +1,1 @@
+"""The record: SQLite, blobs, migrations, leases."""

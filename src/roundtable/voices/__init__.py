@@ -1,0 +1,1 @@
+"""The speakers: API dialects, embedded models, scripts."""

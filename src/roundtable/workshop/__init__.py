@@ -1,0 +1,1 @@
+"""The bench: what a decision becomes; changesets, worktrees and sandboxes will live here."""

@@ -17,6 +17,7 @@ from roundtable.core.values import (
     ContextItem,
     Decision,
     Digest,
+    Expect,
     Gate,
     Limits,
     MoveStatus,
@@ -123,7 +124,7 @@ class RoundOpened(Fact, frozen=True, tag="round.opened"):
     electorate: tuple[str, ...]
     order: tuple[str, ...]
     turns: Turns
-    expect: str
+    expect: Expect
     prompt: Prompt
     template: Digest
     text_format: Digest = ""
@@ -284,7 +285,7 @@ Event: TypeAlias = (
 PERSONS: tuple[type[Fact], ...] = (NoteSaid, PauseAsked, ContinueAsked, CancelAsked, GateAnswered, SessionAmended)
 """Facts a person states from any process: taken whoever holds the lease."""
 
-KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}  # pyright: ignore[reportAssignmentType]
+KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}
 
 
 class Recorded(msgspec.Struct, frozen=True):

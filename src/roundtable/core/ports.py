@@ -12,6 +12,7 @@ from roundtable.core.values import (
     Charter,
     Decision,
     Digest,
+    Expect,
     Gate,
     Prompt,
     Reply,
@@ -119,7 +120,7 @@ class Table(Protocol):
         round: str,
         prompt: Prompt,
         *,
-        expect: str = "free",
+        expect: Expect = Expect(),
         seats: Sequence[str] | None = None,
         turns: Turns = Turns(),
     ) -> Round:

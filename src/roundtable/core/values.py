@@ -111,6 +111,13 @@ class Prompt(Value, frozen=True):
     values: dict[str, str] = {}
 
 
+class Expect(Value, frozen=True):
+    """The form an answer must have: a codec, and what may be chosen where there is a choice."""
+
+    codec: str = "free"
+    choices: tuple[str, ...] = ()
+
+
 class Usage(Value, frozen=True):
     """What one call cost. `cost_usd` is None where nobody told us."""
 

@@ -1,0 +1,37 @@
+"""What every codec is: a way to ask for a verdict, and a way to read one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Verdict
+
+Schema = dict[str, Any]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A reply as people read it, and as rules read it."""
+
+    text: str
+    verdict: Verdict
+
+
+class Codec(msgspec.Struct, frozen=True):
+    """One wire format of the one verdict.
+
+    A voice that can be held to a schema is asked with `json_format` and read with `read_json`; any
+    other is asked with `text_format` and read with `read_text`. `spoken` names the schema's field that
+    is prose for people, which is shown while it is being written.
+    """
+
+    name: str
+    read_text: Callable[[str, Expect], Reading]
+    text_format: Callable[[Expect], str]
+    read_json: Callable[[str, Expect], Reading] | None = None
+    json_format: Callable[[Expect], str] | None = None
+    schema: Callable[[Expect], Schema] | None = None
+    spoken: str = ""

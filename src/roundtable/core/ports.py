@@ -139,6 +139,11 @@ class Table(Protocol):
 
     async def child(self, step: str, charter: Charter) -> Decision: ...
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The name under which each seat is read out where seats are anonymous."""
+        ...
+
     def heard(self) -> tuple[str, ...]:
         """What people said to the table so far."""
         ...

@@ -44,7 +44,7 @@ class Seat(Value, frozen=True):
 class Quorum(Value, frozen=True):
     """How many valid answers a round needs, fixed before the first one is heard."""
 
-    seats: int = 1
+    seats: int = 2
     vendors: int = 1
     essential: tuple[str, ...] = ()
 
@@ -96,19 +96,27 @@ class Charter(Value, frozen=True):
 
 
 class Turns(Value, frozen=True):
-    """Who speaks when and who sees what: three independent settings, never three loops."""
+    """Who speaks when and who sees what: independent settings, never separate loops.
+
+    `secret` rounds are ballots: counted, never read out to the other seats.
+    """
 
     concurrency: Literal["parallel", "sequential"] = "parallel"
     visibility: Literal["none", "own", "previous_rounds", "same_round"] = "none"
     signed: bool = False
     order: Literal["listed", "priority", "shuffle", "rotate"] = "listed"
+    secret: bool = False
 
 
 class Prompt(Value, frozen=True):
-    """A template of the meeting by name, and the words that go into it."""
+    """A template of the meeting by name, and the words that go into it.
+
+    `lists` are read out to every seat in an order of its own, so that nothing is always first.
+    """
 
     template: str
     values: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
 
 
 class Expect(Value, frozen=True):

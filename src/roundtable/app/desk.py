@@ -1,0 +1,309 @@
+"""The desk: everything a door can do is a handful of calls here. Only this room knows concrete classes."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import random
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roundtable.app import config as settings
+from roundtable.app.context import snapshot
+from roundtable.app.ids import new_session_id, slug_of
+from roundtable.app.live import LiveServer
+from roundtable.app.performer import DeskPerformer
+from roundtable.app.places import Places, workspace_of
+from roundtable.app.watching import watch
+from roundtable.core.events import (
+    CancelAsked,
+    ContinueAsked,
+    Delta,
+    GateAnswered,
+    NoteSaid,
+    PauseAsked,
+    Recorded,
+    RoundOpened,
+    RunStarted,
+    RunStopped,
+    SessionAmended,
+    SessionOpened,
+)
+from roundtable.core.faults import NotFound, NotTrusted, UsageError
+from roundtable.core.index import SessionRow
+from roundtable.core.redaction import Redactor
+from roundtable.core.session import Session
+from roundtable.core.values import Charter, Decision, Digest, Limits, Seat
+from roundtable.engine.feed import Feed
+from roundtable.engine.run import Engine, Meeting
+from roundtable.protocols import Protocol, protocol
+from roundtable.store.holders import this_process
+from roundtable.store.sqlite import SqliteStore
+from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints
+from roundtable.voices.registry import VoiceRegistry
+
+MOST_OPTIONS = 26
+
+
+class Agenda(msgspec.Struct, frozen=True):
+    """What a person brings to the table; everything left out comes from the config."""
+
+    question: str
+    seats: tuple[Seat, ...] = ()
+    meeting: str = ""
+    options: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}
+    limits: Limits | None = None
+    files: tuple[str, ...] = ()
+    name: str = ""
+    headless: bool = False
+    answers: dict[str, str] = {}
+
+
+class Roundtable:
+    """The product as a library. `async with await Roundtable.open() as desk: …`"""
+
+    def __init__(self, places: Places, workspace: Path, loaded: settings.Settings, store: SqliteStore) -> None:
+        self.places = places
+        self.workspace = workspace
+        self.settings = loaded
+        self.store = store
+        self.feed = Feed()
+        own = [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
+        self.endpoints: dict[str, Endpoint] = merged(shipped_endpoints().values(), own)
+        self.redactor = Redactor(known_secrets(self.endpoints))
+        self.voices = VoiceRegistry(self.endpoints, resolve_key, models_dir=places.models, workspace=workspace)
+        self._performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
+        self._engine = Engine(store, store, self.voices, self._performer, self.feed)
+
+    @classmethod
+    async def open(cls, workspace: Path | None = None, places: Places | None = None) -> Roundtable:
+        """Sit down at the desk of this person, in this workspace."""
+        places = places or Places.of_this_person()
+        workspace = workspace_of(workspace or Path.cwd())
+        loaded = settings.load(places, workspace)
+        endpoints = merged(
+            shipped_endpoints().values(), [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
+        )
+        store = await SqliteStore.open(places.database, Redactor(known_secrets(endpoints)))
+        return cls(places, workspace, loaded, store)
+
+    async def close(self) -> None:
+        """Close voices and the record."""
+        await self.voices.close()
+        await self.store.close()
+
+    async def __aenter__(self) -> Roundtable:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # --- opening and running ---------------------------------------------------------------------
+
+    async def convene(self, agenda: Agenda) -> str:
+        """Agree on a charter and put it on the record; nothing is asked yet."""
+        config = self.settings.config
+        rules = protocol(agenda.meeting or config.table.meeting)
+        seats = agenda.seats or self.configured_seats()
+        _check_agenda(agenda, seats, rules)
+        context = [await snapshot(self.store, self.redactor, self.workspace, name) for name in agenda.files]
+        session = new_session_id()
+        charter = Charter(
+            question=agenda.question,
+            seats=tuple(seats),
+            meeting=rules.name,
+            version=rules.version,
+            options=agenda.options,
+            settings=_meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
+            limits=agenda.limits or config.limits.as_limits(),
+            context=tuple(context),
+            templates=await self._templates(rules),
+            name=agenda.name,
+            slug=slug_of(agenda.question, datetime.now(UTC).strftime("%Y-%m-%d")),
+            workspace=str(self.workspace),
+            owner=getpass.getuser(),
+            language=config.language,
+            headless=agenda.headless,
+            answers=agenda.answers,
+            seed=random.SystemRandom().getrandbits(48),
+        )
+        await self.store.append(session, SessionOpened(charter))
+        return session
+
+    async def run(self, session: str) -> Decision:
+        """Hold a session's meeting to its end, from wherever its record stands."""
+        charter = (await self.session(session)).charter
+        rules = protocol(charter.meeting)
+        async with LiveServer(self.places.socket(session), session, self.feed):
+            return await self._engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
+
+    def watch(self, session: str, after: int = 0) -> AsyncIterator[Recorded | Delta]:
+        """Follow a session: the record, then what is being said, then live; here or in another process."""
+        return watch(self.store, self.feed, self.places.socket(session), session, after)
+
+    async def _hold_child(self, session: str, charter: Charter) -> Decision:
+        if not await self.store.read(session):
+            await self.store.append(session, SessionOpened(charter))
+        return await self.run(session)
+
+    async def _templates(self, rules: Protocol) -> dict[str, Digest]:
+        folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
+        return {name: await self.store.keep(folder.joinpath(f"{name}.md").read_bytes()) for name in rules.templates}
+
+    # --- what people say -------------------------------------------------------------------------
+
+    async def say(self, session: str, text: str, to: Sequence[str] = ()) -> Recorded:
+        """Put a note to the table; seats hear it at their next turn."""
+        return await self.store.append(session, NoteSaid(text, by=getpass.getuser(), to=tuple(to)))
+
+    async def answer(self, session: str, gate: str, option: str, text: str = "") -> Recorded:
+        """Answer a gate."""
+        state = await self.session(session)
+        known = state.gates.get(gate)
+        if known is None:
+            raise NotFound(f"This session has no gate called {gate}.", "`roundtable show` lists its gates.")
+        if option not in known.options:
+            raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
+        if gate in state.answers:
+            raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
+        return await self.store.append(session, GateAnswered(gate, option, text, by=getpass.getuser()))
+
+    async def pause(self, session: str) -> Recorded:
+        """Let no new turn start."""
+        return await self.store.append(session, PauseAsked(by=getpass.getuser()))
+
+    async def unpause(self, session: str) -> Recorded:
+        """Let a paused session go on."""
+        return await self.store.append(session, ContinueAsked(by=getpass.getuser()))
+
+    async def cancel(self, session: str, reason: str = "") -> Recorded:
+        """End a session now; what was said so far is kept."""
+        return await self.store.append(session, CancelAsked(by=getpass.getuser(), reason=reason))
+
+    async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
+        """Change the charter in the open; it takes effect with the next round."""
+        known = {seat.name for seat in (await self.session(session)).charter.seats}
+        for name in (*amendment.seats_on, *amendment.seats_off):
+            if name not in known:
+                raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(sorted(known))}.")
+        return await self.store.append(session, amendment)
+
+    async def add_context(self, session: str, path: str) -> Recorded:
+        """Put a file before the table from the next round on."""
+        item = await snapshot(self.store, self.redactor, self.workspace, path)
+        return await self.amend(session, SessionAmended(by=getpass.getuser(), context_added=(item,)))
+
+    async def branch(self, session: str, before_round: str) -> str:
+        """A new session that shares the record up to a round and goes its own way from there."""
+        records = await self.store.read(session)
+        cut = next(
+            (it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == before_round), None
+        )
+        if cut is None:
+            raise NotFound(f"There is no round {before_round} in this session.", "`roundtable show` lists its rounds.")
+        kept = [it.event for it in records if it.seq < cut and not isinstance(it.event, RunStarted | RunStopped)]
+        opened = kept[0]
+        assert isinstance(opened, SessionOpened)
+        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="")
+        child = new_session_id()
+        lease = await self.store.acquire(child, this_process())
+        try:
+            await self.store.append_many(child, [SessionOpened(charter), *kept[1:]], lease)
+        finally:
+            await self.store.release(lease)
+        return child
+
+    # --- looking up ------------------------------------------------------------------------------
+
+    async def session(self, session: str) -> Session:
+        """One session as it stands."""
+        records = await self.store.read(session)
+        if not records:
+            raise NotFound(f"There is no session {session}.", "`roundtable list` shows the sessions there are.")
+        return Session.fold(session, records)
+
+    async def sessions(self, *, everywhere: bool = False, limit: int = 100) -> list[SessionRow]:
+        """The sessions of this workspace, newest first."""
+        return await self.store.sessions(None if everywhere else str(self.workspace), limit)
+
+    async def find(self, address: str) -> str:
+        """A session by id, unique beginning of an id, slug, name in this workspace, or `last`."""
+        found = await self.store.find(address, str(self.workspace))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of the id: `roundtable list`.")
+        raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
+
+    async def holder(self, session: str) -> str | None:
+        """The live process that runs a session, if there is one."""
+        return await self.store.holder(session)
+
+    def configured_seats(self) -> tuple[Seat, ...]:
+        """The seats the config names, in its order."""
+        config = self.settings.config
+        if self.settings.withheld and not config.seats:
+            raise NotTrusted(
+                f"This workspace's config sets {', '.join(self.settings.withheld)}, and you have not trusted it.",
+                "Read .roundtable/config.toml, then run `roundtable trust`.",
+            )
+        names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
+        return tuple(self._seat(name) for name in names)
+
+    def _seat(self, name: str) -> Seat:
+        seat = self.settings.config.seats.get(name)
+        if seat is None or not seat.voices:
+            raise NotFound(
+                f"Seat {name} has no voices in the config.", f'Add [seats.{name}] with voices = ["endpoint:model"].'
+            )
+        fields = {key: value for key, value in msgspec.structs.asdict(seat).items() if key != "enabled"}
+        return Seat(name=name, **fields)
+
+
+def resolve_key(reference: str) -> str | None:
+    """The key behind a reference; only the environment is known so far."""
+    kind, _, name = reference.partition(":")
+    return os.environ.get(name) or None if kind == "env" else None
+
+
+def known_secrets(endpoints: dict[str, Endpoint]) -> list[str]:
+    """Every key this person has at hand, so that none of them can reach the record."""
+    keys = [resolve_key(endpoint.key) for endpoint in endpoints.values()]
+    return [key for key in keys if key]
+
+
+def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol) -> None:
+    names = [seat.name for seat in seats]
+    if not agenda.question.strip():
+        raise UsageError("The question is empty.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
+    if len(seats) < rules.minimum:
+        raise UsageError(f"A {rules.name} needs at least {rules.minimum} seat(s).", "Add some with --seat NAME=VOICE.")
+    if len(set(names)) != len(names):
+        raise UsageError("Two seats have the same name.", "Give each --seat a name of its own.")
+    if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
+        raise UsageError("Options must be at least two, and all different.")
+    if len(agenda.options) > MOST_OPTIONS:
+        raise UsageError(f"There are more than {MOST_OPTIONS} options.", "Ask for fewer.")
+
+
+def _meeting_settings(rules: Protocol, values: dict[str, Any]) -> dict[str, int | float | str | bool]:
+    try:
+        return msgspec.structs.asdict(msgspec.convert(values, rules.settings))
+    except msgspec.ValidationError as error:
+        known = ", ".join(field.name for field in msgspec.structs.fields(rules.settings))
+        raise UsageError(f"[meetings.{rules.name}]: {error}.", f"Known settings: {known}.") from None
+
+
+async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:
+    """Convene and run in one go, for library users."""
+    session = await desk.convene(agenda)
+    return session, await desk.run(session)
+
+
+__all__ = ["Agenda", "Roundtable", "hold"]

@@ -1,0 +1,77 @@
+"""Words across processes: the process that runs a session lets others on this machine listen over a Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from roundtable.core.events import Delta, Recorded, decode_line, encode_line
+from roundtable.engine.feed import Feed
+
+LINE_LIMIT = 16 * 1024 * 1024
+
+
+class LiveServer:
+    """Serves one running session to readers of the same person."""
+
+    def __init__(self, path: Path, session: str, feed: Feed) -> None:
+        self._path = path
+        self._session = session
+        self._feed = feed
+        self._server: asyncio.Server | None = None
+        self._readers: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> LiveServer:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._path.parent.stat().st_uid == os.getuid():
+            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._server = await asyncio.start_unix_server(self._serve, str(self._path))
+                self._path.chmod(0o600)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is None:
+            return
+        self._server.close()
+        for reader in self._readers:
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+        self._path.unlink(missing_ok=True)
+
+    async def _serve(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._readers.add(task)
+        subscription = self._feed.subscribe(self._session)
+        try:
+            for delta in self._feed.snapshot(self._session):
+                writer.write(encode_line(delta) + b"\n")
+            await writer.drain()
+            async for items in subscription.batches():
+                writer.writelines([encode_line(item) + b"\n" for item in items])
+                await writer.drain()
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            self._feed.unsubscribe(self._session, subscription)
+            self._readers.discard(task)
+            writer.close()
+
+
+async def listen(path: Path) -> AsyncIterator[Recorded | Delta]:
+    """What a running session says, from a snapshot of now on; ends when that process does."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_LIMIT)
+    except OSError:
+        return
+    try:
+        while line := await reader.readline():
+            yield decode_line(line)
+    except (ConnectionError, ValueError):
+        return
+    finally:
+        writer.close()

@@ -1,0 +1,72 @@
+"""Where a person's things live, and where a workspace begins."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+LONGEST_SOCKET_PATH = 100
+"""Unix sockets take about 104 bytes of path, whatever the file system allows."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """The folders of one person: data and config, in one place when ROUNDTABLE_HOME says so."""
+
+    data: Path
+    config: Path
+
+    @classmethod
+    def of_this_person(cls) -> Places:
+        """ROUNDTABLE_HOME, or the platform's own folders."""
+        home = os.environ.get("ROUNDTABLE_HOME")
+        if home:
+            return cls(Path(home).expanduser().absolute(), Path(home).expanduser().absolute())
+        from platformdirs import user_config_path, user_data_path
+
+        return cls(user_data_path("roundtable", appauthor=False), user_config_path("roundtable", appauthor=False))
+
+    @property
+    def database(self) -> Path:
+        """The record."""
+        return self.data / "roundtable.db"
+
+    @property
+    def models(self) -> Path:
+        """Weights of embedded models."""
+        return self.data / "models"
+
+    @property
+    def user_config(self) -> Path:
+        """The person's own settings."""
+        return self.config / "config.toml"
+
+    @property
+    def trusted(self) -> Path:
+        """Which workspaces may name endpoints and programs."""
+        return self.data / "trusted.json"
+
+    @property
+    def chosen(self) -> Path:
+        """The seats the person picked when asked."""
+        return self.data / "chosen.json"
+
+    def socket(self, session: str) -> Path:
+        """Where the process that runs a session lets others listen."""
+        path = self.data / "live" / f"{session}.sock"
+        if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
+            return path
+        folder = f"roundtable-{os.getuid()}-{sha256(os.fsencode(self.data)).hexdigest()[:12]}"
+        return Path(tempfile.gettempdir()) / folder / f"{session[-12:]}.sock"
+
+
+def workspace_of(start: Path) -> Path:
+    """The nearest folder upwards that is a workspace or a repository, else the folder itself."""
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if (folder / ".roundtable").is_dir() or (folder / ".git").exists():
+            return folder
+    return start

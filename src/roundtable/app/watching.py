@@ -1,0 +1,81 @@
+"""One way to follow a session: first the record, then what is being said right now, then live."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from roundtable.app.live import listen
+from roundtable.core.events import Delta, Recorded, SessionEnded
+from roundtable.core.ports import Store
+from roundtable.engine.feed import Feed
+
+LOOK_SECONDS = 1.0
+
+
+async def watch(store: Store, feed: Feed, socket: Path, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+    """Facts after `after`, and words, until the session ends; the reader may leave at any time."""
+    here = feed.runs(session)
+    following = _here(store, feed, session, after) if here else _elsewhere(store, socket, session, after)
+    async with contextlib.aclosing(following):
+        async for item in following:
+            yield item
+            if isinstance(item, Recorded) and isinstance(item.event, SessionEnded):
+                return
+
+
+async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+    """The session runs in this process. Listening starts before reading, so nothing falls in between."""
+    subscription = feed.subscribe(session)
+    try:
+        for recorded in await store.read(session, after):
+            after = recorded.seq
+            yield recorded
+        facts = [item for item in subscription.take() if isinstance(item, Recorded)]
+        for item in (*facts, *feed.snapshot(session)):
+            if isinstance(item, Delta) or item.seq > after:
+                after = after if isinstance(item, Delta) else item.seq
+                yield item
+        async for items in subscription.batches():
+            for item in items:
+                if isinstance(item, Delta):
+                    yield item
+                elif item.seq > after:
+                    after = item.seq
+                    yield item
+    finally:
+        feed.unsubscribe(session, subscription)
+
+
+async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+    """The session runs in another process, or in none: facts from the store, words from the socket."""
+    queue: asyncio.Queue[Delta] = asyncio.Queue(10_000)
+    words = asyncio.create_task(_words(socket, queue))
+    try:
+        while True:
+            for recorded in await store.read(session, after):
+                after = recorded.seq
+                yield recorded
+            fact = asyncio.create_task(store.changed(session, after, LOOK_SECONDS))
+            try:
+                while not fact.done():
+                    word = asyncio.create_task(queue.get())
+                    await asyncio.wait({fact, word}, return_when=asyncio.FIRST_COMPLETED)
+                    if word.done():
+                        yield word.result()
+                    else:
+                        word.cancel()
+            finally:
+                fact.cancel()
+            if words.done():
+                words = asyncio.create_task(_words(socket, queue))
+    finally:
+        words.cancel()
+
+
+async def _words(socket: Path, queue: asyncio.Queue[Delta]) -> None:
+    async for item in listen(socket):
+        if isinstance(item, Delta) and not queue.full():
+            queue.put_nowait(item)

@@ -1,0 +1,106 @@
+"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from roundtable.core.codecs import fields
+from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.form import form
+from roundtable.core.codecs.markdown import masked, sections
+from roundtable.core.codecs.relaxed import Fields
+from roundtable.core.codecs.shape import one_of, several, spoken, words
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Issue, Parse, Stance, Verdict
+
+_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD")
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
+_BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
+_SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
+
+
+class _Said(msgspec.Struct, frozen=True):
+    agree: tuple[str, ...]
+    objections: tuple[str, ...]
+    additions: tuple[str, ...]
+
+
+def _schema(expect: Expect) -> Schema:
+    return spoken(
+        {
+            "agree": several(one_of("a seat whose proposal you endorse", expect.choices)),
+            "object": several(words("a reason against what is on the table")),
+            "add": several(words("a point that nobody has made")),
+        }
+    )
+
+
+def _tag_format(expect: Expect) -> str:
+    seats = f" ({', '.join(expect.choices)})" if expect.choices else ""
+    return (
+        "Write your answer in prose. Then state where you stand, each on a line of its own, "
+        "using only the lines that are true for you:\n\n"
+        f"AGREE: <the seat whose proposal you endorse>{seats}\n"
+        "OBJECT: <your reason against it>\n"
+        "ADD: <a point that nobody has made>"
+    )
+
+
+def _read(block: Fields, expect: Expect) -> Verdict | None:
+    return _verdict(
+        _Said(fields.texts(block["agree"], "seat"), fields.texts(block["object"]), fields.texts(block["add"])), expect
+    )
+
+
+def _read_tags(reply: str, expect: Expect) -> Verdict | None:
+    found = [(each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip()) for each in sections(reply, _TAGS)]
+    found = [(tag, body) for tag, body in found if fields.said(body)]
+    return _verdict(
+        _Said(
+            tuple(body for tag, body in found if tag == "AGREE"),
+            tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
+            tuple(body for tag, body in found if tag == "ADD"),
+        ),
+        expect,
+    ) or _inferred(reply)
+
+
+def _verdict(said: _Said, expect: Expect) -> Verdict | None:
+    if said.objections:
+        stance = Stance.OPPOSE
+    elif said.additions:
+        stance = Stance.AMEND
+    elif said.agree:
+        stance = Stance.SUPPORT
+    else:
+        return None
+    return Verdict(
+        stance,
+        target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
+        issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
+        points=said.additions,
+    )
+
+
+def _seat(words: str, expect: Expect) -> str:
+    if expect.choices:
+        return fields.leading_choice(words, expect.choices)
+    match = _BRACKETED.match(words)
+    return (match[1] or match[2]).strip() if match else ""
+
+
+def _inferred(reply: str) -> Verdict | None:
+    """A stance in plain words is shown to people; only a tag is a vote."""
+    stances = {
+        Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
+        for match in _SPOKEN.finditer(masked(reply))
+    }
+    return Verdict(stances.pop(), parse=Parse.INFERRED) if len(stances) == 1 else None
+
+
+DEBATE = form(
+    "agree-object-add", _schema, ("agree", "object", "add"), _read, read_tags=_read_tags, tag_format=_tag_format
+)

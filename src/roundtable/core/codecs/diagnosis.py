@@ -1,0 +1,60 @@
+"""How a code-red speaks: a root cause under a name that others can arrive at by themselves."""
+
+from __future__ import annotations
+
+import re
+
+from roundtable.core.codecs import fields
+from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.form import form
+from roundtable.core.codecs.relaxed import Fields
+from roundtable.core.codecs.shape import out_of_ten, record, several, spoken, words
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Verdict, Wants
+
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NO_CAUSE = frozenset({"unknown", "none", "unclear", "undetermined", "tbd", "n-a", "not-known"})
+_LONGEST_KEY = 80
+
+
+def _schema(expect: Expect) -> Schema:
+    fact = record({"text": words("what you saw"), "source": words("where, such as src/a.py:10", 160)})
+    return spoken(
+        {
+            "confidence_score": out_of_ten("how sure you are of the cause"),
+            "root_cause_key": words(
+                "the cause in two to five words, kebab-case, such as stale-cache-key", _LONGEST_KEY
+            ),
+            "evidence": several(fact),
+            "rules_out": several(words("a cause that this excludes, and why")),
+            "confirms": several(words("an earlier finding that this confirms")),
+            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200)),
+            "next_test": words("the one test that would tell most"),
+        }
+    )
+
+
+def _read(block: Fields, expect: Expect) -> Verdict | None:
+    confidence = fields.tenths(block["confidence_score"])
+    if confidence is None:
+        return None
+    next_test = fields.line(block.get("next_test"))
+    return Verdict(
+        confidence=confidence,
+        key=key(block["root_cause_key"]),
+        evidence=fields.evidence(block.get("evidence")),
+        rules_out=fields.texts(block.get("rules_out"), "text", "cause"),
+        confirms=fields.texts(block.get("confirms"), "text"),
+        wants=Wants(files=fields.texts(block.get("file_requests"), "path")),
+        next_test=next_test if fields.said(next_test) else "",
+    )
+
+
+def key(value: object) -> str:
+    """A kebab-case name of a cause, or nothing: not knowing is not a cause two seats can share."""
+    slug = fields.line(value)
+    valid = _SLUG.fullmatch(slug) and len(slug) <= _LONGEST_KEY and slug not in _NO_CAUSE
+    return slug if valid else ""
+
+
+DIAGNOSIS = form("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)

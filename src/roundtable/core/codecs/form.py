@@ -1,0 +1,71 @@
+"""Make a codec out of a schema and a function that reads its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from roundtable.core.codecs import fields
+from roundtable.core.codecs.base import Codec, Reading, Schema
+from roundtable.core.codecs.markdown import last_object, without
+from roundtable.core.codecs.relaxed import Fields, Found
+from roundtable.core.codecs.shape import ANSWER, block_format, field_format
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Parse, Verdict
+
+ReadFields = Callable[[Fields, Expect], Verdict | None]
+ReadTags = Callable[[str, Expect], Verdict | None]
+
+FAILED = Verdict(parse=Parse.FAILED)
+"""The verdict of a reply nobody could read: it stands for nothing and counts for nothing."""
+
+
+def form(
+    name: str,
+    schema: Callable[[Expect], Schema],
+    keys: tuple[str, ...],
+    read_fields: ReadFields,
+    *,
+    read_tags: ReadTags | None = None,
+    tag_format: Callable[[Expect], str] | None = None,
+) -> Codec:
+    """A codec that looks for its block first, and for its tags where it has any.
+
+    `keys` must all be there before a block counts: one whose objections were cut off is not a vote.
+    """
+
+    def read(reply: str, expect: Expect) -> Reading:
+        block = last_object(reply, keys)
+        if block is not None:
+            return Reading(_prose(reply, block), _verdict(block, expect, read_fields))
+        if read_tags is not None:
+            return Reading(reply.strip(), read_tags(reply, expect) or FAILED)
+        started = last_object(reply, (ANSWER,))
+        return Reading(_prose(reply, started) if started else reply.strip(), FAILED)
+
+    def text_format(expect: Expect) -> str:
+        return tag_format(expect) if tag_format else block_format(schema(expect))
+
+    return Codec(
+        name,
+        read_text=read,
+        text_format=text_format,
+        read_json=read,
+        json_format=lambda expect: field_format(schema(expect)),
+        schema=schema,
+        spoken=ANSWER if ANSWER in schema(Expect())["properties"] else "",
+    )
+
+
+def _verdict(block: Found, expect: Expect, read_fields: ReadFields) -> Verdict:
+    verdict = read_fields(block.value, expect) or FAILED
+    if block.repaired and verdict.parse is Parse.EXACT:
+        return msgspec.structs.replace(verdict, parse=Parse.REPAIRED)
+    return verdict
+
+
+def _prose(reply: str, block: Found) -> str:
+    """What people read: the words around the block and in its prose field, else the block itself."""
+    parts = (without(reply, block), fields.text(block.value.get(ANSWER)))
+    return "\n\n".join(part for part in parts if part) or reply.strip()

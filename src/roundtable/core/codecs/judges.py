@@ -1,0 +1,137 @@
+"""How a judge speaks: CONSENSUS or DISCUSS, with what each kind of stage needs to go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from roundtable.core.codecs import fields
+from roundtable.core.codecs.base import Codec, Schema
+from roundtable.core.codecs.form import form
+from roundtable.core.codecs.markdown import LINE_START, items, masked, sections
+from roundtable.core.codecs.relaxed import Fields
+from roundtable.core.codecs.shape import one_of, several, spoken, words
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Directives, Findings, Stance, Verdict
+
+_RULINGS = ("CONSENSUS", "DISCUSS")
+_BASE = re.compile(r"[\w@/-]+(?:\.[\w@/-]+)*")
+
+Parts = dict[str, object]
+"""What a judge said under each label: a string, or a list of them."""
+
+Fill = Callable[[Parts, Expect], Verdict | None]
+
+
+def _discussion(parts: Parts, expect: Expect) -> Verdict | None:
+    summary = fields.text(parts.get("summary"))
+    return Verdict(summary=summary) if fields.said(summary) else None
+
+
+def _merge(parts: Parts, expect: Expect) -> Verdict | None:
+    named = fields.line(parts.get("base"))
+    match = _BASE.match(named.lstrip("*_`[ "))
+    base = fields.leading_choice(named, expect.choices) if expect.choices else (match[0] if match else "")
+    if not base:
+        return None
+    return Verdict(directives=Directives(base, _list(parts, "incorporate"), _list(parts, "must_fix")))
+
+
+def _review(parts: Parts, expect: Expect) -> Verdict | None:
+    labels = ("critical", "warnings", "confirmed_clean")
+    if not any(label in parts for label in labels):
+        return None
+    return Verdict(findings=Findings(*(_list(parts, label) for label in labels)))
+
+
+def _list(parts: Parts, label: str) -> tuple[str, ...]:
+    value = parts.get(label)
+    return tuple(filter(fields.said, items(value))) if isinstance(value, str) else fields.texts(value, "text")
+
+
+def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Expect], dict[str, Schema]]) -> Codec:
+    """A judge's codec: the same ruling everywhere, and a filling of its own."""
+
+    def schema(expect: Expect) -> Schema:
+        options = several(words("what is still to be discussed, if it is DISCUSS"))
+        return spoken({"ruling": one_of("your ruling", _RULINGS), **meanings(expect), "options": options})
+
+    def read_fields(block: Fields, expect: Expect) -> Verdict | None:
+        return ruled(fields.choice(block["ruling"], _RULINGS), block, expect)
+
+    def read_tags(reply: str, expect: Expect) -> Verdict | None:
+        found = sections(reply, _RULINGS)
+        if not found:
+            return None
+        body = found[-1].body
+        return ruled(found[-1].tag, {"summary": body, "options": list(items(body)), **_labelled(body, labels)}, expect)
+
+    def ruled(ruling: str, parts: Parts, expect: Expect) -> Verdict | None:
+        if ruling == "CONSENSUS":
+            filled = fill(parts, expect)
+            return msgspec.structs.replace(filled, stance=Stance.SUPPORT) if filled else None
+        options = fields.texts(parts.get("options"), "text")
+        summary = fields.text(parts.get("summary"))
+        return Verdict(Stance.AMEND, summary=summary, options=options) if ruling and (options or summary) else None
+
+    def tag_format(expect: Expect) -> str:
+        parts = meanings(expect)
+        consensus = " ".join(_label_format(label, parts[label.lower()]) for label in labels) or "<what was agreed>"
+        return (
+            "Give your reasons in prose. Then end with exactly one of these two, at the start of a line:\n\n"
+            f"CONSENSUS: {consensus}\nDISCUSS: <what is still to be discussed, one option per line>"
+        )
+
+    required = ("ruling", *(label.lower() for label in labels or ("summary",)))
+    return form(name, schema, required, read_fields, read_tags=read_tags, tag_format=tag_format)
+
+
+def _label_format(label: str, schema: Schema) -> str:
+    meaning = schema.get("items", schema)["description"]
+    return f"BASE=<{meaning}>." if label == "BASE" else f"{label}: <{meaning}; or none>"
+
+
+def _labelled(body: str, labels: Sequence[str]) -> Parts:
+    """What stands under each label, on lines of their own or one after the other on a single line.
+
+    In the middle of a sentence only capitals are a label: "this is critical: …" is not.
+    """
+    if not labels:
+        return {}
+    names = "|".join(label.replace("_", "[_ ]") for label in labels)
+    pattern = re.compile(
+        rf"(?:(?:{LINE_START}|[.;][ \t]*)(?i:({names}))|(?<=\s)[*_]*({names}))[ \t*_]*[:=：][ \t]*[*_]*", re.MULTILINE
+    )
+    found = list(pattern.finditer(masked(body)))
+    ends = [match.start() for match in found[1:]] + [len(body)]
+    return {
+        (match[1] or match[2]).lower().replace(" ", "_"): body[match.end() : end].strip(" \t\r\n*_")
+        for match, end in zip(found, ends, strict=True)
+    }
+
+
+DISCUSSION = _judge(
+    "judge-discussion", (), _discussion, lambda expect: {"summary": words("what was agreed, if it is CONSENSUS", 600)}
+)
+MERGE = _judge(
+    "judge-merge",
+    ("BASE", "INCORPORATE", "MUST_FIX"),
+    _merge,
+    lambda expect: {
+        "base": one_of("whose work is the base", expect.choices),
+        "incorporate": several(words("what to take over from whom")),
+        "must_fix": several(words("what must be mended")),
+    },
+)
+REVIEW = _judge(
+    "judge-review",
+    ("CRITICAL", "WARNINGS", "CONFIRMED_CLEAN"),
+    _review,
+    lambda expect: {
+        "critical": several(words("a defect that must be mended")),
+        "warnings": several(words("a weakness")),
+        "confirmed_clean": several(words("what was looked at and is sound")),
+    },
+)

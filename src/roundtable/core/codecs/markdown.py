@@ -1,0 +1,86 @@
+"""Where a reply speaks for itself: tags at the start of a line, machine blocks, and what is only quoted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.codecs.relaxed import Found, objects
+
+_FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
+_QUOTE = re.compile(r"\s*(?:[-*+]\s+)?>")
+_OPENING_FENCE = re.compile(r"(?:^|(?<=\n))[ \t]*(?:`{3,}|~{3,})[^\n`]*\n\s*\Z")
+_CLOSING_FENCE = re.compile(r"\s*?\n?[ \t]*(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
+
+_BULLETS = r"(?:(?:[-*+•]|\d{1,2}[.)]|\#{1,6})[ \t]+)*"
+_BOLD = r"(?:\*{1,3}|_{1,3})?"
+LINE_START = rf"^[ \t]*{_BULLETS}{_BOLD}[ \t]*"
+"""What may stand before a tag on its line: white space, bullets, a heading, emphasis. No quotation mark."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A tag and the words up to the next one."""
+
+    tag: str
+    body: str
+
+
+def masked(text: str) -> str:
+    """The text with code fences and block quotes blanked out, every character still at its place."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        hidden = bool(fence or mark or _QUOTE.match(line))
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
+        elif mark:
+            fence = mark[1]
+        lines.append(" " * len(line) if hidden else line)
+    return "\n".join(lines)
+
+
+def sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[Section]:
+    """The tagged parts of a reply; with `bare`, a tag may also stand alone on its line."""
+    names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
+    end = rf"(?:[ \t]*{_BOLD}[ \t]*[:：][ \t]*{_BOLD}" + (rf"|{_BOLD}[.!]?{_BOLD}[ \t]*$)" if bare else ")")
+    pattern = re.compile(rf"{LINE_START}({names}){end}", re.IGNORECASE | re.MULTILINE)
+    found = list(pattern.finditer(masked(text)))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [
+        Section(match[1].upper().replace(" ", "_"), _balanced(text[match.end() : end].strip()))
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def items(body: str) -> tuple[str, ...]:
+    """The entries of a list: one per line, or separated by semicolons or bars on a single line."""
+    lines = [line for line in body.split("\n") if line.strip()]
+    parts = re.split(r"\s*;\s+|\s+\|\s+", body) if len(lines) == 1 else lines
+    return tuple(stripped for part in parts if (stripped := re.sub(rf"^[ \t]*{_BULLETS}", "", part).strip()))
+
+
+def last_object(text: str, keys: Sequence[str]) -> Found | None:
+    """The last complete object that has all the keys, or else the last one that the end cut off."""
+    fitting = [found for found in objects(text) if found.value.keys() >= set(keys) and not _quoted(text, found.start)]
+    return next((found for found in reversed(fitting) if not found.truncated), fitting[-1] if fitting else None)
+
+
+def without(text: str, block: Found) -> str:
+    """The words around a machine block, without its fence."""
+    before, after = text[: block.start], text[block.end :]
+    if opening := _OPENING_FENCE.search(before):
+        before = before[: opening.start()]
+        after = _CLOSING_FENCE.sub("", after, count=1) if _CLOSING_FENCE.match(after) else after
+    return "\n\n".join(part for part in (before.strip(), after.strip()) if part)
+
+
+def _quoted(text: str, at: int) -> bool:
+    return bool(_QUOTE.match(text, text.rfind("\n", 0, at) + 1, at))
+
+
+def _balanced(body: str) -> str:
+    """Drop the emphasis mark whose partner stood before the tag."""
+    return body.replace("**", "", 1).strip() if body.count("**") % 2 else body

@@ -1,0 +1,224 @@
+"""A small parser of almost-JSON: it bends the grammar, never the text inside strings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+Fields = dict[str, object]
+
+_MAX_DEPTH = 24
+_EFFORT_PER_CHARACTER = 40
+
+_CLOSERS = {'"': '"', "'": "'", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’"}
+_CLOSER_OR_ESCAPE = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
+_MAY_FOLLOW_STRING = re.compile(r"\s*(?:[,:}\]]|//|/\*|```|\Z)")
+_TRAILING_FENCE = re.compile(r"\s*```\s*\Z")
+_QUOTED_KEY = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[“”„][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]')
+_BARE_KEY = re.compile(r"[^\W\d][\w-]*")
+_GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_STRICT_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])", re.ASCII)
+_WORD = re.compile(r"[A-Za-z]+")
+_WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
+_BENT_WORDS: dict[str, object] = {"True": True, "False": False, "None": None, "NaN": math.nan}
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB]([0-9a-fA-F]{2})\\u[dD][c-fC-F]([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\(.)", re.DOTALL
+)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+
+class Cut(str):
+    """A string the reply ended in the middle of: people may read it, nobody may count it."""
+
+    __slots__ = ()
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One object found in a text, and whether the grammar had to be bent to read it."""
+
+    value: Fields
+    start: int
+    end: int
+    repaired: bool
+    truncated: bool
+
+
+def objects(text: str) -> Iterator[Found]:
+    """Every outermost object of a text, in order; ones that the end of the text cut off come marked."""
+    effort = _EFFORT_PER_CHARACTER * len(text)
+    start = text.find("{")
+    while start >= 0 and effort > 0:
+        reader = _Reader(text, start)
+        try:
+            value = reader.object(0)
+        except _UnreadableError:
+            value = None
+        resume = start + 1
+        if value is not None:
+            yield Found(value, start, reader.at, reader.repaired, reader.truncated)
+            if not reader.truncated:
+                resume = reader.at
+        effort -= reader.at - start
+        start = text.find("{", resume)
+
+
+class _UnreadableError(Exception):
+    """Not JSON by any stretch."""
+
+
+class _Missing:
+    """Stands for a value the end of the text left too little of."""
+
+
+_MISSING = _Missing()
+
+
+class _Reader:
+    """Recursive descent with one cursor. Every production knows that the text may simply end."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.at = at
+        self.repaired = False
+        self.truncated = False
+
+    def object(self, depth: int) -> Fields:
+        """An object, with its last member dropped if too little of it is left."""
+        fields: Fields = {}
+        self.at += 1
+        while not self._closes("}"):
+            key = self._key()
+            if self._ended():
+                break
+            self._take(":")
+            value = self._value(depth + 1)
+            if not isinstance(value, _Missing):
+                fields[key] = value
+            self._separate("}")
+        return fields
+
+    def _array(self, depth: int) -> list[object]:
+        items: list[object] = []
+        self.at += 1
+        while not self._closes("]"):
+            value = self._value(depth + 1)
+            if not isinstance(value, _Missing):
+                items.append(value)
+            self._separate("]")
+        return items
+
+    def _value(self, depth: int) -> object:
+        if depth > _MAX_DEPTH:
+            raise _UnreadableError
+        if self._ended():
+            return _MISSING
+        opener = self.text[self.at]
+        if opener in _CLOSERS:
+            return self._string(opener)
+        if opener in "{[":
+            value = self.object(depth) if opener == "{" else self._array(depth)
+            return _MISSING if self.truncated and not value else value
+        return self._scalar()
+
+    def _scalar(self) -> object:
+        if number := _NUMBER.match(self.text, self.at):
+            self.at = number.end()
+            # A number that touches the end may have lost digits: 1 of 10 is not 1.
+            if self._ended():
+                return _MISSING
+            self.repaired |= not _STRICT_NUMBER.fullmatch(number[0])
+            return int(number[0]) if number[0].isdigit() and len(number[0]) < 16 else float(number[0])
+        word = _WORD.match(self.text, self.at)
+        if not word:
+            raise _UnreadableError
+        self.at = word.end()
+        if word[0] in _WORDS:
+            return _WORDS[word[0]]
+        self.repaired = True
+        if word[0] in _BENT_WORDS:
+            return _BENT_WORDS[word[0]]
+        if self._ended():
+            return _MISSING
+        raise _UnreadableError
+
+    def _string(self, opener: str) -> str:
+        """A quote ends a string only where a string may end, so `it's` needs no escaping to survive."""
+        begin = self.at + 1
+        self.repaired |= opener != '"'
+        for match in _CLOSER_OR_ESCAPE[opener].finditer(self.text, begin):
+            if match[0][0] == "\\":
+                continue
+            if _MAY_FOLLOW_STRING.match(self.text, match.end()):
+                self.at = match.end()
+                return self._decode(self.text[begin : match.start()])
+            self.repaired = True
+        self.at = len(self.text)
+        self.truncated = self.repaired = True
+        return Cut(self._decode(_TRAILING_FENCE.sub("", self.text[begin:])))
+
+    def _key(self) -> str:
+        if quoted := _QUOTED_KEY.match(self.text, self.at):
+            self.at = quoted.end()
+            self.repaired |= quoted[0][0] != '"'
+            return self._decode(quoted[0][1:-1])
+        if bare := _BARE_KEY.match(self.text, self.at):
+            self.at = bare.end()
+            self.repaired = True
+            return bare[0]
+        if self.text.find("\n", self.at) < 0 and self.text[self.at] in _CLOSERS:
+            self.at = len(self.text)
+            return ""
+        raise _UnreadableError
+
+    def _decode(self, raw: str) -> str:
+        if _CONTROL.search(raw):
+            self.repaired = True
+        return _ESCAPE.sub(self._unescape, raw) if "\\" in raw else raw
+
+    def _unescape(self, match: re.Match[str]) -> str:
+        if match[1] is not None:
+            code = (int(match[0][3:6], 16) & 0x3FF, int(match[0][9:12], 16) & 0x3FF)
+            return chr(0x10000 + (code[0] << 10) + code[1])
+        if match[3] is not None:
+            point = int(match[3], 16)
+            return "\ufffd" if 0xD800 <= point < 0xE000 else chr(point)
+        if match[4] in _ESCAPED:
+            return _ESCAPED[match[4]]
+        self.repaired = True
+        return match[4] if match[4] in _CLOSERS else match[0]
+
+    def _closes(self, closer: str) -> bool:
+        if self._ended():
+            return True
+        if self.text[self.at] == closer:
+            self.at += 1
+            return True
+        return False
+
+    def _separate(self, closer: str) -> None:
+        if self._ended() or self.text[self.at] == closer:
+            return
+        self._take(",")
+        if not self._ended() and self.text[self.at] == closer:
+            self.repaired = True
+
+    def _take(self, mark: str) -> None:
+        if self.text[self.at] != mark:
+            raise _UnreadableError
+        self.at += 1
+
+    def _ended(self) -> bool:
+        """Skip what carries no meaning; the end of the text or of a code fence ends every production."""
+        gap = _GAP.match(self.text, self.at)
+        if gap and gap.end() > self.at:
+            self.repaired |= "/" in gap[0]
+            self.at = gap.end()
+        if self.at >= len(self.text) or self.text.startswith("```", self.at):
+            self.truncated = self.repaired = True
+            return True
+        return False

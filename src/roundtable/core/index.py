@@ -1,0 +1,97 @@
+"""The list of sessions: a projection of the record, kept for quick look-ups and rebuilt from it at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from roundtable.core.events import DecisionMade, Recorded, SessionAmended, SessionEnded, SessionOpened
+
+PREFIX = 6
+"""The fewest characters of an id that may stand for the whole."""
+
+LAST = "last"
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """One session as a list shows it. `offset` is the global place of its newest fact, and the order of lists."""
+
+    id: str
+    slug: str
+    name: str
+    workspace: str
+    question: str
+    meeting: str
+    parent: str
+    branched_at: int
+    opened_at: str
+    updated_at: str
+    last_seq: int
+    offset: int
+    outcome: str = ""
+
+    @property
+    def child(self) -> bool:
+        """True for a meeting held under another one; a branch stands on its own."""
+        return bool(self.parent) and not self.branched_at
+
+
+def index(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
+    """The row after one more fact; None as long as the session has not been opened."""
+    event = recorded.event
+    if isinstance(event, SessionOpened):
+        return _opened(event, offset, recorded)
+    if row is None:
+        return None
+    name, outcome = row.name, row.outcome
+    if isinstance(event, SessionAmended) and event.name is not None:
+        name = event.name
+    elif isinstance(event, DecisionMade):
+        outcome = str(event.decision.outcome)
+    elif isinstance(event, SessionEnded):
+        outcome = event.outcome
+    return msgspec.structs.replace(
+        row, name=name, outcome=outcome, updated_at=recorded.at, last_seq=recorded.seq, offset=offset
+    )
+
+
+def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow:
+    charter = event.charter
+    return SessionRow(
+        id=recorded.session,
+        slug=charter.slug,
+        name=charter.name,
+        workspace=charter.workspace,
+        question=charter.question[:200],
+        meeting=charter.meeting,
+        parent=charter.parent,
+        branched_at=charter.branched_at,
+        opened_at=recorded.at,
+        updated_at=recorded.at,
+        last_seq=recorded.seq,
+        offset=offset,
+    )
+
+
+def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = None) -> list[str]:
+    """The ids an address may mean: none, the one, or several when it is ambiguous.
+
+    An id comes before a name within the workspace, a name before a slug, a slug before an id's prefix.
+    """
+    rows = list(rows)
+    here = [row for row in rows if workspace is None or row.workspace == workspace]
+    if address == LAST:
+        newest = max((row for row in here if not row.child), key=lambda row: row.offset, default=None)
+        return [newest.id] if newest else []
+    readings = (
+        (row.id for row in rows if row.id == address),
+        (row.id for row in here if row.name == address),
+        (row.id for row in here if row.slug == address),
+        (row.id for row in rows if row.slug == address),
+        (row.id for row in rows if len(address) >= PREFIX and row.id.startswith(address)),
+    )
+    for reading in readings:
+        if address and (found := sorted(reading)):
+            return found
+    return []

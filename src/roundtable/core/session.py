@@ -1,0 +1,301 @@
+"""A session, folded from its facts. The engine and every door read the same fold; nothing else is state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from roundtable.core.effects import Effect, Result
+from roundtable.core.events import (
+    CallFailed,
+    CancelAsked,
+    ContinueAsked,
+    DecisionMade,
+    EffectDone,
+    EffectFailed,
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    LimitReached,
+    MoveMade,
+    NoteSaid,
+    PauseAsked,
+    Recorded,
+    RoundClosed,
+    RoundOpened,
+    RunStarted,
+    RunStopped,
+    SeatMissed,
+    SessionAmended,
+    SessionEnded,
+    SessionOpened,
+    TurnAsked,
+    TurnInterrupted,
+    Unknown,
+)
+from roundtable.core.faults import Fault, FaultKind, RecordError
+from roundtable.core.values import (
+    Absence,
+    Charter,
+    ContextItem,
+    Decision,
+    Gate,
+    Limits,
+    Move,
+    MoveStatus,
+    Round,
+    Seat,
+    Usage,
+)
+
+
+class Turn(msgspec.Struct):
+    """One seat in one round: what it was asked, what went wrong, what it answered or why it did not."""
+
+    seat: str
+    asked: list[tuple[int, TurnAsked]] = []
+    failures: list[CallFailed] = []
+    move: MoveMade | None = None
+    seq: int = 0
+    missed: SeatMissed | None = None
+    partial: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether this turn is settled and must never be asked again."""
+        return self.move is not None or self.missed is not None
+
+    def as_move(self) -> Move | None:
+        """The answer as a rule sees it."""
+        made = self.move
+        if made is None:
+            return None
+        return Move(
+            made.round,
+            made.seat,
+            made.text,
+            made.verdict,
+            made.usage,
+            made.timing,
+            made.voice,
+            made.vendor,
+            made.status,
+        )
+
+
+class RoundRecord(msgspec.Struct):
+    """One round as it stands on the record."""
+
+    opened: RoundOpened
+    seq: int
+    turns: dict[str, Turn]
+    closed: RoundClosed | None = None
+
+    @property
+    def name(self) -> str:
+        """The round's name, unique within the session."""
+        return self.opened.round
+
+    def moves(self) -> list[Move]:
+        """The answers that came in time, in speaking order."""
+        moves = (self.turns[seat].as_move() for seat in self.opened.order)
+        return [move for move in moves if move is not None and move.status is MoveStatus.MADE]
+
+    def result(self) -> Round:
+        """What the meeting gets back. Only what had been counted at the close counts."""
+        closed = self.closed
+        if closed is None:
+            raise RecordError(f"Round {self.name} is still open.")
+        moves = tuple(move for move in self.moves() if move.seat in closed.counted)
+        missing = tuple(Absence(seat, self._cause(seat)) for seat in closed.missing)
+        return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)
+
+    def _cause(self, seat: str) -> Fault:
+        missed = self.turns[seat].missed
+        if missed is not None:
+            return missed.fault
+        return Fault.of(FaultKind.TIMEOUT, "It had not answered when the round closed.")
+
+
+class Session:
+    """The state of one session at some point of its record."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.seq = 0
+        self.opened_at = ""
+        self.updated_at = ""
+        self.charter_or_none: Charter | None = None
+        self.name = ""
+        self.off: set[str] = set()
+        self.limits = Limits()
+        self.limits_seq = 0
+        self.rounds: dict[str, RoundRecord] = {}
+        self.notes: list[tuple[int, NoteSaid]] = []
+        self.context_added: list[tuple[int, ContextItem]] = []
+        self.context_removed: set[str] = set()
+        self.gates: dict[str, Gate] = {}
+        self.answers: dict[str, GateAnswered] = {}
+        self.effects: dict[str, Effect] = {}
+        self.results: dict[str, Result | Fault] = {}
+        self.limit_stops: dict[str, tuple[int, LimitReached]] = {}
+        self.paused = False
+        self.cancel: CancelAsked | None = None
+        self.runs = 0
+        self.stopped: RunStopped | None = None
+        self.decision: Decision | None = None
+        self.ended = False
+        self.spent = Usage()
+
+    @classmethod
+    def fold(cls, id: str, records: Iterable[Recorded]) -> Session:
+        """Read a whole record."""
+        session = cls(id)
+        for recorded in records:
+            session.apply(recorded)
+        return session
+
+    @property
+    def charter(self) -> Charter:
+        """What was agreed at the opening."""
+        if self.charter_or_none is None:
+            raise RecordError(f"Session {self.id} has no opening on record.")
+        return self.charter_or_none
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """The seats that are switched on now."""
+        return tuple(seat for seat in self.charter.seats if seat.name not in self.off)
+
+    @property
+    def open_gate(self) -> Gate | None:
+        """The gate the meeting waits at, if it waits at one."""
+        if self.ended:
+            return None
+        return next((gate for gate in self.gates.values() if gate.id not in self.answers), None)
+
+    @property
+    def status(self) -> str:
+        """One word for lists; whether a process is alive is not on the record."""
+        if self.decision is not None:
+            return str(self.decision.outcome)
+        if self.open_gate is not None:
+            return "waiting"
+        return "paused" if self.paused else "open"
+
+    def seat(self, name: str) -> Seat:
+        """A seat of the charter by its name."""
+        return next(seat for seat in self.charter.seats if seat.name == name)
+
+    def turn(self, round: str, seat: str) -> Turn:
+        """One seat's turn in one round."""
+        return self.rounds[round].turns[seat]
+
+    def context(self) -> list[ContextItem]:
+        """What is before the table now: the opening's snapshot, as amended."""
+        items = [*self.charter.context, *(item for _, item in self.context_added)]
+        return [item for item in items if item.name not in self.context_removed]
+
+    def apply(self, recorded: Recorded) -> None:
+        """Take one more fact in. Facts must come in order, without gaps."""
+        if recorded.seq != self.seq + 1:
+            raise RecordError(f"Session {self.id}: fact {recorded.seq} came after {self.seq}.")
+        self.seq = recorded.seq
+        self.updated_at = recorded.at
+        self._take(recorded.event, recorded)
+
+    def _take(self, event: Event, recorded: Recorded) -> None:
+        match event:
+            case TurnAsked():
+                self.turn(event.round, event.seat).asked.append((recorded.seq, event))
+            case MoveMade() | SeatMissed() | CallFailed() | TurnInterrupted():
+                self._take_turn(event, recorded.seq)
+            case RoundOpened():
+                turns = {seat: Turn(seat) for seat in event.electorate}
+                self.rounds[event.round] = RoundRecord(event, recorded.seq, turns)
+            case RoundClosed():
+                self.rounds[event.round].closed = event
+            case LimitReached():
+                self.limit_stops[event.round] = (recorded.seq, event)
+            case SessionOpened() | RunStarted() | RunStopped() | DecisionMade() | SessionEnded():
+                self._take_session(event, recorded)
+            case EffectStarted():
+                self.effects[event.step] = event.effect
+            case EffectDone():
+                self.results[event.step] = event.result
+            case EffectFailed():
+                self.results[event.step] = event.fault
+            case GateOpened():
+                self.gates[event.gate.id] = event.gate
+            case Unknown():
+                pass
+            case _:
+                self._take_person(event, recorded.seq)
+
+    def _take_turn(self, event: MoveMade | SeatMissed | CallFailed | TurnInterrupted, seq: int) -> None:
+        turn = self.turn(event.round, event.seat)
+        match event:
+            case MoveMade():
+                turn.move, turn.seq = event, seq
+                self.spent = self.spent.plus(event.usage)
+            case SeatMissed():
+                turn.missed = event
+                turn.partial = event.partial
+            case CallFailed():
+                turn.failures.append(event)
+                self.spent = self.spent.plus(event.usage)
+            case TurnInterrupted():
+                turn.partial = event.partial
+
+    def _take_session(
+        self, event: SessionOpened | RunStarted | RunStopped | DecisionMade | SessionEnded, recorded: Recorded
+    ) -> None:
+        match event:
+            case SessionOpened():
+                self.charter_or_none = event.charter
+                self.opened_at = recorded.at
+                self.name = event.charter.name
+                self.limits = event.charter.limits
+            case RunStarted():
+                self.runs += 1
+                self.stopped = None
+            case RunStopped():
+                self.stopped = event
+            case DecisionMade():
+                self.decision = event.decision
+            case SessionEnded():
+                self.ended = True
+
+    def _take_person(
+        self,
+        event: NoteSaid | PauseAsked | ContinueAsked | CancelAsked | GateAnswered | SessionAmended,
+        seq: int,
+    ) -> None:
+        match event:
+            case NoteSaid():
+                self.notes.append((seq, event))
+            case PauseAsked():
+                self.paused = True
+            case ContinueAsked():
+                self.paused = False
+            case CancelAsked():
+                self.cancel = event
+            case GateAnswered():
+                gate = self.gates.get(event.gate)
+                if gate is not None and event.option in gate.options:
+                    self.answers.setdefault(event.gate, event)
+            case SessionAmended():
+                self._amend(event, seq)
+
+    def _amend(self, event: SessionAmended, seq: int) -> None:
+        if event.name is not None:
+            self.name = event.name
+        self.off = (self.off | set(event.seats_off)) - set(event.seats_on)
+        self.context_removed |= set(event.context_removed)
+        for item in event.context_added:
+            self.context_removed.discard(item.name)
+            self.context_added.append((seq, item))
+        if event.limits is not None:
+            self.limits, self.limits_seq = event.limits, seq

@@ -1,0 +1,185 @@
+"""What a seat reads: a pure function of the record, laid out so that each prompt only adds to the one before.
+
+Nothing rendered is stored. A turn's prompt can be made again from the round's parts (by digest), the
+session's facts up to `heard`, and the seat. Because a seat's earlier prompt stays word for word the
+beginning of its next one, provider prefix caches hit.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from string import Template
+from typing import TypeVar
+
+from roundtable.core.events import TurnAsked
+from roundtable.core.session import RoundRecord, Session
+from roundtable.core.values import Digest, Message, MoveStatus
+
+T = TypeVar("T")
+Texts = Mapping[Digest, str]
+
+
+def shuffled(items: Sequence[T], seed: int, salt: str) -> list[T]:
+    """One fixed order per seed and salt, the same in every process and version of Python."""
+    order = list(items)
+    random.Random(f"{seed}/{salt}").shuffle(order)
+    return order
+
+
+def label(index: int) -> str:
+    """A, B, … Z, AA: what an anonymous seat is called."""
+    letters = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def labels(session: Session) -> dict[str, str]:
+    """The name under which each seat is read out where seats are anonymous: one per session, drawn by lot."""
+    names = shuffled([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
+    return {name: label(index) for index, name in enumerate(names)}
+
+
+def quoted(tag: str, name: str, text: str) -> str:
+    """Fence text that is not ours, so that it cannot pass for instructions or close its own fence."""
+    inside = text.replace(f"</{tag}", f"<\\/{tag}")
+    return f'<{tag} from="{name}">\n{inside}\n</{tag}>'
+
+
+def needed(session: Session, round: RoundRecord) -> set[Digest]:
+    """The blobs a prompt of this round is made of."""
+    digests = {item.digest for item in session.charter.context}
+    digests |= {item.digest for _, item in session.context_added}
+    digests |= {digest for name, digest in session.charter.templates.items() if name == "system"}
+    for record in session.rounds.values():
+        if record.seq <= round.seq:
+            opened = record.opened
+            digests |= {opened.template, opened.text_format, opened.json_format}
+    return digests - {""}
+
+
+def _horizon(round: RoundRecord, asked: TurnAsked) -> int:
+    """The last fact up to which a seat has heard its peers once it has taken this turn."""
+    match round.opened.turns.visibility:
+        case "same_round":
+            return asked.heard
+        case "previous_rounds":
+            return round.seq
+        case _:
+            return 0
+
+
+class Layout:
+    """Lays out the prompts of one session from its facts."""
+
+    def __init__(self, session: Session, texts: Texts) -> None:
+        self._session = session
+        self._texts = texts
+        self._labels = labels(session)
+
+    def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
+        """The whole prompt of one turn: system, the seat's own earlier turns, then what is new."""
+        messages = [Message("system", self._system(seat))]
+        earlier: list[tuple[RoundRecord, TurnAsked]] = []
+        if round.opened.turns.visibility != "none":
+            for record, asked_then, said in self._spoken(seat, round):
+                messages.append(Message("user", self._turn(record, seat, asked_then, earlier)))
+                messages.append(Message("assistant", said))
+                earlier.append((record, asked_then))
+        messages.append(Message("user", self._turn(round, seat, asked, earlier)))
+        return tuple(messages)
+
+    def _spoken(self, seat: str, before: RoundRecord) -> list[tuple[RoundRecord, TurnAsked, str]]:
+        """The seat's own open turns of earlier rounds, with the words it used."""
+        turns: list[tuple[RoundRecord, TurnAsked, str]] = []
+        for record in self._session.rounds.values():
+            turn = record.turns.get(seat)
+            if record.seq >= before.seq or turn is None or record.opened.turns.secret:
+                continue
+            if turn.move is not None and turn.move.status is MoveStatus.MADE:
+                asked = next(ask for _, ask in turn.asked if ask.call == turn.move.call)
+                turns.append((record, asked, turn.move.raw or turn.move.text))
+        return turns
+
+    def _system(self, seat_name: str) -> str:
+        seat = self._session.seat(seat_name)
+        charter = self._session.charter
+        parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
+        if charter.language != "en":
+            parts.append(f"Hold the whole discussion in this language: {charter.language}.")
+        parts += [quoted("context", item.name, self._texts[item.digest]) for item in charter.context]
+        if seat.role:
+            parts.append(f"Your role at this table: {seat.role}.")
+        if seat.brief:
+            parts.append(seat.brief)
+        return "\n\n".join(parts)
+
+    def _turn(
+        self,
+        round: RoundRecord,
+        seat: str,
+        asked: TurnAsked,
+        earlier: Sequence[tuple[RoundRecord, TurnAsked]],
+    ) -> str:
+        """One user message: what this seat has not heard yet, then what it is asked to do."""
+        known = max((ask.heard for _, ask in earlier), default=0)
+        parts: list[str] = []
+        if not earlier:
+            parts.append(quoted("question", "the person", self._session.charter.question))
+        parts += [
+            quoted("context", item.name, self._texts[item.digest])
+            for seq, item in self._session.context_added
+            if known < seq <= asked.heard and item.name not in self._session.context_removed
+        ]
+        parts += [
+            quoted("note", "the person", note.text)
+            for seq, note in self._session.notes
+            if known < seq <= asked.heard and (not note.to or seat in note.to)
+        ]
+        parts += self._peers(round, seat, asked, earlier)
+        parts.append(self._instructions(round, seat))
+        form = round.opened.json_format if asked.structured else round.opened.text_format
+        if form:
+            parts.append(self._texts[form].strip())
+        return "\n\n".join(parts)
+
+    def _instructions(self, round: RoundRecord, seat: str) -> str:
+        prompt = round.opened.prompt
+        seed = self._session.charter.seed
+        lists = {
+            name: "\n".join(shuffled(items, seed, f"{round.name}/{seat}/{name}"))
+            for name, items in prompt.lists.items()
+        }
+        template = Template(self._texts[round.opened.template].strip())
+        return template.safe_substitute({**prompt.values, **lists, "seat": seat, "label": self._labels[seat]})
+
+    def _peers(
+        self,
+        round: RoundRecord,
+        seat: str,
+        asked: TurnAsked,
+        earlier: Sequence[tuple[RoundRecord, TurnAsked]],
+    ) -> list[str]:
+        """What the others said since this seat last listened, in an order of this reader's own."""
+        turns = round.opened.turns
+        if turns.visibility not in ("previous_rounds", "same_round"):
+            return []
+        since = max((_horizon(record, ask) for record, ask in earlier), default=0)
+        until = _horizon(round, asked)
+        said: list[tuple[str, str]] = []
+        for record in self._session.rounds.values():
+            if record.opened.turns.secret:
+                continue
+            for turn in record.turns.values():
+                move = turn.move
+                if move is None or turn.seat == seat or move.status is not MoveStatus.MADE:
+                    continue
+                if since < turn.seq <= until:
+                    said.append((turn.seat, move.text))
+        if turns.concurrency == "parallel":
+            said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
+        name = (lambda who: who) if turns.signed else (lambda who: self._labels[who])
+        return [quoted("answer", name(who), text) for who, text in said]

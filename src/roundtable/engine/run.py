@@ -1,0 +1,136 @@
+"""The one loop: open or resume, hold the meeting, write down how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
+from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
+from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices
+from roundtable.core.session import Session
+from roundtable.core.values import Decision, Outcome
+from roundtable.engine.clerk import Clerk
+from roundtable.engine.feed import Feed
+from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
+
+RENEW_SECONDS = 8.0
+
+
+class Meeting(msgspec.Struct, frozen=True):
+    """A protocol with its name and version, as the engine takes it."""
+
+    name: str
+    version: int
+    hold: Callable[[Table], Awaitable[Decision]]
+
+
+class Engine:
+    """Runs sessions. It gets its record, voices and performers as arguments and knows no concrete one."""
+
+    def __init__(self, store: Store, leases: Leases, voices: Voices, performer: Performer, feed: Feed) -> None:
+        self._store = store
+        self._leases = leases
+        self._voices = voices
+        self._performer = performer
+        self._feed = feed
+
+    async def run(self, session_id: str, meeting: Meeting, holder: str) -> Decision:
+        """Hold the meeting from where its record stands to a decision. The same call opens and resumes."""
+        lease = await self._leases.acquire(session_id, holder)
+        self._feed.start(session_id)
+        try:
+            session = Session.fold(session_id, await self._store.read(session_id))
+            if session.ended and session.decision is not None:
+                return session.decision
+            _check(session, meeting)
+            clerk = Clerk(session, self._store, lease, self._feed)
+            return await self._attended(clerk, meeting, holder, lease)
+        finally:
+            self._feed.stop(session_id)
+            await self._leases.release(lease)
+
+    async def _attended(self, clerk: Clerk, meeting: Meeting, holder: str, lease: Lease) -> Decision:
+        """Hold the meeting with someone at the door: hear other processes, keep the lease."""
+        await clerk.record(RunStarted(holder, resumed=clerk.session.runs > 0))
+        main = asyncio.create_task(self._hold(clerk, meeting))
+        watchers = [asyncio.create_task(clerk.listen()), asyncio.create_task(self._renew(lease))]
+        try:
+            done, _ = await asyncio.wait({main, *watchers}, return_when=asyncio.FIRST_COMPLETED)
+            if main not in done:
+                await next(iter(done))
+            return await main
+        except BaseException as error:
+            await _ended(main)
+            if not isinstance(error, LeaseLost):
+                await _try_to_record(clerk, RunStopped(_reason(error)))
+            raise
+        finally:
+            for watcher in watchers:
+                await _ended(watcher)
+
+    async def _hold(self, clerk: Clerk, meeting: Meeting) -> Decision:
+        session = clerk.session
+        table = RecordedTable(clerk, self._voices, self._performer)
+        try:
+            decision = session.decision or await meeting.hold(table)
+        except Cancelled:
+            decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
+        except LimitStop as stop:
+            reached = stop.reached
+            how = f"Stopped by {reached.limit}: {reached.spent:g} of {reached.allowed:g} used."
+            decision = _outcome(session, Outcome.INSUFFICIENT, how)
+        finally:
+            await table.finish()
+        if session.decision is None:
+            await clerk.record(DecisionMade(decision))
+        await clerk.record(SessionEnded(str(decision.outcome)))
+        return decision
+
+    async def _renew(self, lease: Lease) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            await self._leases.renew(lease)
+
+
+def _check(session: Session, meeting: Meeting) -> None:
+    if session.charter_or_none is None:
+        raise NotFound(f"There is no session {session.id}.", "`roundtable list` shows the sessions there are.")
+    charter = session.charter
+    if (charter.meeting, charter.version) != (meeting.name, meeting.version):
+        raise RecordMismatch(
+            f"This session was opened as {charter.meeting} version {charter.version}, "
+            f"and this Roundtable holds {meeting.name} version {meeting.version}.",
+            "Open a new session, or resume it with the version that opened it.",
+        )
+
+
+def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:
+    """A decision that the meeting itself did not come to."""
+    names = tuple(seat.name for seat in session.charter.seats)
+    basis = tuple(record.name for record in session.rounds.values() if record.closed is not None)
+    return Decision(outcome, how, electorate=names, basis=basis)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+        return "interrupted"
+    return f"{type(error).__name__}: {error}"
+
+
+async def _ended(task: asyncio.Task[Decision] | asyncio.Task[None]) -> None:
+    """Cancel a task and wait it out; its error has been, or will be, dealt with elsewhere."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
+
+
+async def _try_to_record(clerk: Clerk, event: RunStopped) -> None:
+    """Say why the run stopped, if the record still takes our word."""
+    try:
+        await clerk.record(event)
+    except Exception:
+        return

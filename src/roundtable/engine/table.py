@@ -1,0 +1,291 @@
+"""The table a meeting sits at: every ask and every effect is looked up on the record before it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TypeVar
+
+from roundtable.core.codecs import codec
+from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
+from roundtable.core.events import (
+    EffectDone,
+    EffectFailed,
+    EffectStarted,
+    GateAnswered,
+    GateOpened,
+    LimitReached,
+    RoundClosed,
+    RoundOpened,
+)
+from roundtable.core.faults import Fault, RecordMismatch
+from roundtable.core.ports import Performer, Voices
+from roundtable.core.session import RoundRecord
+from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
+from roundtable.engine.clerk import Clerk
+from roundtable.engine.limits import over_limit, quorate
+from roundtable.engine.prompts import labels, shuffled
+from roundtable.engine.turns import TurnTaker
+
+T = TypeVar("T")
+
+
+class Cancelled(Exception):
+    """A person ended the session; unwinds the meeting."""
+
+
+class LimitStop(Exception):
+    """A bound of the charter ended the session; unwinds a meeting that did not ask beforehand."""
+
+    def __init__(self, reached: LimitReached) -> None:
+        super().__init__(reached.limit)
+        self.reached = reached
+
+
+class RecordedTable:
+    """The engine's own table."""
+
+    def __init__(self, clerk: Clerk, voices: Voices, performer: Performer) -> None:
+        self._clerk = clerk
+        self._session = clerk.session
+        self._voices = voices
+        self._performer = performer
+        self._speaking: set[asyncio.Task[None]] = set()
+        clerk.on_cancel = self.silence
+
+    @property
+    def charter(self) -> Charter:
+        """What was agreed at the opening."""
+        return self._session.charter
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """The seats that are switched on now."""
+        return self._session.seats
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The names under which seats are read out where they are anonymous."""
+        return labels(self._session)
+
+    def heard(self) -> tuple[str, ...]:
+        """What people said to the table so far."""
+        return tuple(note.text for _, note in self._session.notes)
+
+    def shuffled(self, items: Sequence[T], salt: str) -> list[T]:
+        """The only dice in a meeting."""
+        return shuffled(items, self.charter.seed, salt)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        round: str,
+        prompt: Prompt,
+        *,
+        expect: Expect = Expect(),
+        seats: Sequence[str] | None = None,
+        turns: Turns = Turns(),
+    ) -> Round:
+        """Ask the seats one round and wait until it closes."""
+        record = self._session.rounds.get(round)
+        if record is None:
+            record = await self._open(round, prompt, expect, seats, turns)
+        elif record.opened.expect.codec != expect.codec or (seats and set(seats) != set(record.opened.electorate)):
+            raise RecordMismatch(
+                f"Round {round} is on the record with other seats or another form of answer.",
+                "Open a new session, or branch from an earlier round.",
+            )
+        if record.closed is None:
+            await self._hear(record)
+        return record.result()
+
+    async def _open(
+        self, round: str, prompt: Prompt, expect: Expect, seats: Sequence[str] | None, turns: Turns
+    ) -> RoundRecord:
+        await self._boundary()
+        if not await self.may_open(round):
+            raise LimitStop(self._session.limit_stops[round][1])
+        form = codec(expect.codec)
+        on = [seat for seat in self.seats if seats is None or seat.name in seats]
+        json_format = form.json_format(expect) if form.json_format else ""
+        await self._clerk.record(
+            RoundOpened(
+                round,
+                electorate=tuple(seat.name for seat in on),
+                order=tuple(self._order(round, on, turns)),
+                turns=turns,
+                expect=expect,
+                prompt=prompt,
+                template=self.charter.templates[prompt.template],
+                text_format=await self._clerk.keep(form.text_format(expect)) if form.text_format(expect) else "",
+                json_format=await self._clerk.keep(json_format) if json_format else "",
+                heard=self._session.seq,
+            )
+        )
+        return self._session.rounds[round]
+
+    def _order(self, round: str, seats: Sequence[Seat], turns: Turns) -> list[str]:
+        names = [seat.name for seat in seats]
+        match turns.order:
+            case "listed":
+                return names
+            case "priority":
+                return [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
+            case "shuffle":
+                return self.shuffled(names, round)
+            case "rotate":
+                shift = len(self._session.rounds) % max(1, len(names))
+                return names[shift:] + names[:shift]
+
+    async def _hear(self, record: RoundRecord) -> None:
+        """Let every seat that has not spoken yet speak, then close the round."""
+        how = "all"
+        try:
+            async with asyncio.timeout(self._session.limits.round_deadline):
+                if record.opened.turns.concurrency == "parallel":
+                    await self._together(record)
+                else:
+                    await self._in_turn(record)
+        except TimeoutError:
+            how = "deadline"
+        if self._session.cancel is not None:
+            how = "cancelled"
+        elif how == "all" and not all(turn.over for turn in record.turns.values()):
+            how = "quorum"
+        moves = record.moves()
+        counted = tuple(move.seat for move in moves)
+        missing = tuple(seat for seat in record.opened.electorate if seat not in counted)
+        enough = quorate(moves, record.opened.electorate, self._session.limits)
+        await self._clerk.record(RoundClosed(record.name, how, counted, missing, enough))
+        self._raise_if_cancelled()
+
+    def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
+        taker = TurnTaker(self._clerk, self._voices, record, self._session.seat(seat))
+        task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
+        self._speaking.add(task)
+        task.add_done_callback(self._speaking.discard)
+        return task
+
+    async def _together(self, record: RoundRecord) -> None:
+        """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
+        await self._boundary()
+        pending = {self._start(record, seat) for seat in record.opened.order if not record.turns[seat].over}
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                self._settle(task)
+            if self._enough(record):
+                return
+
+    async def _in_turn(self, record: RoundRecord) -> None:
+        """One after the other, each at a turn boundary."""
+        for seat in record.opened.order:
+            if record.turns[seat].over:
+                continue
+            await self._boundary()
+            task = self._start(record, seat)
+            await asyncio.wait({task})
+            self._settle(task)
+            if self._enough(record):
+                return
+
+    @staticmethod
+    def _settle(task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            task.result()
+
+    def _enough(self, record: RoundRecord) -> bool:
+        limits = self._session.limits
+        return limits.close_on_quorum and quorate(record.moves(), record.opened.electorate, limits)
+
+    def silence(self) -> None:
+        """Stop every seat that is speaking, now."""
+        for task in self._speaking:
+            task.cancel()
+
+    async def finish(self) -> None:
+        """Stop whoever still speaks and wait until their words are on the record."""
+        self.silence()
+        while self._speaking:
+            done, _ = await asyncio.wait(set(self._speaking))
+            for task in done:
+                if not task.cancelled():
+                    task.exception()
+
+    # --- boundaries ------------------------------------------------------------------------------
+
+    async def _boundary(self) -> None:
+        """Between turns: hear what people said, stay paused while they want it, stop if they want it."""
+        await self._clerk.catch_up()
+        if self._session.paused:
+            await self._clerk.until(lambda: not self._session.paused or self._session.cancel is not None)
+        self._raise_if_cancelled()
+
+    def _raise_if_cancelled(self) -> None:
+        if self._session.cancel is not None:
+            raise Cancelled
+
+    async def may_open(self, round: str) -> bool:
+        """Whether the limits leave room for this round; a no is recorded with its reason."""
+        if round in self._session.rounds:
+            return True
+        stopped = self._session.limit_stops.get(round)
+        if stopped is not None and stopped[0] > self._session.limits_seq:
+            return False
+        reached = over_limit(self._session, round)
+        if reached is not None:
+            await self._clerk.record(reached)
+        return reached is None
+
+    # --- gates, effects, children ----------------------------------------------------------------
+
+    async def gate(self, gate: Gate) -> str:
+        """Ask the person, and wait as long as it takes."""
+        session = self._session
+        if gate.id not in session.gates:
+            await self._clerk.record(GateOpened(gate))
+        if gate.id not in session.answers:
+            ahead = self.charter.answers.get(gate.id)
+            if ahead in gate.options:
+                await self._clerk.record(GateAnswered(gate.id, ahead, by="answered ahead"))
+            elif self.charter.headless:
+                await self._clerk.record(GateAnswered(gate.id, gate.default, by="headless default"))
+            else:
+                await self._wait_for_answer(gate)
+        self._raise_if_cancelled()
+        return session.answers[gate.id].option
+
+    async def _wait_for_answer(self, gate: Gate) -> None:
+        session = self._session
+        try:
+            async with asyncio.timeout(gate.deadline):
+                await self._clerk.until(lambda: gate.id in session.answers or session.cancel is not None)
+        except TimeoutError:
+            await self._clerk.record(GateAnswered(gate.id, gate.default, by="deadline default"))
+
+    async def do(self, step: str, effect: Effect) -> Result | Fault:
+        """Have something done once, whatever happens in between."""
+        session = self._session
+        if step in session.results:
+            return session.results[step]
+        await self._boundary()
+        key = f"{session.id}/{step}"
+        outcome: Result | Fault | None = None
+        if step in session.effects:
+            outcome = await self._performer.recover(key, effect)
+        else:
+            await self._clerk.record(EffectStarted(step, effect))
+        if outcome is None:
+            outcome = await self._performer.perform(key, effect)
+        done = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
+        await self._clerk.record(done)
+        return outcome
+
+    async def child(self, step: str, charter: Charter) -> Decision:
+        """Hold another meeting under this one."""
+        result = await self.do(step, OpenChild(charter))
+        if isinstance(result, ChildEnded):
+            return result.decision
+        reason = result.message if isinstance(result, Fault) else "the child meeting gave no decision"
+        return Decision(Outcome.FAILED, how=reason)

@@ -1,0 +1,233 @@
+"""One seat's turn: its voices in order, retries in this one place, and one request to mend an unreadable reply."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import Literal
+
+import msgspec
+
+from roundtable.core.codecs import codec, read
+from roundtable.core.codecs.base import Reading
+from roundtable.core.codecs.speech import Speech
+from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice, Voices
+from roundtable.core.session import RoundRecord
+from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Usage
+from roundtable.core.verdict import Parse
+from roundtable.engine.clerk import Clerk
+from roundtable.engine.prompts import Layout, needed
+
+Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
+
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 30.0
+
+
+class _Spoken(msgspec.Struct):
+    """How one call ended: the reply or the fault, and the words heard until then."""
+
+    asked: TurnAsked
+    end: Reply | Fault
+    heard: str
+    timing: Timing
+
+
+class TurnTaker:
+    """Takes the turn of one seat in one round, and leaves exactly one settling fact on the record."""
+
+    def __init__(self, clerk: Clerk, voices: Voices, round: RoundRecord, seat: Seat) -> None:
+        self._clerk = clerk
+        self._voices = voices
+        self._round = round
+        self._seat = seat
+        self._expect = round.opened.expect
+        self._codec = codec(self._expect.codec)
+        self._layout = Layout(clerk.session, clerk.texts)
+        self._limits = clerk.session.limits
+        self._calls = len(clerk.session.turn(round.name, seat.name).asked)
+        self._retries_left = self._limits.retries
+        self._call = ""
+        self._said: list[str] = []
+        self._heard = 0
+        self._last_fault = Fault.of(FaultKind.MISSING, "This seat has no voice.")
+
+    async def take(self) -> None:
+        """Ask until there is an answer, the voices are used up or the seat's time is over."""
+        purpose: Purpose = "again" if self._calls else "answer"
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._limits.seat_timeout):
+                for name in self._seat.voices:
+                    if await self._try_voice(name, purpose, started):
+                        return
+                    purpose = "fallback"
+        except TimeoutError:
+            seconds = f"{self._limits.seat_timeout:g}"
+            self._last_fault = Fault.of(FaultKind.TIMEOUT, f"No complete answer within {seconds} s.")
+        except asyncio.CancelledError:
+            await self._stopped()
+            raise
+        await self._give_up(self._last_fault)
+
+    async def _stopped(self) -> None:
+        """Our run ends in mid-turn: keep the words. A cancelled session never asks again, an interrupted one does."""
+        if self._clerk.session.cancel is not None:
+            await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
+        elif self._round.closed is not None:
+            await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before it answered."))
+        elif self._call:
+            partial = "".join(self._said)
+            await self._clerk.record(TurnInterrupted(self._round.name, self._seat.name, self._call, partial))
+
+    async def _give_up(self, fault: Fault) -> None:
+        await self._clerk.record(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._said)))
+
+    async def _try_voice(self, name: str, purpose: Purpose, started: float) -> bool:
+        voice = self._voices.find(name)
+        if isinstance(voice, Fault):
+            self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
+            await self._failed(name, voice, None, Usage())
+            return False
+        while True:
+            spoken = await self._speak(voice, name, purpose, ())
+            if isinstance(spoken.end, Reply):
+                await self._answered(voice, name, spoken, spoken.end)
+                return True
+            delay = self._delay(spoken.end, started)
+            await self._failed(name, spoken.end, delay, Usage())
+            if delay is None:
+                return False
+            self._retries_left -= 1
+            await asyncio.sleep(delay)
+            purpose = "retry"
+
+    async def _failed(self, voice: str, fault: Fault, delay: float | None, usage: Usage) -> None:
+        self._last_fault = fault
+        partial = "".join(self._said)
+        event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
+        await self._clerk.record(event)
+
+    def _delay(self, fault: Fault, started: float) -> float | None:
+        """How long to wait before the next try; None when another try cannot help."""
+        if not fault.retryable or self._retries_left <= 0:
+            return None
+        tries = self._limits.retries - self._retries_left
+        delay = min(LONGEST_DELAY, FIRST_DELAY * 2**tries) * random.uniform(0.5, 1.0)
+        delay = max(delay, fault.retry_after)
+        left = self._limits.seat_timeout - (time.monotonic() - started)
+        return delay if delay < left else None
+
+    async def _speak(self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]) -> _Spoken:
+        """One call, streamed to whoever listens."""
+        asked, request = await self._prepare(voice, name, purpose, more)
+        speech = Speech(self._codec.spoken if asked.structured and not more else "")
+        offset, first = 0, 0.0
+        end: Reply | Fault | None = None
+        self._said = []
+        began = time.monotonic()
+        feed, session = self._clerk.feed, self._clerk.session.id
+        stream = voice.speak(request)
+        try:
+            async for piece in stream:
+                if isinstance(piece, str):
+                    first = first or time.monotonic() - began
+                    if words := speech.feed(piece):
+                        self._said.append(words)
+                        feed.publish(Delta(session, asked.round, asked.seat, asked.call, offset, words))
+                        offset += len(words)
+                else:
+                    end = piece
+        except Exception as error:
+            end = Fault.of(FaultKind.CRASHED, f"The voice {name} failed unexpectedly: {type(error).__name__}.")
+        finally:
+            closer = getattr(stream, "aclose", None)
+            if closer is not None:
+                await closer()
+        total = time.monotonic() - began
+        return _Spoken(asked, _checked(end, name), "".join(self._said), Timing(round(first, 4), round(total, 4)))
+
+    async def _prepare(
+        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]
+    ) -> tuple[TurnAsked, Request]:
+        session = self._clerk.session
+        self._calls += 1
+        self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
+        self._heard = self._heard or session.seq
+        await self._clerk.load(needed(session, self._round))
+        structured = voice.structured and self._codec.schema is not None
+        asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
+        messages = self._layout.messages(self._round, self._seat.name, asked) + more
+        asked = msgspec.structs.replace(asked, prompt_bytes=sum(len(message.text.encode()) for message in messages))
+        await self._clerk.record(asked)
+        request = Request(
+            self._call,
+            self._seat.name,
+            messages,
+            schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
+            schema_name=self._codec.name,
+            max_tokens=self._limits.max_tokens,
+            seed=_seed(session.charter.seed, self._call),
+            timeout=self._limits.seat_timeout,
+        )
+        return asked, request
+
+    async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
+        reading = read(self._expect, reply.text, spoken.asked.structured)
+        usage = reply.usage
+        if reading.verdict.parse is Parse.FAILED:
+            reading, more = await self._mend(voice, name, reply, reading)
+            usage = usage.plus(more)
+        status = MoveStatus.MADE if self._round.closed is None else MoveStatus.LATE
+        await self._clerk.record(
+            MoveMade(
+                self._round.name,
+                self._seat.name,
+                spoken.asked.call,
+                reading.text,
+                name,
+                reading.verdict,
+                raw=reply.text if reply.text != reading.text else "",
+                vendor=voice.vendor,
+                model=reply.model,
+                usage=usage,
+                timing=spoken.timing,
+                status=status,
+            )
+        )
+
+    async def _mend(self, voice: Voice, name: str, reply: Reply, first: Reading) -> tuple[Reading, Usage]:
+        """Ask once for the part that could not be read; the words of the first reply stand."""
+        form = self._codec.text_format(self._expect)
+        more = (Message("assistant", reply.text), Message("user", f"{_MEND}\n\n{form}"))
+        said = self._said
+        spoken = await self._speak(voice, name, "repair", more)
+        self._said = said
+        if isinstance(spoken.end, Fault):
+            return first, Usage()
+        second = read(self._expect, spoken.end.text, spoken.asked.structured)
+        if second.verdict.parse is Parse.FAILED:
+            return first, spoken.end.usage
+        verdict = msgspec.structs.replace(second.verdict, parse=Parse.REPAIRED)
+        text = second.text if spoken.asked.structured else first.text
+        return Reading(text or second.text, verdict), spoken.end.usage
+
+
+_MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."
+
+
+def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
+    """An empty answer is never a voice, whoever calls it a success."""
+    if end is None:
+        return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} stopped without an end.")
+    if isinstance(end, Reply) and not end.text.strip():
+        return Fault.of(FaultKind.EMPTY, f"The voice {voice} answered with nothing.")
+    return end
+
+
+def _seed(session_seed: int, call: str) -> int:
+    """A different, repeatable seed for every call, so that seats on one model do not echo each other."""
+    return random.Random(f"{session_seed}/{call}").getrandbits(31)

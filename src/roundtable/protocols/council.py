@@ -1,0 +1,90 @@
+"""The council: blind answers, a vote that is kept, and a debate only where the seats disagree.
+
+1. Every seat answers alone, with its position in one line. These votes are the bar, and they are kept.
+2. Positions become proposals: by the options given, or by one secret ballot over the anonymous positions.
+3. Only if they disagree, the seats read each other anonymously, twice at most. A change of mind must name
+   an error or cite a fact; a flip without either counts at the seat's blind position.
+4. More than half of those counted decide. The winning text is a seat's own; the minority is reported.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.ports import Table
+from roundtable.core.rules import positions as rule
+from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `[meetings.council]` may set."""
+
+    rounds: int = 2
+
+
+async def council(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    blind = await _answers(table)
+    if not blind.quorate:
+        return rule.insufficient(blind)
+
+    ratings = await _ballot(table, blind) if rule.differ(blind) and not table.charter.options else {}
+    standing = rule.opening(blind, table.labels, table.charter.options, ratings)
+
+    for number in range(3, settings.rounds + 3):
+        round = f"council/{number}-reconsider"
+        if standing.settled or not await table.may_open(round):
+            break
+        standing = rule.reconsidered(standing, await _cross_reading(table, round, standing))
+
+    chosen = await _tie_break(table, standing)
+    return rule.conclude(standing, chosen)
+
+
+async def _answers(table: Table) -> Round:
+    """The blind round: nobody knows what the others say."""
+    options = table.charter.options
+    choice = "Take exactly one of these as your position:\n" + "\n".join(f"- {it}" for it in options) if options else ""
+    return await table.ask(
+        "council/1-blind",
+        Prompt("blind", {"choice": choice}),
+        expect=Expect("position", options),
+        turns=Turns(visibility="none"),
+    )
+
+
+async def _ballot(table: Table, blind: Round) -> rule.Ratings:
+    """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
+    positions = rule.positions_of(blind)
+    labels = {seat: table.labels[seat] for seat in positions}
+    ballot = await table.ask(
+        "council/2-ballot",
+        Prompt("ballot", lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())}),
+        expect=Expect("ratings", tuple(sorted(labels.values()))),
+        seats=tuple(positions),
+        turns=Turns(visibility="own", secret=True),
+    )
+    return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
+
+
+async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> Round:
+    """Everyone reads the others, unsigned and shuffled, and answers again."""
+    ids = tuple(proposal.id for proposal in standing.proposals)
+    return await table.ask(
+        round,
+        Prompt("reconsider", lists={"proposals": standing.reading()}),
+        expect=Expect("reconsider", ids if table.charter.options else (*ids, rule.NEW)),
+        turns=Turns(visibility="previous_rounds"),
+    )
+
+
+async def _tie_break(table: Table, standing: rule.Standing) -> str:
+    """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
+    outcome, _ = standing.outcome
+    if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
+        return ""
+    details = {proposal.id: proposal.text for proposal in standing.proposals}
+    question = f"The seats ended in a {outcome}. Which proposal do you choose?"
+    chosen = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
+    return "" if chosen == "none" else chosen

@@ -1,0 +1,159 @@
+"""The record without a file, for tests and for programs that only want to run one meeting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
+from roundtable.core.faults import NotFound
+from roundtable.core.index import SessionRow, addressed, index
+from roundtable.core.ports import Lease
+from roundtable.core.redaction import Redactor
+from roundtable.core.values import Digest
+from roundtable.store.facts import BLOB_LIMIT, admit, check_blob, digest_of, pack, stamp, unpack
+from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
+
+
+class MemoryStore:
+    """The ports Store and Leases over plain dictionaries, for one event loop."""
+
+    def __init__(
+        self,
+        redact: Redactor | None = None,
+        *,
+        max_blob_bytes: int = BLOB_LIMIT,
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> None:
+        self._redact = redact
+        self._max_blob_bytes = max_blob_bytes
+        self._lease_seconds = lease_seconds
+        self._log: list[Recorded] = []
+        self._facts: defaultdict[str, list[Recorded]] = defaultdict(list)
+        self._rows: dict[str, SessionRow] = {}
+        self._blobs: dict[Digest, bytes] = {}
+        self._leases: dict[str, tuple[int, str, float]] = {}
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    async def __aenter__(self) -> MemoryStore:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded:
+        """Number and keep one fact."""
+        (recorded,) = await self.append_many(session, (event,), lease)
+        return recorded
+
+    async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
+        """Number and keep several facts: all of them, or none."""
+        await asyncio.sleep(0)
+        if lease is not None and (lease.session != session or not self._is_current(lease)):
+            raise lost(session)
+        last = len(self._facts[session])
+        written: list[Recorded] = []
+        for seq, event in enumerate(events, last + 1):
+            admit(session, event, seq - 1, lease is not None)
+            written.append(Recorded(seq, stamp(), session, self._written(event)))
+        for recorded in written:
+            self._log.append(recorded)
+            self._facts[session].append(recorded)
+            if row := index(self._rows.get(session), len(self._log), recorded):
+                self._rows[session] = row
+        for wake in self._waiting[session]:
+            wake.set()
+        return written
+
+    async def read(self, session: str, after: int = 0) -> list[Recorded]:
+        """The facts of a session after a sequence number."""
+        return self._facts[session][after:]
+
+    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
+        """The facts of all sessions after a global offset, each with its own."""
+        return list(enumerate(self._log[offset : offset + limit], offset + 1))
+
+    async def changed(self, session: str, after: int, timeout: float) -> bool:
+        """Wait until the session has a fact after `after`, or until the time is up."""
+        wake = asyncio.Event()
+        self._waiting[session].add(wake)
+        try:
+            async with asyncio.timeout(timeout):
+                while len(self._facts[session]) <= after:
+                    wake.clear()
+                    await wake.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting[session].discard(wake)
+        return True
+
+    async def keep(self, data: bytes) -> Digest:
+        """Keep something once, under its digest."""
+        check_blob(data, self._max_blob_bytes)
+        digest = digest_of(data)
+        self._blobs[digest] = data
+        return digest
+
+    async def fetch(self, digest: Digest) -> bytes:
+        """What was kept."""
+        if digest not in self._blobs:
+            raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
+        return self._blobs[digest]
+
+    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]:
+        """The sessions of a workspace, or all of them, those with the newest fact first."""
+        rows = (row for row in self._rows.values() if workspace in (None, row.workspace))
+        return sorted(rows, key=lambda row: -row.offset)[:limit]
+
+    async def find(self, address: str, workspace: str | None = None) -> list[str]:
+        """The ids an address may mean: an id or its prefix, a slug, a name within the workspace, or `last`."""
+        return addressed(address, self._rows.values(), workspace)
+
+    async def rebuild(self) -> None:
+        """Make the list of sessions anew from the record."""
+        self._rows.clear()
+        for offset, recorded in enumerate(self._log, 1):
+            if row := index(self._rows.get(recorded.session), offset, recorded):
+                self._rows[recorded.session] = row
+
+    async def acquire(self, session: str, holder: str) -> Lease:
+        """Take the session, or raise SessionHeld naming the live holder."""
+        token, other, expires = self._leases.get(session, (0, "", 0.0))
+        now = time.time()
+        if not is_free(other, expires, now):
+            raise held(session, other)
+        self._leases[session] = (token + 1, holder, now + self._lease_seconds)
+        return Lease(session, token + 1)
+
+    async def renew(self, lease: Lease) -> None:
+        """Hold the session for another while; LeaseLost if it is no longer ours."""
+        if not self._is_current(lease):
+            raise lost(lease.session)
+        token, holder, _ = self._leases[lease.session]
+        self._leases[lease.session] = (token, holder, time.time() + self._lease_seconds)
+
+    async def release(self, lease: Lease) -> None:
+        """Let the session go; nothing happens if it was lost before."""
+        if self._is_current(lease):
+            self._leases[lease.session] = (lease.token, "", 0.0)
+
+    async def holder(self, session: str) -> str | None:
+        """Who runs it now, if anyone alive does."""
+        _, holder, expires = self._leases.get(session, (0, "", 0.0))
+        return None if is_free(holder, expires, time.time()) else holder
+
+    def _is_current(self, lease: Lease) -> bool:
+        token, holder, _ = self._leases.get(lease.session, (0, "", 0.0))
+        return lease.token == token and bool(holder)
+
+    def _written(self, event: Event) -> Event:
+        """The fact as a file would give it back, so that nothing passes here that a file would not keep."""
+        body = pack(event, self._redact)
+        self._blobs |= body.blobs
+        return unpack(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)

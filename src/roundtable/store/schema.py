@@ -1,0 +1,86 @@
+"""Every table and index, and the numbered steps that lead to them. Steps are added, never changed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from roundtable.core.faults import RecordError, RecordTooNew
+
+APPLICATION = 0x52544231  # "RTB1"
+
+_V1 = (
+    f"PRAGMA application_id = {APPLICATION}",
+    """
+    CREATE TABLE events (
+        pos INTEGER PRIMARY KEY AUTOINCREMENT,
+        session TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        v INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        body TEXT NOT NULL,
+        packed INTEGER NOT NULL,
+        UNIQUE (session, seq)
+    )
+    """,
+    "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE leases (
+        session TEXT PRIMARY KEY,
+        token INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        expires REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        slug TEXT NOT NULL,
+        name TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        question TEXT NOT NULL,
+        meeting TEXT NOT NULL,
+        parent TEXT NOT NULL,
+        branched_at INTEGER NOT NULL,
+        opened_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        last_seq INTEGER NOT NULL,
+        pos INTEGER NOT NULL,
+        outcome TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX sessions_by_place ON sessions (workspace, pos)",
+    "CREATE INDEX sessions_by_slug ON sessions (slug)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+
+
+def migrate(connection: sqlite3.Connection, steps: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+    """Bring a database up to date in one transaction; several processes may try at once."""
+    if _version(connection, steps) == len(steps):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in steps[_version(connection, steps) :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _version(connection: sqlite3.Connection, steps: tuple[tuple[str, ...], ...]) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION and (version or tables):
+        raise RecordError("The record is a database of another program.", "Give another path for the record.")
+    if version > len(steps):
+        raise RecordTooNew(
+            f"The record has the tables of version {version}, and this Roundtable knows up to {len(steps)}.",
+            "Upgrade Roundtable to open it.",
+        )
+    return int(version)

@@ -1,0 +1,353 @@
+"""The record in one SQLite file: written by one thread in groups, read beside it, shared by several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
+from roundtable.core.faults import NotFound, RecordError
+from roundtable.core.index import LAST, PREFIX, SessionRow, addressed, index
+from roundtable.core.ports import Lease
+from roundtable.core.redaction import Redactor
+from roundtable.core.values import Digest
+from roundtable.store.facts import BLOB_LIMIT, Body, admit, check_blob, digest_of, pack, stamp, unpack
+from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.schema import migrate
+from roundtable.store.writer import Writer
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 20.0
+
+_FACT = "seq, at, session, v, body, packed"
+_LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
+_READ = f"SELECT {_FACT} FROM events WHERE session = ? AND seq > ? ORDER BY seq"
+_SINCE = f"SELECT pos, {_FACT} FROM events WHERE pos > ? ORDER BY pos LIMIT ?"
+_ADD = "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_BLOB = "SELECT data FROM blobs WHERE digest = ?"
+_KEEP = "INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+_LEASE = "SELECT token, holder, expires FROM leases WHERE session = ?"
+_TAKE = """
+    INSERT INTO leases (session, token, holder, expires) VALUES (?, ?, ?, ?)
+    ON CONFLICT (session) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires = excluded.expires
+"""
+_RENEW = "UPDATE leases SET expires = ? WHERE session = ? AND token = ? AND holder <> ''"
+_RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND token = ?"
+
+_ROW = (
+    "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome"
+)
+_INDEXED = f"SELECT {_ROW} FROM sessions WHERE id = ?"
+_INDEX = f"INSERT OR REPLACE INTO sessions ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LIST = f"SELECT {_ROW} FROM sessions ORDER BY pos DESC LIMIT ?"
+_LIST_HERE = f"SELECT {_ROW} FROM sessions WHERE workspace = ? ORDER BY pos DESC LIMIT ?"
+_NAMED = f"SELECT {_ROW} FROM sessions WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
+_NEWEST = f"""
+    SELECT {_ROW} FROM sessions
+    WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0)
+    ORDER BY pos DESC LIMIT 1
+"""
+
+
+class SqliteStore:
+    """The ports Store and Leases over one file. `await SqliteStore.open(path)`, and `close()` or `async with`."""
+
+    def __init__(
+        self,
+        path: Path,
+        connections: tuple[sqlite3.Connection, sqlite3.Connection],
+        redact: Redactor | None,
+        max_blob_bytes: int,
+        lease_seconds: float,
+    ) -> None:
+        self.path = path
+        self._redact = redact
+        self._max_blob_bytes = max_blob_bytes
+        self._lease_seconds = lease_seconds
+        writing, self._reading = connections
+        self._writer = Writer(writing, self._explain)
+        self._reader = ThreadPoolExecutor(1, "roundtable-reader")
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path,
+        redact: Redactor | None = None,
+        *,
+        max_blob_bytes: int = BLOB_LIMIT,
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> SqliteStore:
+        """Open the record, made and brought up to date as needed."""
+        path = Path(path)
+        connections = await asyncio.to_thread(_open, path)
+        return cls(path, connections, redact, max_blob_bytes, lease_seconds)
+
+    async def close(self) -> None:
+        """Write what is under way, and let go of the file."""
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._shut)
+
+    async def __aenter__(self) -> SqliteStore:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # --- facts ---------------------------------------------------------------------------------
+
+    async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded:
+        """Number and write one fact."""
+        (recorded,) = await self.append_many(session, (event,), lease)
+        return recorded
+
+    async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
+        """Number and write several facts: all of them, or none."""
+
+        def write(db: sqlite3.Connection) -> list[Recorded]:
+            if lease is not None:
+                _check_lease(db, session, lease)
+            (last,) = db.execute(_LAST, (session,)).fetchone()
+            row = _row(db, session)
+            written: list[Recorded] = []
+            for seq, event in enumerate(events, last + 1):
+                admit(session, event, seq - 1, lease is not None)
+                body = pack(event, self._redact)
+                recorded = Recorded(seq, stamp(), session, body.event)
+                row = index(row, _insert(db, recorded, body), recorded)
+                written.append(recorded)
+            if row is not None:
+                db.execute(_INDEX, msgspec.structs.astuple(row))
+            return written
+
+        return await self._writer.submit(write, session)
+
+    async def read(self, session: str, after: int = 0) -> list[Recorded]:
+        """The facts of a session after a sequence number."""
+        return await self._read(lambda db: [_recorded(db, row) for row in db.execute(_READ, (session, after))])
+
+    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
+        """The facts of all sessions after a global offset, each with its own."""
+        return await self._read(
+            lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit))]
+        )
+
+    async def changed(self, session: str, after: int, timeout: float) -> bool:
+        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while True:
+            with self._writer.waiting(session) as wake:
+                if await self._last(session) > after:
+                    return True
+                await asyncio.wait((wake,), timeout=max(0.0, deadline - loop.time()))
+                if not wake.done():
+                    return False
+
+    # --- blobs ---------------------------------------------------------------------------------
+
+    async def keep(self, data: bytes) -> Digest:
+        """Keep something once, under its digest."""
+        check_blob(data, self._max_blob_bytes)
+        digest = digest_of(data)
+        await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
+        return digest
+
+    async def fetch(self, digest: Digest) -> bytes:
+        """What was kept, checked against its digest."""
+        return await self._read(lambda db: _blob(db, digest))
+
+    # --- the list of sessions ------------------------------------------------------------------
+
+    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]:
+        """The sessions of a workspace, or all of them, those with the newest fact first."""
+        query, given = (_LIST, (limit,)) if workspace is None else (_LIST_HERE, (workspace, limit))
+        return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
+
+    async def find(self, address: str, workspace: str | None = None) -> list[str]:
+        """The ids an address may mean: an id or its prefix, a slug, a name within the workspace, or `last`."""
+        upto = f"{address}\U0010ffff" if len(address) >= PREFIX else address
+        named = {"address": address, "upto": upto, "workspace": workspace}
+        query = _NEWEST if address == LAST else _NAMED
+        rows = await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, named)])
+        return addressed(address, rows, workspace)
+
+    async def rebuild(self) -> None:
+        """Make the list of sessions anew from the record."""
+
+        def fold(db: sqlite3.Connection) -> None:
+            rows: dict[str, SessionRow | None] = {}
+            for pos, *fact in db.execute(_SINCE, (0, -1)):
+                recorded = _recorded(db, fact)
+                rows[recorded.session] = index(rows.get(recorded.session), pos, recorded)
+            db.execute("DELETE FROM sessions")
+            db.executemany(_INDEX, [msgspec.structs.astuple(row) for row in rows.values() if row is not None])
+
+        await self._writer.submit(fold)
+
+    # --- leases --------------------------------------------------------------------------------
+
+    async def acquire(self, session: str, holder: str) -> Lease:
+        """Take the session, or raise SessionHeld naming the live holder."""
+
+        def take(db: sqlite3.Connection) -> Lease:
+            token, other, expires = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
+            now = time.time()
+            if not is_free(other, expires, now):
+                raise held(session, other)
+            db.execute(_TAKE, (session, token + 1, holder, now + self._lease_seconds))
+            return Lease(session, token + 1)
+
+        return await self._writer.submit(take)
+
+    async def renew(self, lease: Lease) -> None:
+        """Hold the session for another while; LeaseLost if it is no longer ours."""
+
+        def prolong(db: sqlite3.Connection) -> None:
+            if not db.execute(_RENEW, (time.time() + self._lease_seconds, lease.session, lease.token)).rowcount:
+                raise lost(lease.session)
+
+        await self._writer.submit(prolong)
+
+    async def release(self, lease: Lease) -> None:
+        """Let the session go; nothing happens if it was lost before."""
+        await self._writer.submit(lambda db: db.execute(_RELEASE, (lease.session, lease.token)))
+
+    async def holder(self, session: str) -> str | None:
+        """Who runs it now, if anyone alive does."""
+        row = await self._read(lambda db: db.execute(_LEASE, (session,)).fetchone())
+        return None if row is None or is_free(row[1], row[2], time.time()) else row[1]
+
+    # --- threads and errors --------------------------------------------------------------------
+
+    async def _last(self, session: str) -> int:
+        (last,) = await self._read(lambda db: db.execute(_LAST, (session,)).fetchone())
+        return last
+
+    async def _read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        if self._closed:
+            raise RecordError("The record is closed.", "This is a bug: please report it.")
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._guarded, query)
+
+    def _guarded(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return query(self._reading)
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: sqlite3.Error) -> RecordError:
+        return _explained(self.path, error)
+
+    def _shut(self) -> None:
+        self._writer.close()
+        self._reader.shutdown()
+        self._reading.close()
+
+
+def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> int:
+    for blob in body.blobs.items():
+        db.execute(_KEEP, blob)
+    fact = (recorded.session, recorded.seq, recorded.at, SCHEMA_VERSION, body.kind, body.data.decode())
+    return db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
+
+
+def _recorded(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
+    seq, at, session, version, body, packed = row
+    return Recorded(seq, at, session, unpack(body, version, (lambda digest: _blob(db, digest)) if packed else None))
+
+
+def _row(db: sqlite3.Connection, session: str) -> SessionRow | None:
+    found = db.execute(_INDEXED, (session,)).fetchone()
+    return SessionRow(*found) if found else None
+
+
+def _blob(db: sqlite3.Connection, digest: Digest) -> bytes:
+    found = db.execute(_BLOB, (digest,)).fetchone()
+    if found is None:
+        raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
+    if digest_of(found[0]) != digest:
+        raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
+    return found[0]
+
+
+def _check_lease(db: sqlite3.Connection, session: str, lease: Lease) -> None:
+    token, holder, _ = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
+    if lease.session != session or lease.token != token or not holder:
+        raise lost(session)
+
+
+# --- opening -----------------------------------------------------------------------------------
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    """The writing and the reading connection; only the person may look into the file."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise RecordError(
+            f"The record {path} cannot be opened: {error.strerror}.", "Check the path, or set ROUNDTABLE_HOME."
+        ) from error
+    with ExitStack() as opened:
+        try:
+            writing = opened.enter_context(closing(_connect(path)))
+            _prepare(writing)
+            reading = opened.enter_context(closing(_connect(path)))
+            for db in (writing, reading):
+                # What was shown must outlive a power cut too; groups share the fsync, so it costs 0.2 ms an append.
+                db.execute("PRAGMA synchronous = FULL")
+            reading.execute("PRAGMA query_only = 1")
+        except sqlite3.Error as error:
+            raise _explained(path, error) from error
+        opened.pop_all()
+    return writing, reading
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:  # switching to WAL does not wait for a busy neighbour by itself
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.02)
+    migrate(db)
+
+
+_REASONS: dict[int, tuple[str, str]] = {
+    sqlite3.SQLITE_NOTADB: ("is not a database", "Move that file away, or give another path."),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", "Restore it from a copy."),
+    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "Free some space and resume the session."),
+    sqlite3.SQLITE_BUSY: ("is locked by another process", "Wait for it to finish, or end it, and try again."),
+    sqlite3.SQLITE_LOCKED: ("is locked by another process", "Wait for it to finish, or end it, and try again."),
+    sqlite3.SQLITE_READONLY: ("may not be written to", "Check the permissions of the file and its folder."),
+    sqlite3.SQLITE_PERM: ("may not be written to", "Check the permissions of the file and its folder."),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the path and the permissions of its folder."),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written: the disk reports an error", "Check the disk and its space."),
+}
+
+
+def _explained(path: Path, error: sqlite3.Error) -> RecordError:
+    """What a database error means to the person."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    reason, help = _REASONS.get(code, (f"cannot be used: {error}", "Run with --debug for details."))
+    return RecordError(f"The record {path} {reason}.", help)

@@ -1,0 +1,173 @@
+"""What an HTTP failure means to a meeting: one table for every dialect."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+import httpx2
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+
+_EXCERPT = 200
+_LONGEST_WAIT = 3600.0
+
+_BY_STATUS = {
+    401: FaultKind.UNAUTHORIZED,
+    402: FaultKind.QUOTA,
+    403: FaultKind.UNAUTHORIZED,
+    404: FaultKind.MISSING,
+    408: FaultKind.TIMEOUT,
+    409: FaultKind.SERVER,
+    413: FaultKind.CONTEXT_OVERFLOW,
+    425: FaultKind.SERVER,
+    429: FaultKind.RATE_LIMITED,
+    503: FaultKind.OVERLOADED,
+    504: FaultKind.SERVER,
+    529: FaultKind.OVERLOADED,
+}
+
+# Servers say the same thing in many words; the first that occurs in code, type or message decides.
+_BY_WORD = (
+    (FaultKind.QUOTA, ("insufficient_quota", "billing_hard_limit", "insufficient credit", "insufficient balance")),
+    (
+        FaultKind.CONTEXT_OVERFLOW,
+        ("context_length", "exceed_context_size", "maximum context", "context window", "prompt is too long"),
+    ),
+    (FaultKind.REFUSED, ("content_filter", "content_policy", "responsibleai", "moderation")),
+    (FaultKind.UNAUTHORIZED, ("invalid_api_key", "authentication_error")),
+    (FaultKind.MISSING, ("model_not_found", "model not found", "no such model")),
+    (FaultKind.OVERLOADED, ("overloaded", "engine_overloaded")),
+)
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+
+
+def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
+    """The fault behind a status that is not 200."""
+    if 300 <= status < 400:
+        return Fault.of(
+            FaultKind.MALFORMED,
+            f"{who} is at another address now (HTTP {status}), and a key is never sent on to another host.",
+            retryable=False,
+            help="Set the endpoint's base_url to the new address.",
+        )
+    if "text/html" in headers.get("content-type", ""):
+        kind = _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
+        return _fault(kind, f"{who} answered with a web page (HTTP {status}).", headers)
+    message, words = read_error(body)
+    return from_error(who, status, message or f"HTTP {status}", words, headers, secret)
+
+
+def from_error(
+    who: str, status: int, message: str, words: str, headers: httpx2.Headers | None = None, secret: str = ""
+) -> Fault:
+    """The fault behind an error object, whether it came with a status or in the middle of a stream."""
+    where = f"HTTP {status}: " if status else ""
+    return _fault(_kind(status, words.lower()), f"{who}: {where}{excerpt(message, secret)}", headers)
+
+
+def _kind(status: int, words: str) -> FaultKind:
+    # A limit on requests may well mention the context or the quota of a minute: the status is the surer sign.
+    for kind, signs in _BY_WORD:
+        if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
+            return kind
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if 400 <= status < 500:
+        return FaultKind.MALFORMED
+    return FaultKind.SERVER
+
+
+def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None) -> Fault:
+    wait = retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
+    # The same request would be refused the same way again.
+    retryable = False if kind is FaultKind.MALFORMED else None
+    return Fault.of(kind, message, retryable=retryable, retry_after=wait)
+
+
+def from_exception(who: str, error: Exception, began: bool) -> Fault:
+    """The fault behind a broken connection; `began` says whether the answer had already started.
+
+    Only the error's kind is told: its text may hold a header, and a header holds the key.
+    """
+    name = type(error).__name__
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be reached ({_cause(error)}).")
+    if isinstance(error, httpx2.TimeoutException):
+        return Fault.of(FaultKind.TIMEOUT, f"{who} stopped answering.")
+    if isinstance(error, httpx2.DecodingError):
+        return Fault.of(FaultKind.MALFORMED, f"{who} sent an answer that cannot be unpacked.", retryable=False)
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL | httpx2.LocalProtocolError):
+        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be asked like this ({name}).", retryable=False)
+    if began:
+        return Fault.of(FaultKind.TRUNCATED, f"{who} was cut off in the middle of its answer ({name}).")
+    return Fault.of(FaultKind.UNREACHABLE, f"{who} hung up without an answer ({name}).")
+
+
+def _cause(error: BaseException) -> str:
+    """The most concrete reason in the chain: `Connection refused` rather than `All attempts failed`."""
+    reason = type(error).__name__
+    current: BaseException | None = error
+    while current is not None:
+        if isinstance(current, socket.gaierror | ssl.SSLError):
+            reason = current.strerror or str(current)
+        elif isinstance(current, OSError) and current.errno:
+            reason = os.strerror(current.errno)
+        current = current.__cause__ or current.__context__
+    return excerpt(reason)
+
+
+def retry_after(value: str, now: datetime | None = None) -> float:
+    """Seconds out of a Retry-After header, which holds seconds or a date; 0 where it holds neither."""
+    value = value.strip()
+    if not value:
+        return 0.0
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except (ValueError, IndexError):
+            return 0.0
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+    return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0
+
+
+def read_error(body: bytes) -> tuple[str, str]:
+    """An error's message for people, and all its words for the table above."""
+    try:
+        data: Any = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        text = body[: _EXCERPT * 4].decode(errors="replace")
+        return text, text
+    return describe(data)
+
+
+def describe(data: Any) -> tuple[str, str]:
+    """The message and the words of a decoded error object, in any of the shapes servers use."""
+    first: Any = cast(list[Any], data)[0] if isinstance(data, list) and data else data
+    if not isinstance(first, dict):
+        return str(first), str(first)
+    table = cast(dict[str, Any], first)
+    inner: Any = table.get("error", table)
+    if not isinstance(inner, dict):
+        return str(inner), str(inner)
+    error = cast(dict[str, Any], inner)
+    message = str(error.get("message") or error.get("detail") or error.get("error") or "")
+    return message, " ".join(str(error.get(key, "")) for key in ("code", "type", "status")) + " " + message
+
+
+def excerpt(text: str, secret: str = "") -> str:
+    """A server's words, short, on one line and without the key."""
+    if secret:
+        text = text.replace(secret, "[key]")
+    text = _CONTROL.sub(" ", text).strip()
+    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"

@@ -1,0 +1,245 @@
+"""The scripted voice: says what a file says, and fails as the file says, so that a meeting can be tried for nothing.
+
+A script is TOML or JSON. Everything is optional except that a turn needs something to do:
+
+    vendor = "acme"                # counted by quorums; "script" if not given
+    structured = true              # whether the voice claims to hold a JSON schema
+
+    [defaults]                     # what turns leave out: latency, rate, usage
+    latency = 0.2                  # seconds before the first word
+    rate = 40                      # words per second; 0 says everything at once
+
+    [[turns]]                      # for every seat that uses this file
+    round = "*blind"               # glob on the round's name
+    seat = "claude"                # glob on the seat's name
+    contains = "REST"              # text that stands in the last message
+    text = "GraphQL, because …"    # or: json = { stance = "support" }
+    latency = 1.5
+    rate = 10
+    usage = { input_tokens = 900, output_tokens = 40, cached_tokens = 0, cost_usd = 0.002 }
+    truncated = true               # the reply ends at the token limit
+
+    [[turns]]
+    fault = "rate_limited"         # any fault kind
+    message = "Slow down."
+    retry_after = 2.0
+    text = "I was about to"        # what is said before it fails …
+    after = 3                      # … and how many words of it
+    times = 2                      # for the first two attempts; then the next turn that fits
+
+    [[turns]]
+    hang = true                    # never ends; with `text` and `after`, stops in mid-sentence
+
+    [seats.gemini]                 # one file, several seats: own turns, own defaults
+    defaults = { rate = 5 }
+    turns = [{ text = "First round." }, { text = "Second round." }]
+
+Which turn answers depends on the call alone (`round/seat#attempt`), never on what was said before, so a
+resumed meeting in a new process hears the same words. The turns that fit stand in one line: those of the
+seat's own section, then those for everybody, and in each first the ones that name a `round` or
+`contains`, in the file's order, then the ordered ones. Ordered turns (neither `round` nor `contains`)
+are for the rounds by number: the first for `council/1-…`, the second for `council/2-…`; a round without
+a number takes the first. A turn with `times` serves that many attempts and hands over to the next in
+line; the first without it serves all the rest. When the line is used up the voice ends with `missing`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.core.values import Reply, Request, Usage
+from roundtable.voices.datafile import fill, read_table
+
+_WORDS = re.compile(r"\s*\S+|\s+")
+_NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
+
+
+class Pace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What turns leave out."""
+
+    latency: float = 0.0
+    rate: float = 0.0
+    usage: Usage | None = None
+
+
+class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing the voice does: say something, fail, or hang."""
+
+    text: str = ""
+    json: Any = None
+    round: str = ""
+    seat: str = ""
+    contains: str = ""
+    latency: float | None = None
+    rate: float | None = None
+    fault: FaultKind | None = None
+    after: int | None = None
+    message: str = ""
+    retry_after: float = 0.0
+    times: int = 0
+    hang: bool = False
+    truncated: bool = False
+    usage: Usage | None = None
+
+    @property
+    def ordered(self) -> bool:
+        """True when the turn belongs to a round by its number."""
+        return not (self.round or self.contains)
+
+    def fits(self, round: str, request: Request) -> bool:
+        """Whether this turn may answer that call."""
+        last = request.messages[-1].text if request.messages else ""
+        return (
+            (not self.round or fnmatchcase(round, self.round))
+            and (not self.seat or fnmatchcase(request.seat, self.seat))
+            and (not self.contains or self.contains in last)
+        )
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The section of one seat."""
+
+    turns: tuple[Turn, ...] = ()
+    defaults: Pace | None = None
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole script file."""
+
+    turns: tuple[Turn, ...] = ()
+    seats: dict[str, Part] = {}
+    defaults: Pace = Pace()
+    vendor: str = "script"
+    structured: bool = False
+
+
+def read_script(data: dict[str, Any], where: str = "The script") -> Script:
+    """A script from plain data; a key nobody knows is an error with the nearest known one."""
+    script = fill(Script, data, where, (Script, Part, Pace, Turn, Usage))
+    for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
+        _check(turn, where)
+    return script
+
+
+def load_script(path: Path) -> Script:
+    """A script from a TOML or JSON file."""
+    return read_script(read_table(path), str(path))
+
+
+def _check(turn: Turn, where: str) -> None:
+    numbers = (turn.latency or 0, turn.rate or 0, turn.after or 0, turn.times, turn.retry_after)
+    if min(numbers) < 0:
+        raise ConfigError(f"{where}: a turn has a number below zero.", "Use 0 or more.")
+    if turn.text and turn.json is not None:
+        raise ConfigError(f"{where}: a turn has both `text` and `json`.", "Keep one of them.")
+    if turn.fault and turn.hang:
+        raise ConfigError(f"{where}: a turn has both `fault` and `hang`.", "Keep one of them.")
+
+
+def split_call(request: Request) -> tuple[str, int]:
+    """The round and the attempt that a call id names: `council/1-blind/claude#2` is the second try."""
+    path, _, attempt = request.call.partition("#")
+    return path.removesuffix(f"/{request.seat}"), int(attempt) if attempt.isdigit() else 1
+
+
+def pick(script: Script, request: Request) -> Turn | None:
+    """The turn that answers this call, by the call alone."""
+    round, attempt = split_call(request)
+    part = script.seats.get(request.seat, Part())
+    for turn in (*_line(part.turns, round, request), *_line(script.turns, round, request)):
+        if not turn.times or attempt <= turn.times:
+            return turn
+        attempt -= turn.times
+    return None
+
+
+def _line(turns: Iterable[Turn], round: str, request: Request) -> list[Turn]:
+    fitting = [turn for turn in turns if turn.fits(round, request)]
+    numbers = _NUMBER.findall(round)
+    place = int(numbers[-1]) if numbers else 1
+    return [turn for turn in fitting if not turn.ordered] + _nth([turn for turn in fitting if turn.ordered], place)
+
+
+def _nth(turns: list[Turn], place: int) -> list[Turn]:
+    """The turns of one round: the limited ones before a lasting one stand in its place."""
+    current = 1
+    chosen: list[Turn] = []
+    for turn in turns:
+        if current == place:
+            chosen.append(turn)
+        if not turn.times:
+            current += 1
+    return chosen
+
+
+class ScriptedVoice:
+    """A voice that follows a script."""
+
+    def __init__(self, name: str, script: Script) -> None:
+        self.name = name
+        self.vendor = script.vendor
+        self.structured = script.structured
+        self._script = script
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
+        """Say what the script has for this call."""
+        turn = pick(self._script, request)
+        if turn is None:
+            yield self._exhausted(request)
+            return
+        pace = self._pace(request.seat)
+        text = turn.text if turn.json is None else msgspec.json.encode(turn.json).decode()
+        words = _WORDS.findall(text)
+        said = words[: turn.after] if turn.after is not None else [] if turn.fault or turn.hang else words
+        await asyncio.sleep(pace.latency if turn.latency is None else turn.latency)
+        rate = pace.rate if turn.rate is None else turn.rate
+        start = asyncio.get_running_loop().time()
+        for index, piece in enumerate(said if rate else filter(None, ["".join(said)])):
+            await _until(start + index / rate if rate else start)
+            yield piece
+        if turn.hang:
+            await asyncio.Event().wait()
+        yield _ending(turn, "".join(said), turn.usage or pace.usage or _estimate(request, text))
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _pace(self, seat: str) -> Pace:
+        part = self._script.seats.get(seat)
+        return (part and part.defaults) or self._script.defaults
+
+    def _exhausted(self, request: Request) -> Fault:
+        return Fault.of(
+            FaultKind.MISSING,
+            f"The script of {self.name} has no turn for {request.call}.",
+            help=f"Add a turn for round `{split_call(request)[0]}` and seat `{request.seat}` to the script.",
+        )
+
+
+def _ending(turn: Turn, text: str, usage: Usage) -> Reply | Fault:
+    if turn.fault is not None:
+        message = turn.message or f"The script says: {turn.fault.value}."
+        return Fault.of(turn.fault, message, retry_after=turn.retry_after)
+    if not text.strip():
+        return Fault.of(FaultKind.EMPTY, turn.message or "The script says nothing here.")
+    return Reply(text, usage, "script", truncated=turn.truncated)
+
+
+def _estimate(request: Request, text: str) -> Usage:
+    asked = sum(len(message.text.encode()) for message in request.messages)
+    return Usage(asked // 4, len(text.encode()) // 4, cost_usd=0.0)
+
+
+async def _until(moment: float) -> None:
+    """Wait by the clock, so that a slow reader does not slow the speaker down."""
+    wait = moment - asyncio.get_running_loop().time()
+    if wait > 0:
+        await asyncio.sleep(wait)

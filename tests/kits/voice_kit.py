@@ -1,0 +1,157 @@
+"""What every voice must do, whatever it is made of. An implementation joins by subclassing `VoiceKit`."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.values import Message, Reply, Request
+
+Said = list[str | Reply | Fault]
+
+
+def ask(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **more: Any) -> Request:
+    """A request as the engine makes it."""
+    request = Request(call, seat, (Message("system", "You are brief."), Message("user", text)), max_tokens=200)
+    return msgspec.structs.replace(request, **more)
+
+
+async def hear(voice: Voice, request: Request | None = None) -> Said:
+    """Everything a voice says to one request."""
+    return [item async for item in voice.speak(request or ask())]
+
+
+def ending(said: Said) -> Reply | Fault:
+    """The one Reply or Fault at the end."""
+    last = said[-1]
+    assert not isinstance(last, str)
+    return last
+
+
+class Stage(ABC):
+    """One implementation set up for the kit: a voice for each thing the kit wants to hear."""
+
+    bound: float = 2.0
+    """Seconds within which a cancelled call must have stopped the real work."""
+
+    @abstractmethod
+    def talker(self) -> Voice:
+        """A voice that answers with some words, among them ones that are not ASCII."""
+
+    @abstractmethod
+    def slow(self) -> Voice:
+        """A voice that says something and then goes on for much longer than a test waits."""
+
+    @abstractmethod
+    def mute(self) -> Voice:
+        """A voice whose answer is empty."""
+
+    @abstractmethod
+    async def idle(self) -> bool:
+        """Whether no real work is going on any more."""
+
+    many: int = 20
+
+
+class VoiceKit(ABC):
+    """The contract of `Voice`."""
+
+    @pytest.fixture
+    @abstractmethod
+    def stage(self) -> Stage | AsyncGenerator[Stage, None]:
+        """The implementation under test."""
+
+    async def test_ends_with_exactly_one_reply(self, stage: Stage) -> None:
+        said = await hear(stage.talker())
+        reply = ending(said)
+        assert isinstance(reply, Reply)
+        assert all(isinstance(item, str) for item in said[:-1])
+        assert "".join(cast(list[str], said[:-1])) == reply.text
+        assert all(said[:-1]), "a voice yields no empty pieces"
+
+    async def test_nothing_follows_the_ending(self, stage: Stage) -> None:
+        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.talker().speak(ask()))
+        async for item in speech:
+            if not isinstance(item, str):
+                break
+        with pytest.raises(StopAsyncIteration):
+            await anext(speech)
+
+    async def test_has_a_name_and_a_vendor(self, stage: Stage) -> None:
+        voice = stage.talker()
+        assert voice.name
+        assert voice.vendor
+        assert isinstance(voice.structured, bool)
+
+    async def test_an_empty_answer_is_a_fault(self, stage: Stage) -> None:
+        fault = ending(await hear(stage.mute()))
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.EMPTY
+        assert fault.message
+        assert fault.help
+
+    async def test_counts_what_it_used(self, stage: Stage) -> None:
+        reply = ending(await hear(stage.talker()))
+        assert isinstance(reply, Reply)
+        assert reply.usage.input_tokens > 0
+        assert reply.usage.output_tokens > 0
+
+    async def test_many_calls_at_once(self, stage: Stage) -> None:
+        voice = stage.talker()
+        calls = [ask(seat=f"s{n}", call=f"kit/1-round/s{n}#1") for n in range(stage.many)]
+        for said in await asyncio.gather(*(hear(voice, call) for call in calls)):
+            reply = ending(said)
+            assert isinstance(reply, Reply), reply
+            assert "".join(cast(list[str], said[:-1])) == reply.text
+
+    async def test_closing_stops_the_work(self, stage: Stage) -> None:
+        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        assert isinstance(await anext(speech), str)
+        async with asyncio.timeout(stage.bound):
+            await speech.aclose()
+        await _becomes_idle(stage)
+
+    async def test_cancelling_stops_the_work(self, stage: Stage) -> None:
+        started = asyncio.Event()
+
+        async def listen() -> None:
+            async for _ in stage.slow().speak(ask()):
+                started.set()
+
+        task = asyncio.create_task(listen())
+        async with asyncio.timeout(30):
+            await started.wait()
+        task.cancel()
+        async with asyncio.timeout(stage.bound):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await _becomes_idle(stage)
+
+    async def test_a_cancelled_call_leaves_the_voice_usable(self, stage: Stage) -> None:
+        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        await anext(speech)
+        await speech.aclose()
+        assert isinstance(ending(await hear(stage.talker())), Reply)
+
+    async def test_a_seat_that_gives_up_before_listening_costs_nothing(self, stage: Stage) -> None:
+        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        await speech.aclose()
+        await _becomes_idle(stage)
+
+    async def test_close_is_safe_twice(self, stage: Stage) -> None:
+        voice = stage.talker()
+        await voice.close()
+        await voice.close()
+
+
+async def _becomes_idle(stage: Stage) -> None:
+    async with asyncio.timeout(stage.bound):
+        while not await stage.idle():  # noqa: ASYNC110 (the work may be in another process)
+            await asyncio.sleep(0.02)

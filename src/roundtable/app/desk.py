@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -143,7 +143,7 @@ class Roundtable:
         async with LiveServer(self.places.socket(session), session, self.feed):
             return await self._engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
 
-    def watch(self, session: str, after: int = 0) -> AsyncIterator[Recorded | Delta]:
+    def watch(self, session: str, after: int = 0) -> AsyncGenerator[Recorded | Delta]:
         """Follow a session: the record, then what is being said, then live; here or in another process."""
         return watch(self.store, self.feed, self.places.socket(session), session, after)
 

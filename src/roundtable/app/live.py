@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from roundtable.core.events import Delta, Recorded, decode_line, encode_line
@@ -62,7 +62,7 @@ class LiveServer:
             writer.close()
 
 
-async def listen(path: Path) -> AsyncIterator[Recorded | Delta]:
+async def listen(path: Path) -> AsyncGenerator[Recorded | Delta]:
     """What a running session says, from a snapshot of now on; ends when that process does."""
     try:
         reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_LIMIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from roundtable.app.live import listen
@@ -15,7 +15,7 @@ from roundtable.engine.feed import Feed
 LOOK_SECONDS = 1.0
 
 
-async def watch(store: Store, feed: Feed, socket: Path, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+async def watch(store: Store, feed: Feed, socket: Path, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
     """Facts after `after`, and words, until the session ends; the reader may leave at any time."""
     here = feed.runs(session)
     following = _here(store, feed, session, after) if here else _elsewhere(store, socket, session, after)
@@ -26,7 +26,7 @@ async def watch(store: Store, feed: Feed, socket: Path, session: str, after: int
                 return
 
 
-async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
     """The session runs in this process. Listening starts before reading, so nothing falls in between."""
     subscription = feed.subscribe(session)
     try:
@@ -49,7 +49,7 @@ async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncIter
         feed.unsubscribe(session, subscription)
 
 
-async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> AsyncIterator[Recorded | Delta]:
+async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
     """The session runs in another process, or in none: facts from the store, words from the socket."""
     queue: asyncio.Queue[Delta] = asyncio.Queue(10_000)
     words = asyncio.create_task(_words(socket, queue))

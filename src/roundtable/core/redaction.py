@@ -15,7 +15,8 @@ SHORTEST = 8
 PLACEHOLDERS = frozenset({"lm-studio", "no-key-needed", "no-key-required", "not-needed", "sk-no-key-required"})
 """What people write where a local server wants a key and takes any; seats are often called the same."""
 
-_VALUE = r"""(?=\s{0,3}(?:\\?["'`])?(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})?(?P<%s>(?![./~])[\w+/.~-]{16,}+={0,2}+)(?!\())"""
+_VALUE = r"""(?=\s{0,3}(?:\\?["'`])?(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})?
+    (?P<%s>(?![./~])[\w+/.~-]{16,}+={0,2}+)(?!\())"""
 
 # Every shape is found from one character that is rare in prose and looks back from there: searching for the
 # first letters of all these prefixes would try them at every second character. What repeats is possessive or
@@ -23,7 +24,7 @@ _VALUE = r"""(?=\s{0,3}(?:\\?["'`])?(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})?(
 _SHAPES = re.compile(
     rf"""
     -(?:
-        (?P<private_key>----BEGIN\ [A-Z ]*+(?<=PRIVATE\ KEY|E\ KEY\ BLOCK)-----
+        (?P<private_key>----BEGIN\ [A-Z ]*+(?:(?<=PRIVATE\ KEY)|(?<=PRIVATE\ KEY\ BLOCK))-----
             (?:(?:[^"-]|-(?!----))*+-----END\ [A-Z ]*+-----
             |(?:\s|\\[nr])*+[A-Za-z0-9+/=]{{32}}(?:[A-Za-z0-9+/=\s]|\\[nr])*+))
         |(?<=sk-)(?<![A-Za-z0-9]sk-)(?:
@@ -40,8 +41,8 @@ _SHAPES = re.compile(
         |(?<=hf_)(?<!\whf_)(?P<huggingface_token>[A-Za-z0-9]{{20,}})
     )
     |J(?<=eyJ)(?<![\w-]eyJ)(?P<jwt>[\w-]{{8,}}+\.[\w-]{{8,}}+\.[\w-]{{8,}}+)
-    |K(?<=AK)(?<![A-Za-z0-9+/]AK)(?P<aws_key>IA[A-Z0-9]{{16}})(?![A-Za-z0-9+/=])
-    |z(?<=AIz)(?<![A-Za-z0-9+/]AIz)(?P<google_key>a[\w-]{{35}})
+    |K(?<=AK)(?<![A-Za-z0-9]AK)(?P<aws_key>IA[A-Z0-9]{{16}})(?![A-Za-z0-9+/=])
+    |z(?<=AIz)(?<![A-Za-z0-9]AIz)(?P<google_key>a[\w-]{{35}})
     |:(?:
         (?=//[^\s:/@"'<>]{{1,64}}+:(?P<url_password>(?!(?:pass|passwd|password|pw|secret)@)[^\s/@"'<>{{}}$*]{{3,128}}+)@)
         |{_VALUE % "headed"}

@@ -181,5 +181,4 @@ class Layout:
                     said.append((turn.seat, move.text))
         if turns.concurrency == "parallel":
             said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
-        name = (lambda who: who) if turns.signed else (lambda who: self._labels[who])
-        return [quoted("answer", name(who), text) for who, text in said]
+        return [quoted("answer", who if turns.signed else self._labels[who], text) for who, text in said]

@@ -29,7 +29,9 @@ async def council(table: Table) -> Decision:
     if not blind.quorate:
         return rule.insufficient(blind)
 
-    ratings = await _ballot(table, blind) if rule.differ(blind) and not table.charter.options else {}
+    ratings: rule.Ratings = {}
+    if rule.differ(blind) and not table.charter.options:
+        ratings = await _ballot(table, blind)
     standing = rule.opening(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):

@@ -1,0 +1,61 @@
+"""What every decision rule returns, and whom every one of them hears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from roundtable.core.values import Move, MoveStatus, Outcome
+from roundtable.core.verdict import Stance, Verdict
+
+
+class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a rule makes of a round: the outcome, who counted on which side, and one plain sentence why."""
+
+    outcome: Outcome
+    winner: str = ""
+    supporters: tuple[str, ...] = ()
+    opposed: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    why: str = ""
+    tally: dict[str, float | int] = {}
+    amendments: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> bool:
+        """True when this settles the question in favour."""
+        return self.outcome is Outcome.REACHED
+
+
+def heard(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> dict[str, Verdict]:
+    """The verdicts that count, in the electorate's order: in time, readable, and of this one round.
+
+    A crashed seat's earlier move must not stand in for it, so moves of several rounds need `round`.
+    """
+    given = [move for move in moves if not round or move.round == round]
+    if len({move.round for move in given}) > 1:
+        raise ValueError("Moves of several rounds: say which round is being decided.")
+    verdicts = {move.seat: move.verdict for move in given if move.status is MoveStatus.MADE and move.verdict.counts}
+    return {seat: verdicts[seat] for seat in electorate if seat in verdicts}
+
+
+def with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
+    """The seats that took one of these stances."""
+    return tuple(seat for seat, verdict in verdicts.items() if verdict.stance in stances)
+
+
+def missing(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
+    """The seats of the electorate that do not count."""
+    present = set(counted)
+    return tuple(seat for seat in electorate if seat not in present)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a person would write them in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def nobody(electorate: Sequence[str]) -> Ruling:
+    """The ruling when there is nothing to rule on."""
+    return Ruling(Outcome.INSUFFICIENT, why=f"None of the {len(electorate)} seats gave an answer that counts.")

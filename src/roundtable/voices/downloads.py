@@ -1,0 +1,162 @@
+"""Large files: resumable, checked against a pinned digest, one process at a time, never half in place."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx2
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.voices import http_faults
+from roundtable.voices.http_client import certificates
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that are here and the bytes there will be."""
+
+_TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
+_TRIES_WITHOUT_PROGRESS = 3
+_PAUSE = 0.5
+
+
+def open_downloader() -> httpx2.AsyncClient:
+    """A client that follows redirects: what it fetches is public and pinned, and it carries no key."""
+    # Compressed transfers cannot be resumed by position.
+    headers = {"accept-encoding": "identity"}
+    return httpx2.AsyncClient(verify=certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
+
+
+@asynccontextmanager
+async def one_at_a_time(lock: Path) -> AsyncGenerator[None, None]:
+    """Wait until no other process holds the lock; the kernel frees it when its holder dies."""
+    handle = _open(lock, "ab")
+    try:
+        while not _taken(handle):
+            await asyncio.sleep(0.1)
+        yield
+    finally:
+        handle.close()
+
+
+def _taken(handle: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _open(path: Path, mode: str) -> IO[bytes]:
+    return path.open(mode)
+
+
+def room_for(folder: Path, needed: int) -> Fault | None:
+    """Whether the disk has room, said before the first byte rather than after the last."""
+    free = shutil.disk_usage(folder).free
+    if free >= needed:
+        return None
+    return Fault.of(
+        FaultKind.MISSING,
+        f"{folder} has {free // 2**20} MB free, and this needs {needed // 2**20} MB.",
+        help="Free some space, or move the models with ROUNDTABLE_HOME.",
+    )
+
+
+async def digest_of(path: Path) -> str:
+    """The sha256 of a file, worked out beside the event loop."""
+
+    def work() -> str:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    return await asyncio.to_thread(work)
+
+
+async def fetch(
+    client: httpx2.AsyncClient, url: str, target: Path, *, sha256: str, size: int, progress: Progress
+) -> Fault | None:
+    """Download `url` to `target`, going on where an earlier try stopped; None when it is there and right."""
+    part = target.with_name(target.name + ".part")
+    idle = 0
+    while True:
+        before = _size(part)
+        fault = await _pull(client, url, part, size, progress)
+        if fault is None:
+            return await _settle(part, target, sha256)
+        idle = idle + 1 if _size(part) <= before else 0
+        if not fault.retryable or idle >= _TRIES_WITHOUT_PROGRESS:
+            return fault
+        await asyncio.sleep(_PAUSE * idle)
+
+
+async def _settle(part: Path, target: Path, sha256: str) -> Fault | None:
+    if await digest_of(part) != sha256:
+        part.unlink()
+        return wrong_digest(target.name)
+    os.replace(part, target)
+    return None
+
+
+def wrong_digest(name: str) -> Fault:
+    """What was downloaded is not what the catalog pins."""
+    return Fault.of(
+        FaultKind.MALFORMED,
+        f"{name} is not the file that the catalog pins (its sha256 differs), so it was thrown away.",
+        retryable=False,
+        help="Try again, or from another source with --from. If it stays so, do not use that source.",
+    )
+
+
+async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, progress: Progress) -> Fault | None:
+    """One try. None when all bytes are here."""
+    start = _size(part)
+    if start >= size:
+        if start == size:
+            return None
+        part.unlink()
+        start = 0
+    headers = {"range": f"bytes={start}-"} if start else {}
+    host = httpx2.URL(url).host
+    try:
+        async with client.stream("GET", url, headers=headers) as response:
+            if response.status_code not in (200, 206):
+                body = await _first(response)
+                return http_faults.from_response(host, response.status_code, response.headers, body)
+            await _write(response, part, start, progress)
+    except httpx2.HTTPError as error:
+        return http_faults.from_exception(host, error, began=False)
+    if _size(part) < size:
+        return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection in the middle of {part.stem}.")
+    return None
+
+
+async def _write(response: httpx2.Response, part: Path, start: int, progress: Progress) -> None:
+    resumed = response.headers.get("content-range", "").startswith(f"bytes {start}-")
+    done = start if response.status_code == 206 and resumed else 0
+    with _open(part, "ab" if done else "wb") as file:
+        async with aclosing(response.aiter_raw(1 << 20)) as chunks:
+            async for chunk in chunks:
+                file.write(chunk)
+                done += len(chunk)
+                progress(done, 0)
+
+
+async def _first(response: httpx2.Response) -> bytes:
+    async with aclosing(response.aiter_raw()) as chunks:
+        async for chunk in chunks:
+            return chunk[:4096]
+    return b""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

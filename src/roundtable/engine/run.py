@@ -79,11 +79,10 @@ class Engine:
         except Cancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
         except LimitStop as stop:
-            reached = stop.reached
-            how = f"Stopped by {reached.limit}: {reached.spent:g} of {reached.allowed:g} used."
-            decision = _outcome(session, Outcome.INSUFFICIENT, how)
+            decision = _outcome(session, Outcome.INSUFFICIENT, stop.reached.sentence)
         finally:
             await table.finish()
+        decision = _with_limits(session, decision)
         if session.decision is None:
             await clerk.record(DecisionMade(decision))
         await clerk.record(SessionEnded(str(decision.outcome)))
@@ -112,6 +111,14 @@ def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:
     names = tuple(seat.name for seat in session.charter.seats)
     basis = tuple(record.name for record in session.rounds.values() if record.closed is not None)
     return Decision(outcome, how, electorate=names, basis=basis)
+
+
+def _with_limits(session: Session, decision: Decision) -> Decision:
+    """A meeting cut short by a bound says so above its text."""
+    stops = [stop.sentence for seq, stop in session.limit_stops.values() if seq > session.limits_seq]
+    notices = dict.fromkeys((*decision.notices, *stops))
+    notices.pop(decision.how, None)
+    return msgspec.structs.replace(decision, notices=tuple(notices))
 
 
 def _reason(error: BaseException) -> str:

@@ -164,8 +164,14 @@ class RecordedTable:
         taker = TurnTaker(self._clerk, self._voices, record, self._session.seat(seat))
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
-        task.add_done_callback(self._speaking.discard)
+        task.add_done_callback(self._left)
         return task
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        """A turn is over. Its error, if any, is raised where the round waits for it, or came after the end."""
+        self._speaking.discard(task)
+        if not task.cancelled():
+            task.exception()
 
     async def _together(self, record: RoundRecord) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
@@ -208,10 +214,7 @@ class RecordedTable:
         """Stop whoever still speaks and wait until their words are on the record."""
         self.silence()
         while self._speaking:
-            done, _ = await asyncio.wait(set(self._speaking))
-            for task in done:
-                if not task.cancelled():
-                    task.exception()
+            await asyncio.wait(set(self._speaking))
 
     # --- boundaries ------------------------------------------------------------------------------
 

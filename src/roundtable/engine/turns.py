@@ -23,7 +23,6 @@ from roundtable.engine.prompts import Layout, needed
 
 Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
-FIRST_DELAY = 0.5
 LONGEST_DELAY = 30.0
 
 
@@ -116,7 +115,7 @@ class TurnTaker:
         if not fault.retryable or self._retries_left <= 0:
             return None
         tries = self._limits.retries - self._retries_left
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2**tries) * random.uniform(0.5, 1.0)
+        delay = min(LONGEST_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
         delay = max(delay, fault.retry_after)
         left = self._limits.seat_timeout - (time.monotonic() - started)
         return delay if delay < left else None

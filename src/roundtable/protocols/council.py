@@ -16,6 +16,9 @@ from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 
 
+BALLOT = "council/2-ballot"
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.council]` may set."""
 
@@ -30,7 +33,7 @@ async def council(table: Table) -> Decision:
         return rule.insufficient(blind)
 
     ratings: rule.Ratings = {}
-    if rule.differ(blind) and not table.charter.options:
+    if rule.differ(blind) and not table.charter.options and await table.may_open(BALLOT):
         ratings = await _ballot(table, blind)
     standing = rule.opening(blind, table.labels, table.charter.options, ratings)
 
@@ -61,7 +64,7 @@ async def _ballot(table: Table, blind: Round) -> rule.Ratings:
     positions = rule.positions_of(blind)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
-        "council/2-ballot",
+        BALLOT,
         Prompt("ballot", lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())}),
         expect=Expect("ratings", tuple(sorted(labels.values()))),
         seats=tuple(positions),

@@ -73,7 +73,12 @@ def admit(session: str, event: Event, last: int, leased: bool) -> None:
 
 def pack(event: Event, redactor: Redactor | None) -> Body:
     """Make a fact ready to be written."""
-    data = encode_event(event)
+    try:
+        data = encode_event(event)
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The text holds characters that are not Unicode.", "Save it as UTF-8 and try again."
+        ) from error
     if redactor is not None and (clean := redactor.redact_json(data)) != data:
         data, event = clean, decode_event(clean)
     blobs: dict[Digest, bytes] = {}
@@ -89,7 +94,7 @@ def unpack(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | N
         if fetch is not None and version <= SCHEMA_VERSION:
             data = msgspec.json.encode(_put_back(msgspec.json.decode(data), fetch))
         return decode_event(data, version)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, NotFound) as error:
         raise RecordError(
             f"A fact on the record cannot be read: {error}.", "Restore the record from a copy."
         ) from error

@@ -53,16 +53,17 @@ _V1 = (
     "CREATE INDEX sessions_by_slug ON sessions (slug)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+Steps = tuple[tuple[str, ...], ...]
+MIGRATIONS: Steps = (_V1,)
 
 
-def migrate(connection: sqlite3.Connection, steps: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
     """Bring a database up to date in one transaction; several processes may try at once."""
-    if _version(connection, steps) == len(steps):
+    if version_of(connection, steps) == len(steps):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in steps[_version(connection, steps) :]:
+        for step in steps[version_of(connection, steps) :]:
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
@@ -72,10 +73,12 @@ def migrate(connection: sqlite3.Connection, steps: tuple[tuple[str, ...], ...] =
         raise
 
 
-def _version(connection: sqlite3.Connection, steps: tuple[tuple[str, ...], ...]) -> int:
+def version_of(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> int:
+    """How many steps a database has behind it; one of another program or a newer version is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    # Read last: a neighbour may be making the tables right now, and by then it has signed them.
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION and (version or tables):
         raise RecordError("The record is a database of another program.", "Give another path for the record.")
     if version > len(steps):

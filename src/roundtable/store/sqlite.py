@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,12 +20,10 @@ from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.facts import BLOB_LIMIT, Body, admit, check_blob, digest_of, pack, stamp, unpack
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.schema import migrate
+from roundtable.store.opening import explained, open_file
 from roundtable.store.writer import Writer
 
 T = TypeVar("T")
-
-BUSY_SECONDS = 20.0
 
 _FACT = "seq, at, session, v, body, packed"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
@@ -89,10 +85,11 @@ class SqliteStore:
         *,
         max_blob_bytes: int = BLOB_LIMIT,
         lease_seconds: float = LEASE_SECONDS,
+        busy_seconds: float = 20.0,
     ) -> SqliteStore:
         """Open the record, made and brought up to date as needed."""
         path = Path(path)
-        connections = await asyncio.to_thread(_open, path)
+        connections = await asyncio.to_thread(open_file, path, busy_seconds)
         return cls(path, connections, redact, max_blob_bytes, lease_seconds)
 
     async def close(self) -> None:
@@ -137,12 +134,14 @@ class SqliteStore:
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """The facts of a session after a sequence number."""
-        return await self._read(lambda db: [_recorded(db, row) for row in db.execute(_READ, (session, after))])
+        return await self._read(
+            lambda db: [_recorded(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
+        )
 
     async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
         return await self._read(
-            lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit))]
+            lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit)).fetchall()]
         )
 
     async def changed(self, session: str, after: int, timeout: float) -> bool:
@@ -249,7 +248,7 @@ class SqliteStore:
             raise self._explain(error) from error
 
     def _explain(self, error: sqlite3.Error) -> RecordError:
-        return _explained(self.path, error)
+        return explained(self.path, error)
 
     def _shut(self) -> None:
         self._writer.close()
@@ -287,67 +286,3 @@ def _check_lease(db: sqlite3.Connection, session: str, lease: Lease) -> None:
     token, holder, _ = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
     if lease.session != session or lease.token != token or not holder:
         raise lost(session)
-
-
-# --- opening -----------------------------------------------------------------------------------
-
-
-def _open(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """The writing and the reading connection; only the person may look into the file."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise RecordError(
-            f"The record {path} cannot be opened: {error.strerror}.", "Check the path, or set ROUNDTABLE_HOME."
-        ) from error
-    with ExitStack() as opened:
-        try:
-            writing = opened.enter_context(closing(_connect(path)))
-            _prepare(writing)
-            reading = opened.enter_context(closing(_connect(path)))
-            for db in (writing, reading):
-                # What was shown must outlive a power cut too; groups share the fsync, so it costs 0.2 ms an append.
-                db.execute("PRAGMA synchronous = FULL")
-            reading.execute("PRAGMA query_only = 1")
-        except sqlite3.Error as error:
-            raise _explained(path, error) from error
-        opened.pop_all()
-    return writing, reading
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-
-
-def _prepare(db: sqlite3.Connection) -> None:
-    give_up = time.monotonic() + BUSY_SECONDS
-    while True:  # switching to WAL does not wait for a busy neighbour by itself
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
-                raise
-            time.sleep(0.02)
-    migrate(db)
-
-
-_REASONS: dict[int, tuple[str, str]] = {
-    sqlite3.SQLITE_NOTADB: ("is not a database", "Move that file away, or give another path."),
-    sqlite3.SQLITE_CORRUPT: ("is damaged", "Restore it from a copy."),
-    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "Free some space and resume the session."),
-    sqlite3.SQLITE_BUSY: ("is locked by another process", "Wait for it to finish, or end it, and try again."),
-    sqlite3.SQLITE_LOCKED: ("is locked by another process", "Wait for it to finish, or end it, and try again."),
-    sqlite3.SQLITE_READONLY: ("may not be written to", "Check the permissions of the file and its folder."),
-    sqlite3.SQLITE_PERM: ("may not be written to", "Check the permissions of the file and its folder."),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the path and the permissions of its folder."),
-    sqlite3.SQLITE_IOERR: ("cannot be read or written: the disk reports an error", "Check the disk and its space."),
-}
-
-
-def _explained(path: Path, error: sqlite3.Error) -> RecordError:
-    """What a database error means to the person."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    reason, help = _REASONS.get(code, (f"cannot be used: {error}", "Run with --debug for details."))
-    return RecordError(f"The record {path} {reason}.", help)

@@ -38,7 +38,7 @@ async def one_at_a_time(lock: Path) -> AsyncGenerator[None, None]:
     """Wait until no other process holds the lock; the kernel frees it when its holder dies."""
     handle = _open(lock, "ab")
     try:
-        while not _taken(handle):
+        while not _taken(handle):  # noqa: ASYNC110 (the holder is another process)
             await asyncio.sleep(0.1)
         yield
     finally:
@@ -98,7 +98,7 @@ async def fetch(
 
 async def _settle(part: Path, target: Path, sha256: str) -> Fault | None:
     if await digest_of(part) != sha256:
-        part.unlink()
+        os.unlink(part)
         return wrong_digest(target.name)
     os.replace(part, target)
     return None
@@ -120,7 +120,7 @@ async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, pro
     if start >= size:
         if start == size:
             return None
-        part.unlink()
+        os.unlink(part)
         start = 0
     headers = {"range": f"bytes={start}-"} if start else {}
     host = httpx2.URL(url).host

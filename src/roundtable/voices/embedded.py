@@ -1,1 +1,255 @@
-"""placeholder"""
+"""The embedded voice: a model on this machine, one child process per model, shared by every seat that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+import tempfile
+import zlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import httpx2
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Request
+from roundtable.voices import llama_server, models
+from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.http_client import open_client
+from roundtable.voices.http_faults import excerpt
+from roundtable.voices.openai_chat import OpenAIChat
+
+_START_TIMEOUT = 120.0
+_CRASHES_IN_A_ROW = 3
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+_INSTALL = '`pip install "roundtable-engine[local]"` brings it.'
+
+
+class EmbeddedModels:
+    """Owns the children. A model is loaded when somebody first speaks, and once however many seats share it."""
+
+    def __init__(self, models_dir: Path, slots: int = 4, context: int = 4096) -> None:
+        self._models_dir = models_dir
+        self._slots = slots
+        self._context = context
+        self._servers: dict[Path, LlamaServer] = {}
+
+    def voice(self, name: str) -> EmbeddedVoice | Fault:
+        """The voice of a model by its name or path; nothing is loaded yet."""
+        if find_spec("xllamacpp") is None:
+            return Fault.of(FaultKind.MISSING, "The part that runs models here is not installed.", help=_INSTALL)
+        path = models.resolve(name, self._models_dir)
+        if isinstance(path, Fault):
+            return path
+        if path not in self._servers:
+            self._servers[path] = LlamaServer(path, self._slots, self._context)
+        known = {self._models_dir / model.file: model for model in models.catalog().values()}
+        model = known.get(path)
+        if model is None:
+            return EmbeddedVoice(name or path.stem, "embedded", self._servers[path])
+        sampling = {"repeat_penalty": model.repeat_penalty}
+        return EmbeddedVoice(model.name, model.vendor, self._servers[path], sampling)
+
+    async def close(self) -> None:
+        """End every child."""
+        servers, self._servers = self._servers, {}
+        for server in servers.values():
+            await server.close()
+
+
+class EmbeddedVoice:
+    """One model as a voice. Replies can be held to a JSON schema by grammar."""
+
+    structured = True
+
+    def __init__(self, model: str, vendor: str, server: LlamaServer, sampling: Mapping[str, Any] | None = None) -> None:
+        self.name = f"embedded:{model}"
+        self.vendor = vendor
+        self._model = model
+        self._server = server
+        self._sampling = dict(sampling or {})
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
+        """Load the model if nobody has, then ask it."""
+        running = await self._server.ready()
+        if isinstance(running, Fault):
+            yield running
+            return
+        chat = OpenAIChat(
+            running.endpoint,
+            self._model,
+            running.client,
+            key=running.key,
+            slots=self._server.places,
+            extra=self._sampling,
+        )
+        async with aclosing(chat.speak(_seeded(request))) as speech:
+            async for item in speech:
+                if isinstance(item, Fault) and await self._server.died(running):
+                    yield self._server.crashed(running)
+                    return
+                if isinstance(item, Reply):
+                    self._server.worked()
+                yield item
+
+    async def close(self) -> None:
+        """The child belongs to `EmbeddedModels`."""
+
+
+def _seeded(request: Request) -> Request:
+    """Seats that share a model differ by their dice; the same call throws the same dice again."""
+    if request.seed is not None:
+        return request
+    return msgspec.structs.replace(request, seed=zlib.crc32(request.call.encode()) & 0x7FFFFFFF)
+
+
+class Running(msgspec.Struct):
+    """A child that answers."""
+
+    endpoint: Endpoint
+    client: httpx2.AsyncClient
+    key: str
+    child: asyncio.subprocess.Process
+
+
+class LlamaServer:
+    """One child: started by the first call, by one caller for all; started again after a crash, but not for ever."""
+
+    def __init__(self, model: Path, slots: int, context: int) -> None:
+        self.places = asyncio.Semaphore(slots)
+        self._model = model
+        self._slots = slots
+        self._context = context
+        self._crashes = 0
+        self._running: Running | None = None
+        self._mourned: Running | None = None
+        self._starting: asyncio.Task[Running | Fault] | None = None
+
+    async def ready(self) -> Running | Fault:
+        """The running child, started if need be. A caller that gives up does not stop the start for the others."""
+        running = self._running
+        if running is not None and running.child.returncode is None:
+            return running
+        if self._crashes >= _CRASHES_IN_A_ROW:
+            return self._given_up()
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._restart())
+        return await asyncio.shield(self._starting)
+
+    async def died(self, running: Running) -> bool:
+        """Whether the child is gone; a broken connection is often seen before the exit is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await running.child.wait()
+        return running.child.returncode is not None
+
+    def crashed(self, running: Running) -> Fault:
+        """Count a crash, once for all the calls that it ended."""
+        if self._mourned is not running:
+            self._mourned = running
+            self._crashes += 1
+        return Fault.of(FaultKind.CRASHED, f"The model {self._model.name} ended unexpectedly.")
+
+    def worked(self) -> None:
+        """A whole reply: what crashed before is forgiven."""
+        self._crashes = 0
+
+    async def close(self) -> None:
+        """End the child, and a start that is under way."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting})
+        running, self._running = self._running, None
+        if running is not None:
+            await _end(running)
+
+    async def _restart(self) -> Running | Fault:
+        old, self._running = self._running, None
+        if old is not None:
+            await _end(old)
+        with tempfile.TemporaryFile() as log:
+            child = await self._spawn(log)
+            key = secrets.token_urlsafe(16)
+            try:
+                url = await self._address(child, key)
+            except asyncio.CancelledError:
+                await _stop(child)
+                raise
+            if url is None:
+                await _stop(child)
+                self._crashes += 1
+                return self._not_started(log)
+        endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True)
+        self._running = Running(endpoint, open_client(endpoint), key, child)
+        return self._running
+
+    async def _spawn(self, log: IO[bytes]) -> asyncio.subprocess.Process:
+        # Spinning threads make two cores ten times slower than one.
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment["OMP_WAIT_POLICY"] = "passive"
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            llama_server.__file__,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+
+    async def _address(self, child: asyncio.subprocess.Process, key: str) -> str | None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        settings = llama_server.Settings(
+            model=str(self._model), key=key, slots=self._slots, context=self._context, parent=os.getpid()
+        )
+        try:
+            async with asyncio.timeout(_START_TIMEOUT):
+                child.stdin.write(json.dumps(settings).encode() + b"\n")
+                await child.stdin.drain()
+                line = await child.stdout.readline()
+        except (TimeoutError, ConnectionError):
+            return None
+        return str(json.loads(line)["url"]) if line else None
+
+    def _not_started(self, log: IO[bytes]) -> Fault:
+        log.seek(0)
+        lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
+        why = f": {excerpt(lines[-1])}" if lines else ""
+        return Fault.of(
+            FaultKind.CRASHED,
+            f"The model {self._model.name} could not be loaded{why}",
+            retryable=False,
+            help="Is there enough memory, and is it a chat model in GGUF form?",
+        )
+
+    def _given_up(self) -> Fault:
+        return Fault.of(
+            FaultKind.CRASHED,
+            f"The model {self._model.name} crashed {self._crashes} times in a row and is not started again.",
+            retryable=False,
+            help="Use a smaller model, or give it less context.",
+        )
+
+
+async def _end(running: Running) -> None:
+    await running.client.aclose()
+    await _stop(running.child)
+
+
+async def _stop(child: asyncio.subprocess.Process) -> None:
+    """A model has nothing to save: end it at once, and wait until it is gone."""
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            child.kill()
+    if child.stdin is not None:
+        child.stdin.close()
+    await child.wait()

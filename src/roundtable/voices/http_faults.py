@@ -153,7 +153,8 @@ def read_error(body: bytes) -> tuple[str, str]:
 
 def describe(data: Any) -> tuple[str, str]:
     """The message and the words of a decoded error object, in any of the shapes servers use."""
-    first: Any = cast(list[Any], data)[0] if isinstance(data, list) and data else data
+    items: list[Any] = cast(list[Any], data) if isinstance(data, list) else [data]
+    first = items[0] if items else ""
     if not isinstance(first, dict):
         return str(first), str(first)
     table = cast(dict[str, Any], first)

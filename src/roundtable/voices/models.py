@@ -150,7 +150,9 @@ def _checked(path: Path) -> Path | Fault:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        return Fault.of(FaultKind.MISSING, f"The model {path} cannot be read: {error.strerror}.", help="Check the path.")
+        return Fault.of(
+            FaultKind.MISSING, f"The model {path} cannot be read: {error.strerror}.", help="Check the path."
+        )
     if magic != _MAGIC:
         return Fault.of(
             FaultKind.MALFORMED, f"{path} is no GGUF file.", retryable=False, help="Give the path of a GGUF model."

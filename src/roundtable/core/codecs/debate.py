@@ -19,6 +19,7 @@ _TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
 _SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
+_REFUSED = re.compile(r"\W*(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
 
 
@@ -39,11 +40,11 @@ def _schema(expect: Expect) -> Schema:
 
 
 def _tag_format(expect: Expect) -> str:
-    seats = f" ({', '.join(expect.choices)})" if expect.choices else ""
+    seats = f", one of: {' | '.join(expect.choices)}" if expect.choices else ""
     return (
         "Write your answer in prose. Then state where you stand, each on a line of its own, "
         "using only the lines that are true for you:\n\n"
-        f"AGREE: <the seat whose proposal you endorse>{seats}\n"
+        f"AGREE: <the seat whose proposal you endorse{seats}>\n"
         "OBJECT: <your reason against it>\n"
         "ADD: <a point that nobody has made>"
     )
@@ -60,7 +61,7 @@ def _read_tags(reply: str, expect: Expect) -> Verdict | None:
     found = [(tag, body) for tag, body in found if fields.said(body)]
     return _verdict(
         _Said(
-            tuple(body for tag, body in found if tag == "AGREE"),
+            tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED.match(body)),
             tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in found if tag == "ADD"),
         ),
@@ -87,7 +88,7 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
 
 def _seat(words: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.leading_choice(words, expect.choices)
+        return fields.leading_choice(words, expect.choices, named=True)
     match = _BRACKETED.match(words)
     return (match[1] or match[2]).strip() if match else ""
 

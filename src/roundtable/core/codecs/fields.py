@@ -10,11 +10,12 @@ from typing import cast
 from roundtable.core.codecs.relaxed import Cut, Fields
 from roundtable.core.verdict import Evidence, Issue
 
-_NOTHING = re.compile(r"\W*(?:none|n/?a|nothing|nobody|no one|null|nil)?\W*", re.IGNORECASE)
+_NOTHING = re.compile(r"\W*(?:no|none|n/?a|nothing|nobody|no one|null|nil)?\W*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[(?:model|seat|reason|point|agent)\]", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,9})?)(?:\s*/\s*10)?", re.ASCII)
 _LABEL = re.compile(r"(?:proposal|option|candidate|answer|position|seat)\s+", re.IGNORECASE)
-_AFTER_CHOICE = re.compile(r"\]?[*_`)]*(?:\s+[-–—=(]|\s*[:,.;|>](?!\w)|\s*$)", re.MULTILINE)
+_AFTER_CHOICE = re.compile(r"[\]*_`)]+(?!\w)|\s+[-–—=(]|\s*[:,.;|>](?!\w)|\s*$", re.MULTILINE)
+_AFTER_NAME = re.compile(r"(?![\w-]|\.\w)")
 _AROUND_CHOICE = " \t\r\n\"'“”‘’*_`[](){}@.,;:"
 
 POSITION_LIMIT = 300
@@ -100,12 +101,16 @@ def choice(value: object, choices: Sequence[str]) -> str:
     return ""
 
 
-def leading_choice(words: str, choices: Iterable[str]) -> str:
-    """The choice that a line of prose begins with, such as `[claude]: because …`."""
+def leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
+    """The choice that a line of prose begins with, such as `[claude]: because …`.
+
+    Where the choices are names, any word may follow; an id such as `A` must stand apart, for it is a word too.
+    """
+    after = _AFTER_NAME if named else _AFTER_CHOICE
     start = words.lstrip(_AROUND_CHOICE)
     start = _LABEL.sub("", start, count=1) if _LABEL.match(start) else start
     for offered in sorted(choices, key=len, reverse=True):
-        if start[: len(offered)].casefold() == offered.casefold() and _AFTER_CHOICE.match(start, len(offered)):
+        if start[: len(offered)].casefold() == offered.casefold() and after.match(start, len(offered)):
             return offered
     return ""
 

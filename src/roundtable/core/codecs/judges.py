@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Codec, Schema
 from roundtable.core.codecs.form import form
-from roundtable.core.codecs.markdown import LINE_START, items, masked, sections
+from roundtable.core.codecs.markdown import LINE_START, items, labelled, sections
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import one_of, several, spoken, words
 from roundtable.core.values import Expect
@@ -33,7 +33,7 @@ def _discussion(parts: Parts, expect: Expect) -> Verdict | None:
 def _merge(parts: Parts, expect: Expect) -> Verdict | None:
     named = fields.line(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
-    base = fields.leading_choice(named, expect.choices) if expect.choices else (match[0] if match else "")
+    base = fields.leading_choice(named, expect.choices, named=True) if expect.choices else (match[0] if match else "")
     if not base:
         return None
     return Verdict(directives=Directives(base, _list(parts, "incorporate"), _list(parts, "must_fix")))
@@ -104,11 +104,8 @@ def _labelled(body: str, labels: Sequence[str]) -> Parts:
     pattern = re.compile(
         rf"(?:(?:{LINE_START}|[.;][ \t]*)(?i:({names}))|(?<=\s)[*_]*({names}))[ \t*_]*[:=：][ \t]*[*_]*", re.MULTILINE
     )
-    found = list(pattern.finditer(masked(body)))
-    ends = [match.start() for match in found[1:]] + [len(body)]
     return {
-        (match[1] or match[2]).lower().replace(" ", "_"): body[match.end() : end].strip(" \t\r\n*_")
-        for match, end in zip(found, ends, strict=True)
+        (match[1] or match[2]).lower().replace(" ", "_"): words.strip("*_ ") for match, words in labelled(body, pattern)
     }
 
 

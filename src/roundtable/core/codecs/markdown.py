@@ -47,12 +47,14 @@ def sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[Sect
     names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
     end = rf"(?:[ \t]*{_BOLD}[ \t]*[:：][ \t]*{_BOLD}" + (rf"|{_BOLD}[.!]?{_BOLD}[ \t]*$)" if bare else ")")
     pattern = re.compile(rf"{LINE_START}({names}){end}", re.IGNORECASE | re.MULTILINE)
-    found = list(pattern.finditer(masked(text)))
-    ends = [match.start() for match in found[1:]] + [len(text)]
-    return [
-        Section(match[1].upper().replace(" ", "_"), _balanced(text[match.end() : end].strip()))
-        for match, end in zip(found, ends, strict=True)
-    ]
+    return [Section(match[1].upper().replace(" ", "_"), _balanced(body)) for match, body in labelled(text, pattern)]
+
+
+def labelled(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
+    """Each label that is not merely quoted, and what stands between it and the next one."""
+    found = list(label.finditer(masked(text)))
+    ends = [*(match.start() for match in found), len(text)][1:]
+    return [(match, text[match.end() : end].strip()) for match, end in zip(found, ends, strict=True)]
 
 
 def items(body: str) -> tuple[str, ...]:

@@ -14,23 +14,21 @@ Ballots = Mapping[str, Sequence[str]]
 
 def ranked(ballots: Ballots, candidates: Sequence[str]) -> Ruling:
     """The Condorcet winner, else the instant-runoff winner, else a tie for a person to break."""
-    votes = {seat: ballot for seat, given in ballots.items() if (ballot := cleaned(given, candidates))}
-    if not votes:
+    votes = {seat: cleaned(ballot, candidates) for seat, ballot in ballots.items()}
+    favourites = {seat: ballot[0] for seat, ballot in votes.items() if ballot}
+    if not favourites:
         return Ruling(Outcome.INSUFFICIENT, why="No ballot names a candidate.")
-    firsts: dict[str, float | int] = {name: 0 for name in candidates}
-    for ballot in votes.values():
-        firsts[ballot[0]] += 1
-    counted = tuple(votes)
+    counted = tuple(favourites)
+    firsts: dict[str, float | int] = {name: list(favourites.values()).count(name) for name in candidates}
     winner = condorcet_winner(votes, candidates)
     why = f"{winner} beats every other candidate one against one."
     if not winner:
-        tied = irv_winners(votes, candidates)
-        if len(tied) > 1:
-            why = f"{listed(tied)} are tied, one against one and by elimination."
+        winner, *rivals = irv_winners(votes, candidates)
+        if rivals:
+            why = f"{listed((winner, *rivals))} are tied, one against one and by elimination."
             return Ruling(Outcome.TIE, counted=counted, why=why, tally=firsts)
-        winner = tied[0]
         why = f"Nobody beats every other candidate; {winner} wins by elimination."
-    supporters = tuple(seat for seat, ballot in votes.items() if ballot[0] == winner)
+    supporters = tuple(seat for seat, favourite in favourites.items() if favourite == winner)
     return Ruling(Outcome.REACHED, winner, supporters=supporters, counted=counted, why=why, tally=firsts)
 
 

@@ -1,0 +1,43 @@
+"""Somebody else's words inside our Markdown, so that they cannot pass for our own structure."""
+
+from __future__ import annotations
+
+import re
+
+from roundtable.core.views.clean import clean, one_line
+
+_ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=!)\[")
+_INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)")
+_FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
+
+
+def quoted(text: str) -> str:
+    """A block quote: headings and rules stay inside it, tags are shown and pictures are not fetched."""
+    lines = _inert(clean(text).strip("\n").expandtabs(4)).split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines) if any(lines) else "> *(nothing)*"
+
+
+def inline(text: str, most: int = 0) -> str:
+    """One line in the middle of ours, with every mark of Markdown taken literally."""
+    return _INLINE.sub(r"\\\g<0>", one_line(text, most))
+
+
+def _inert(text: str) -> str:
+    """Escape tags and pictures, except in code blocks where an escape would be seen."""
+    if not _plainly_fenced(text):
+        return _ACTIVE.sub(r"\\\g<0>", text)
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        lines.append(line if fence or found else _ACTIVE.sub(r"\\\g<0>", line))
+        if found and not fence:
+            fence = found["marks"]
+        elif found and found["marks"].startswith(fence) and not found["info"].strip():
+            fence = ""
+    return "\n".join(lines)
+
+
+def _plainly_fenced(text: str) -> bool:
+    """Whether every fence stands at the start of its line: in lists and quotes where one ends is anybody's guess."""
+    return all(_FENCE.match(line) for line in text.split("\n") if "```" in line or "~~~" in line)

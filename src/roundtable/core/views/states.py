@@ -1,0 +1,76 @@
+"""One word for where a turn, a seat or a session stands."""
+
+from __future__ import annotations
+
+from roundtable.core.faults import NotFound
+from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.values import MoveStatus
+
+WAITING, ASKED, ANSWERED, LATE, MISSING, INTERRUPTED, OFF = (
+    "waiting", "asked", "answered", "late", "missing", "interrupted", "off",
+)  # fmt: skip
+
+
+def turn_state(turn: Turn) -> str:
+    """What became of one seat's turn, as far as the record knows."""
+    if turn.move is not None:
+        return LATE if turn.move.status is MoveStatus.LATE else ANSWERED
+    if turn.missed is not None:
+        return MISSING
+    if turn.partial:
+        return INTERRUPTED
+    return ASKED if turn.asked else WAITING
+
+
+def seat_states(session: Session) -> dict[str, str]:
+    """Every seat of the charter, by its turn in the newest round."""
+    newest = newest_round(session)
+    turns = newest.turns if newest else {}
+    return {
+        seat.name: OFF
+        if seat.name in session.off
+        else turn_state(turns[seat.name])
+        if seat.name in turns
+        else WAITING
+        for seat in session.charter.seats
+    }
+
+
+def newest_round(session: Session) -> RoundRecord | None:
+    """The round opened last."""
+    return next(reversed(session.rounds.values()), None)
+
+
+def find_round(session: Session, address: str) -> RoundRecord:
+    """A round by its name `council/1-blind`, by `1-blind`, or by its number where only one has it."""
+    found = [record for name, record in session.rounds.items() if _is_named(name, address)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(session.rounds) or "none yet"
+    raise NotFound(f"There is no one round {address} in this session.", f"Its rounds: {known}.")
+
+
+def _is_named(name: str, address: str) -> bool:
+    last = name.rpartition("/")[2]
+    return address in (name, last, last.partition("-")[0])
+
+
+def degraded(session: Session) -> bool:
+    """Whether the decision stands on less than it should."""
+    return session.decision is not None and session.decision.degraded
+
+
+def status_words(session: Session) -> str:
+    """A sentence for people beside the one-word status."""
+    gate = session.open_gate
+    if session.decision is not None:
+        return "ended" if session.ended else "decided, not closed yet"
+    if gate is not None:
+        return f"waits for an answer to {gate.id}"
+    if session.cancel is not None:
+        return "is being cancelled"
+    if session.paused:
+        return "paused on request"
+    if session.stopped is not None:
+        return f"stopped ({session.stopped.reason}), can be resumed"
+    return "not finished" if session.runs else "not started"

@@ -1,0 +1,91 @@
+"""The child that holds an embedded model: llama.cpp's own server out of the xllamacpp wheel, run as a script.
+
+It reads its settings as one JSON line from standard input, answers with its address as one JSON line on
+standard output, and ends when standard input does, so it can never outlive the process that started it.
+It imports nothing of ours, for it is run by its path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+from typing import Any, TypedDict
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Settings(TypedDict):
+    """What the parent sends."""
+
+    model: str
+    key: str
+    slots: int
+    context: int
+    parent: int
+
+
+def main() -> None:
+    """Load the model, say where, and serve until the parent is gone."""
+    settings: Settings = json.loads(sys.stdin.buffer.readline())
+    _die_with(settings["parent"])
+    report = os.fdopen(os.dup(1), "w")
+    # llama.cpp prints; what it prints while loading goes where the parent looks for reasons, the rest nowhere.
+    os.dup2(2, 1)
+    watcher = threading.Thread(target=_end_with_stdin, daemon=True)
+    watcher.start()
+    server = _serve(settings)
+    report.write(json.dumps({"url": server.listening_address}) + "\n")
+    report.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    watcher.join()
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel to end us when the parent is killed; standard input would tell us only a little later."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _end_with_stdin() -> None:
+    while os.read(0, 4096):
+        pass
+    os._exit(0)
+
+
+def _serve(settings: Settings) -> Any:
+    xllamacpp: Any = importlib.import_module("xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["model"]
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [settings["key"]]
+    params.n_parallel = settings["slots"]
+    params.n_ctx = settings["context"] * settings["slots"]
+    # More threads are slower on busy cores; a prompt is read in batches, where a second one helps.
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = min(2, os.cpu_count() or 1)
+    params.n_threads_http = settings["slots"] + 2
+    params.n_gpu_layers = 0
+    params.use_jinja = True
+    params.warmup = False
+    params.offline = True
+    params.ui = False
+    params.cors_origins = ""
+    params.endpoint_slots = True
+    params.cache_ram_mib = 0
+    params.n_ctx_checkpoints = 0
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()

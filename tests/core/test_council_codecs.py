@@ -1,0 +1,140 @@
+"""Positions, second thoughts and ratings, in the words models really use."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.codecs.fields import tenths
+from roundtable.core.verdict import Evidence, Parse, Stance
+from tests.core.cases import heard, verdict
+
+BLOCK = '```json\n{"position": "REST", "confidence": 8}\n```'
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (f"Use REST.\n\n{BLOCK}", "Use REST."),
+        (f"{BLOCK}\n\nThat is all.", "That is all."),
+        (f"Before.\n{BLOCK}\nAfter.", "Before.\n\nAfter."),
+        ('Use REST. {"position": "rest", "confidence": "8/10"}', "Use REST."),
+        ('{"answer": "Use REST.", "position": "REST", "confidence": 8}', "Use REST."),
+        ("Use REST.\n~~~\n{position: 'rest', confidence: 8.0,}\n~~~", "Use REST."),
+        ('Use REST.\n```json\n{"position": "**REST**", "confidence": 8}', "Use REST."),
+        ('Use REST.\n```json\n{"confidence": 8, "position": "REST"\n```', "Use REST."),
+        (f'Draft: {{"position": "GraphQL", "confidence": 2}}\n\nNo.\n{BLOCK}', None),
+        (f'{BLOCK}\nThey said:\n> {{"position": "GraphQL", "confidence": 9}}', None),
+        (f'{BLOCK}\n{{"position": "GraphQL", "confi', None),
+        ('A code sample: {"x": {"y": [1]}} and `{}`.\n' + BLOCK, 'A code sample: {"x": {"y": [1]}} and `{}`.'),
+    ],
+)
+def test_a_position_is_found(reply: str, text: str | None) -> None:
+    reading = heard("position", reply, ["REST", "GraphQL"])
+    assert (reading.verdict.position, reading.verdict.confidence) == ("REST", 0.8)
+    assert reading.verdict.counts
+    assert reading.verdict.stance is Stance.SUPPORT
+    assert text is None or reading.text == text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I would use REST.",
+        '{"position": "SOAP", "confidence": 9}',
+        '{"position": ["REST"], "confidence": 9}',
+        '{"position": "", "confidence": 9}',
+        '{"position": "REST',
+        '{"answer": "Use REST, and the rea',
+        '> {"position": "REST", "confidence": 9}',
+        '{"verdict": {"position": "REST"}}',
+    ],
+)
+def test_what_is_not_a_position_does_not_count(reply: str) -> None:
+    assert verdict("position", reply, ["REST", "GraphQL"]).parse is Parse.FAILED
+
+
+def test_a_reply_cut_off_in_its_prose_still_reads_as_prose() -> None:
+    assert heard("position", '{"answer": "Use REST, and\\nthe rea', structured=True).text == "Use REST, and\nthe rea"
+
+
+def test_a_free_position_is_one_line() -> None:
+    said = verdict("position", json.dumps({"position": "  Use\n REST  " + "x" * 400, "confidence": 11}))
+    assert said.position.startswith("Use REST xxx")
+    assert len(said.position) == 300
+    assert said.confidence == 1.0
+
+
+@pytest.mark.parametrize("number", ["true", "NaN", "null", '"high"', "[8]", "1e999", '""'])
+def test_a_confidence_that_is_no_number_is_none(number: str) -> None:
+    said = verdict("position", f'{{"position": "x", "confidence": {number}}}')
+    assert (said.position, said.confidence) == ("x", None)
+
+
+@given(st.floats() | st.integers() | st.text(max_size=8) | st.booleans())
+def test_numbers_out_of_ten_are_clamped(value: float | str | bool) -> None:
+    share = tenths(value)
+    assert share is None or 0 <= share <= 1
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+        assert share is None
+
+
+def test_a_change_of_mind_names_its_reason() -> None:
+    block = {
+        "answer": "I was wrong.",
+        "stand": "b",
+        "position": "",
+        "error": "I forgot the cache.",
+        "evidence": [{"text": "TTL is 5 s", "source": "config.py:3"}, "it's measured", {"text": ""}, "none"],
+        "confidence": 7,
+    }
+    reading = heard("reconsider", json.dumps(block), ["A", "B", "new"], structured=True)
+    said = reading.verdict
+    assert (reading.text, said.target, said.position, said.error) == ("I was wrong.", "B", "", "I forgot the cache.")
+    assert said.evidence == (Evidence("TTL is 5 s", "config.py:3"), Evidence("it's measured"))
+    assert (said.confidence, said.parse) == (0.7, Parse.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("block", "target"),
+    [
+        ('{"stand": "A"}', "A"),
+        ('{"stand": "Proposal a.", "error": "none"}', "A"),
+        ('{"stand": "NEW", "position": "use gRPC"}', "new"),
+        ('{"stand": "new", "position": " "}', ""),
+        ('{"stand": "new"}', ""),
+        ('{"stand": "C"}', ""),
+        ('{"stand": "A and B"}', ""),
+        ('{"stand": "A', ""),
+        ('{"position": "A"}', ""),
+    ],
+)
+def test_where_a_seat_stands(block: str, target: str) -> None:
+    said = verdict("reconsider", block, ["A", "B", "new"])
+    assert (said.target, said.counts, said.error) == (target, bool(target), "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "ratings"),
+    [
+        ('{"ratings": {"A": "same", "B": "opposed"}}', {"A": "same", "B": "opposed"}),
+        ('{"ratings": {"a": "SAME", "Proposal B": "Acceptable."}}', {"A": "same", "B": "acceptable"}),
+        ('{"ratings": {"A": "same", "B": "love it", "Z": "same"}}', {"A": "same"}),
+        ('{"ratings": {"A": "same", "B": "oppo', {"A": "same"}),
+        ("A: same\nB: opposed", {"A": "same", "B": "opposed"}),
+        ("- **A**: same, I think\n- **Proposal B:** *opposed*", {"A": "same", "B": "opposed"}),
+        ("> A: same\nB: opposed", {"B": "opposed"}),
+        ("A: sameish", {}),
+        ("They are all the same.", {}),
+        ('{"ratings": {"A": 3}}', {}),
+        ('{"ratings": []}', {}),
+    ],
+)
+def test_ratings(reply: str, ratings: dict[str, str]) -> None:
+    said = verdict("ratings", reply, ["A", "B"])
+    assert (said.ratings, said.counts) == (ratings, bool(ratings))

@@ -1,0 +1,140 @@
+"""Almost-JSON is read; the text inside its strings is never touched."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from roundtable.core.codecs.relaxed import Cut, Found, objects
+
+TEXTS = st.text(max_size=40) | st.text(alphabet="'\"“”‘’\\{}[],:/*`#\n ab", max_size=25)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def only(text: str) -> Found:
+    found = list(objects(text))
+    assert len(found) == 1, found
+    return found[0]
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4), st.sampled_from([None, 2]), st.booleans())
+def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, ascii_only: bool) -> None:
+    found = only(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
+    assert (found.value, found.repaired, found.truncated) == (value, False, False)
+
+
+@pytest.mark.parametrize(
+    ("bent", "value"),
+    [
+        ('{"a": 1,}', {"a": 1}),
+        ('{"a": [1, 2,],}', {"a": [1, 2]}),
+        ("{'a': 'b'}", {"a": "b"}),
+        ("{a: 1, b_c: 2, d-e: 3}", {"a": 1, "b_c": 2, "d-e": 3}),
+        ('{"a": True, "b": None, "c": False}', {"a": True, "b": None, "c": False}),
+        ("{“a”: “b”}", {"a": "b"}),
+        ("{‘a’: ‘it’s’}", {"a": "it’s"}),
+        ('{"a": 1 // one\n, /* two */ "b": 2}', {"a": 1, "b": 2}),
+        ('{"a": .5, "b": +2, "c": 007}', {"a": 0.5, "b": 2, "c": 7}),
+        ('{"a": "two\nlines"}', {"a": "two\nlines"}),
+        ('{"a": "he said "no" to it", "b": 1}', {"a": 'he said "no" to it', "b": 1}),
+        ("{'a': 'it's fine', 'b': 'dogs' tails'}", {"a": "it's fine", "b": "dogs' tails"}),
+        (r'{"a": "C:\dir\_x", "b": "\'"}', {"a": r"C:\dir\_x", "b": "'"}),
+        ('{"a": {"b": 1}', {"a": {"b": 1}}),
+        ('{"a": "b", "c": [1, 2', {"a": "b", "c": [1]}),
+        ('{"a": "b", "c": ["x"', {"a": "b", "c": ["x"]}),
+        ('{"a": "b", "c": [', {"a": "b"}),
+        ('{"a": "b", "c": 1', {"a": "b"}),
+        ('{"a": "b", "c": tr', {"a": "b"}),
+        ('{"a": "b", "c":', {"a": "b"}),
+        ('{"a": "b", "c', {"a": "b"}),
+        ('{"a": "b",', {"a": "b"}),
+        ('```json\n{"a": "b"\n```\n', {"a": "b"}),
+    ],
+)
+def test_bent_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
+    found = next(objects(bent))
+    assert (found.value, found.repaired) == (value, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["it's", "http://x//y", "a, }", "a,]", "/* no */", "True, None", "{a: 1}", "“x”", "\\n", "'"]
+)
+@pytest.mark.parametrize(
+    "noise", ['{{"a": {0}, "b": [1,],}}', "{{a: {0}, b: True}}", "{{'a': {0} // note\n}}", '{{"a": {0}']
+)
+def test_repair_leaves_strings_alone(text: str, noise: str) -> None:
+    assert next(objects(noise.format(json.dumps(text)))).value["a"] == text
+
+
+def test_a_cut_string_is_marked() -> None:
+    found = only('{"answer": "so we sho')
+    assert found.truncated
+    assert found.value == {"answer": "so we sho"}
+    assert isinstance(found.value["answer"], Cut)
+
+
+def double_quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def single_quoted(text: str) -> str:
+    return "'" + json.dumps(text)[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"
+
+
+def smart_quoted(text: str) -> str:
+    return "“" + json.dumps(text)[1:-1].replace('\\"', '"') + "”"
+
+
+QUOTERS = st.sampled_from([double_quoted, single_quoted, smart_quoted])
+GAPS = st.sampled_from(["", " ", "\n", " // it's, }\n", '/* "x": 1, */'])
+
+
+@given(
+    st.lists(st.tuples(TEXTS, QUOTERS), min_size=1, max_size=4),
+    GAPS,
+    st.sampled_from(["", ","]),
+    st.sampled_from(["}", ""]),
+)
+@example([("a, }", single_quoted)], " // it's, }\n", ",", "")
+def test_any_string_survives_any_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
+    members = [f"k{index}{gap}:{gap}{quote(text)}" for index, (text, quote) in enumerate(strings)]
+    bent = "{" + f"{gap},{gap}".join(members) + gap + comma + gap + end
+    assert next(objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no", "{", "}", "{{{{", '{"a" "b"}', "{1: 2}", "{a b}", '{"a": b}', '{"a": 9/10}', "{,}"]
+)
+def test_what_is_no_object_is_left_alone(text: str) -> None:
+    assert all(found.value == {} for found in objects(text))
+
+
+def test_lone_surrogates_become_readable() -> None:
+    assert only(r'{"a": "x\ud800y", "b": "\ud83d\ude00"}').value == {"a": "x�y", "b": "😀"}
+
+
+@given(st.text(alphabet="{}[]\"':,\\ua1/*“’`\n ", max_size=80))
+def test_noise_never_raises(noise: str) -> None:
+    list(objects(noise))
+
+
+@pytest.mark.parametrize(
+    "hostile", ["{" * 60_000, '{"a":' * 30_000, '{"a":"' * 10_000, '{"a":["' * 9_000 + '",!', "{a:[" * 20_000]
+)
+def test_hostile_replies_are_given_up_on_quickly(hostile: str) -> None:
+    started = time.perf_counter()
+    list(objects(hostile))
+    assert time.perf_counter() - started < 5

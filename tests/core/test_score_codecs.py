@@ -1,0 +1,95 @@
+"""The knights' scores and the diagnoses of a code-red."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from roundtable.core.verdict import Evidence, Issue, Parse, Stance, Wants
+from tests.core.cases import heard, verdict
+
+
+@pytest.mark.parametrize(
+    ("score", "stance"),
+    [
+        (10, "support"),
+        (9, "support"),
+        (8.9, "amend"),
+        (6, "amend"),
+        (5, "oppose"),
+        (0, "oppose"),
+        (-4, "oppose"),
+        (55, "support"),
+    ],
+)
+def test_a_score_is_a_stance(score: float, stance: str) -> None:
+    said = verdict("score-json", json.dumps({"consensus_score": score, "agrees_with": [], "pending_issues": []}))
+    assert said.stance == Stance(stance)
+    assert said.score == min(max(score / 10, 0), 1)
+
+
+def test_everything_a_knight_says() -> None:
+    block = {
+        "consensus_score": 8,
+        "agrees_with": ["the split", "None"],
+        "pending_issues": ["it's slow", {"text": "no tests", "blocking": True, "severity": "high"}, "none", 7],
+        "scope": ["src/a.py"],
+        "file_requests": ["src/b.py:10-50", {"path": "c.py"}],
+        "checks": ["pytest -q"],
+    }
+    reading = heard("score-json", f"I think so.\n\n```json\n{json.dumps(block)}\n```")
+    said = reading.verdict
+    assert reading.text == "I think so."
+    assert said.points == ("the split",)
+    assert said.issues == (Issue("it's slow"), Issue("no tests", blocking=True, severity="high"))
+    assert said.scope == ("src/a.py",)
+    assert said.wants == Wants(("src/b.py:10-50", "c.py"), ("pytest -q",))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "9/10",
+        '{"consensus_score": true, "pending_issues": []}',
+        '{"consensus_score": NaN, "pending_issues": []}',
+        '{"consensus_score": "nine", "pending_issues": []}',
+        '{"consensus_score": 9}',
+        '{"agrees_with": [], "pending_issues": [], "consensus_score": 9',
+        '{"consensus_score": 9, "agrees_with": [], "pending_issues": [',
+        '{"consensus_score": 9, "agrees_with": ["a"',
+    ],
+)
+def test_a_score_that_may_have_been_cut_off_does_not_count(reply: str) -> None:
+    assert verdict("score-json", reply).parse is Parse.FAILED
+
+
+def test_a_missing_bracket_is_mended() -> None:
+    said = verdict("score-json", '{"consensus_score": 9, "agrees_with": [], "pending_issues": ["one"]')
+    assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), Parse.REPAIRED)
+
+
+def test_a_diagnosis() -> None:
+    block = {
+        "confidence_score": 8,
+        "root_cause_key": "stale-cache-key",
+        "evidence": ["seen", {"text": "log", "source": "a.log:3"}],
+        "rules_out": ["dns"],
+        "confirms": [],
+        "file_requests": ["src/a.py:10-50"],
+        "next_test": "clear it",
+    }
+    said = verdict("diagnosis-json", json.dumps(block))
+    assert (said.key, said.confidence, said.next_test) == ("stale-cache-key", 0.8, "clear it")
+    assert said.evidence == (Evidence("seen"), Evidence("log", "a.log:3"))
+    assert (said.rules_out, said.confirms, said.wants.files) == (("dns",), (), ("src/a.py:10-50",))
+
+
+@pytest.mark.parametrize("key", ["", "Stale_Cache", "stale cache", "-a", "a--b", "unknown", "a" * 81, None, 7, ["a"]])
+def test_an_invalid_key_is_no_key(key: object) -> None:
+    said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
+    assert (said.key, said.parse) == ("", Parse.EXACT)
+
+
+def test_a_diagnosis_without_a_number_does_not_count() -> None:
+    assert verdict("diagnosis-json", '{"confidence_score": "sure", "root_cause_key": "a"}').parse is Parse.FAILED

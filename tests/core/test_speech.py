@@ -1,0 +1,86 @@
+"""Prose is heard as it is written, however the stream is cut."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.codecs import Speech
+from tests.core.test_relaxed import TEXTS, VALUES
+
+
+def chunks(text: str, cuts: list[int]) -> list[str]:
+    """The text in pieces, cut at the given places wrapped round its length."""
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    return [text[start:end] for start, end in pairwise(places)]
+
+
+@given(
+    TEXTS,
+    st.dictionaries(TEXTS.filter(lambda key: key != "answer"), VALUES, max_size=3),
+    st.dictionaries(TEXTS.filter(lambda key: key != "answer"), VALUES, max_size=3),
+    st.lists(st.integers(0, 500), max_size=8),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+def test_any_cutting_says_the_field(
+    answer: str, before: dict[str, Any], after: dict[str, Any], cuts: list[int], indent: int | None, ascii_only: bool
+) -> None:
+    after = {key: value for key, value in after.items() if key not in before}
+    text = json.dumps({**before, "answer": answer, **after}, indent=indent, ensure_ascii=ascii_only)
+    speech = Speech("answer")
+    assert "".join(speech.feed(piece) for piece in chunks(text, cuts)) == answer
+    speech = Speech("answer")
+    assert "".join(map(speech.feed, text)) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"x": {"answer": "no"}, "answer": "yes"}', "yes"),
+        ('{"x": ["answer", "no"], "answer": "yes"}', "yes"),
+        ('{"x": "answer", "y": "no"}', ""),
+        ('{"answer": ["no"], "x": "no"}', ""),
+        ('{"answer": 4}', ""),
+        ('Here "is it:\n```json\n{"answer": "yes"}\n```', "yes"),
+        (r'{"answer": "a\ud800"}', "a�"),
+        (r'{"answer": "\ud800\ud83d\ude00\ude00b"}', "�😀�b"),
+        (r'{"answer": "\uzzzz"}', "�"),
+        ('{"answer": "half', "half"),
+        ("no object at all", ""),
+    ],
+)
+def test_only_the_field_of_the_outermost_object_is_said(text: str, said: str) -> None:
+    speech = Speech("answer")
+    assert "".join(map(speech.feed, text)) == said
+
+
+def test_prose_comes_with_the_piece_that_completes_it() -> None:
+    speech = Speech("answer")
+    assert [speech.feed(piece) for piece in ('{"answ', 'er": "He', r"llo \ud83d", r"\ud", r"e00", '!"', "}")] == [
+        "",
+        "He",
+        "llo ",
+        "",
+        "😀",
+        "!",
+        "",
+    ]
+
+
+@given(st.lists(st.text(max_size=10), max_size=5))
+def test_without_a_field_everything_passes(pieces: list[str]) -> None:
+    speech = Speech("")
+    assert [speech.feed(piece) for piece in pieces] == pieces
+
+
+@given(st.text(alphabet='{}[]":,\\ud8answer ', max_size=80))
+def test_noise_never_raises(noise: str) -> None:
+    speech = Speech("answer")
+    for char in noise:
+        speech.feed(char)

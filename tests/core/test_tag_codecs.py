@@ -1,0 +1,261 @@
+"""Tags in the words models really use, and in words that only look like tags."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.verdict import Directives, Findings, Issue, Parse, Stance, Verdict
+from tests.core.cases import heard, verdict
+
+SEATS = ["claude", "gpt-4.1", "gpt"]
+DEBATE = "agree-object-add"
+SUPPORT, OPPOSE, AMEND, UNKNOWN = Stance.SUPPORT, Stance.OPPOSE, Stance.AMEND, Stance.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("reply", "stance", "target"),
+    [
+        ("AGREE: claude", SUPPORT, "claude"),
+        ("Some prose.\nAGREE: [Claude] it's right", SUPPORT, "claude"),
+        ("**AGREE:** GPT-4.1, because", SUPPORT, "gpt-4.1"),
+        ("**AGREE: gpt** because", SUPPORT, "gpt"),
+        ("- **AGREE**: @claude", SUPPORT, "claude"),
+        ("### AGREE: claude", SUPPORT, "claude"),
+        ("1. __AGREE:__ claude", SUPPORT, "claude"),
+        ("agree: claude\r\n", SUPPORT, "claude"),
+        ("AGREE: claude because it's simple", SUPPORT, "claude"),
+        ("AGREE: gpt-5 is right", SUPPORT, ""),
+        ("AGREE: the plan is right", SUPPORT, ""),
+        ("AGREE: claude\nOBJECT: none", SUPPORT, "claude"),
+        ("AGREE: claude\nADD: cache it", AMEND, "claude"),
+        ("ADD: cache it\nand measure", AMEND, ""),
+        ("AGREE: claude\nOBJECT: too slow", OPPOSE, "claude"),
+        ("DISAGREE: claude is wrong", OPPOSE, ""),
+        ("**Disagree:** AGREE: claude", OPPOSE, ""),
+        ('{"answer": "x", "agree": ["Claude"], "object": [], "add": ["none"]}', SUPPORT, "claude"),
+        ('{"answer": "x", "agree": ["claude"], "object": ["too slow"], "add": []}', OPPOSE, "claude"),
+    ],
+)
+def test_debate_tags(reply: str, stance: Stance, target: str) -> None:
+    said = verdict(DEBATE, reply, SEATS)
+    assert (said.stance, said.target, said.counts) == (stance, target, True)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "> AGREE: claude",
+        "```\nAGREE: claude\n```",
+        "~~~text\nAGREE: claude\n~~~\nbye",
+        "````\n```\nAGREE: claude\n````",
+        '"AGREE: claude"',
+        "“AGREE: claude”",
+        "'AGREE: claude'",
+        "`AGREE: claude`",
+        "He wrote AGREE: claude",
+        "AGREEMENT: none",
+        "AGREE/OBJECT: claude",
+        "AGREE: none",
+        "AGREE: no",
+        "AGREE: not with claude",
+        "AGREE: <the seat>",
+        "AGREE:",
+        "AGREE: [model]",
+    ],
+)
+def test_what_only_looks_like_a_tag_does_not_count(reply: str) -> None:
+    said = verdict(DEBATE, reply, SEATS)
+    assert (said.stance, said.parse) == (UNKNOWN, Parse.FAILED)
+
+
+def test_objections_and_points_are_kept_word_for_word() -> None:
+    reply = "Well.\n\nOBJECT: it's slow,\n  and *ugly*\nADD: use `x`;\ncache it\n\nNot part of it.\n**OBJECT: two**"
+    said = verdict(DEBATE, reply, SEATS)
+    assert said.issues == (Issue("it's slow,\n  and *ugly*", blocking=True), Issue("two", blocking=True))
+    assert said.points == ("use `x`;\ncache it",)
+
+
+@pytest.mark.parametrize(
+    ("reply", "stance"),
+    [
+        ("I fully agree with claude.", SUPPORT),
+        ("I do not agree.", OPPOSE),
+        ("I don't agree.", UNKNOWN),
+        ("I must disagree here.", OPPOSE),
+        ("I agree on this, but I object to that.", UNKNOWN),
+        ("> I agree\n\nNo comment.", UNKNOWN),
+    ],
+)
+def test_plain_words_are_inferred_and_never_counted(reply: str, stance: Stance) -> None:
+    said = verdict(DEBATE, reply, SEATS)
+    assert (said.stance, said.counts) == (stance, False)
+
+
+PREFIXES = st.sampled_from(["", "- ", "**", "## ", "  ", "1. ", "* **", "__"])
+CASES = st.sampled_from(["DISAGREE", "Disagree", "disagree"])
+
+
+@given(PREFIXES, CASES, st.text(max_size=30), st.sampled_from([DEBATE, "judge-discussion", "approval"]))
+def test_disagreement_never_agrees(prefix: str, tag: str, body: str, codec: str) -> None:
+    said = verdict(codec, f"{prefix}{tag}: {body.replace(chr(10), ' ')}", SEATS)
+    assert not (said.counts and said.stance in (SUPPORT, AMEND))
+
+
+TAGS = st.sampled_from(["AGREE: claude", "ADD: a point", "CONSENSUS: yes", "APPROVE", "RANKING: claude > gpt"])
+QUOTERS = st.sampled_from(["> {}", "   > {}", "```\n{}\n```", "~~~\n{}\n~~~", '"{}"', "“{}”", "‘{}’", "`{}`", "- > {}"])
+CODECS = st.sampled_from([DEBATE, "judge-discussion", "approval", "ranked-ballot"])
+
+
+@given(TAGS, QUOTERS, CODECS, st.sampled_from(["", "They said:\n", "x\n\n"]))
+def test_quoted_tags_never_count(tag: str, quoter: str, codec: str, before: str) -> None:
+    assert not verdict(codec, before + quoter.format(tag), SEATS).counts
+
+
+@pytest.mark.parametrize(
+    ("reply", "stance", "summary", "options"),
+    [
+        ("CONSENSUS: use REST", SUPPORT, "use REST", ()),
+        ("Reasons.\n\n**Consensus:** use REST\n\nwith care", SUPPORT, "use REST\n\nwith care", ()),
+        ("DISCUSS: REST; GraphQL", AMEND, "REST; GraphQL", ("REST", "GraphQL")),
+        ("## DISCUSS:\n- REST\n- GraphQL", AMEND, "- REST\n- GraphQL", ("REST", "GraphQL")),
+        ("DISCUSS: REST | GraphQL", AMEND, "REST | GraphQL", ("REST", "GraphQL")),
+        ("CONSENSUS: draft\nDISCUSS: the rest", AMEND, "the rest", ("the rest",)),
+        ("DISCUSS: a\nCONSENSUS: b", SUPPORT, "b", ()),
+        ('{"ruling": "consensus", "summary": "use REST", "options": []}', SUPPORT, "use REST", ()),
+        ('{"ruling": "DISCUSS", "summary": "", "options": ["a"]}', AMEND, "", ("a",)),
+    ],
+)
+def test_judge_of_a_discussion(reply: str, stance: Stance, summary: str, options: tuple[str, ...]) -> None:
+    said = verdict("judge-discussion", reply)
+    assert (said.stance, said.summary, said.options, said.counts) == (stance, summary, options, True)
+
+
+@pytest.mark.parametrize("codec", ["judge-discussion", "judge-merge", "judge-review"])
+@pytest.mark.parametrize(
+    "reply", ["", "We have CONSENSUS: yes", "NO CONSENSUS: x", "> CONSENSUS: x", "CONSENSUS:", "ok"]
+)
+def test_no_ruling_is_read_into_other_words(codec: str, reply: str) -> None:
+    assert verdict(codec, reply) == Verdict(parse=Parse.FAILED)
+
+
+MERGED = Directives("claude", ("gpt's tests", "docs"), ("the leak: free it",))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "CONSENSUS: BASE=claude. INCORPORATE: gpt's tests; docs MUST_FIX: the leak: free it",
+        "consensus: base=Claude. incorporate: gpt's tests; docs. must_fix: the leak: free it",
+        "**CONSENSUS:** **BASE=Claude.**\n**INCORPORATE:**\n- gpt's tests\n- docs\n\n"
+        "**MUST FIX:**\n1. the leak: free it",
+        "CONSENSUS:\nBASE: [claude]\nINCORPORATE: gpt's tests; docs\nMUST_FIX: the leak: free it\n",
+        '{"ruling": "CONSENSUS", "base": "CLAUDE", "incorporate": ["gpt\'s tests", "docs"],'
+        ' "must_fix": ["the leak: free it"], "options": []}',
+    ],
+)
+def test_judge_of_a_merge(reply: str) -> None:
+    said = verdict("judge-merge", reply, SEATS)
+    assert said.stance is SUPPORT
+    assert said.directives is not None
+    assert (said.directives.base, said.directives.must_fix) == (MERGED.base, MERGED.must_fix)
+    assert tuple(point.rstrip(".") for point in said.directives.incorporate) == MERGED.incorporate
+
+
+@pytest.mark.parametrize(
+    ("reply", "base"),
+    [
+        ("CONSENSUS: BASE=gpt-4.1. INCORPORATE: none MUST_FIX: none", "gpt-4.1"),
+        ("CONSENSUS: BASE=mistral. INCORPORATE: x MUST_FIX: y", None),
+        ("CONSENSUS: INCORPORATE: x MUST_FIX: y", None),
+        ("CONSENSUS: take claude's", None),
+        ("CONSENSUS:\n> BASE=claude.\n", None),
+        ('{"ruling": "CONSENSUS", "base": "claude", "incorporate": []', None),
+    ],
+)
+def test_the_base_must_be_somebody(reply: str, base: str | None) -> None:
+    said = verdict("judge-merge", reply, SEATS)
+    assert said.directives == (Directives(base) if base else None)
+    assert said.counts == bool(base)
+
+
+def test_any_base_goes_where_no_seats_are_named() -> None:
+    said = verdict("judge-merge", "CONSENSUS: BASE=llama-3.1. INCORPORATE: none MUST_FIX: none")
+    assert said.directives == Directives("llama-3.1")
+
+
+def test_judge_of_a_review() -> None:
+    reply = "CONSENSUS: CRITICAL: a; b WARNINGS: this is critical: c CONFIRMED_CLEAN: auth"
+    found = Findings(("a", "b"), ("this is critical: c",), ("auth",))
+    assert verdict("judge-review", reply).findings == found
+    lines = (
+        "**CONSENSUS**:\n### Critical:\n- a\n- b\n\n### Warnings:\n- this is critical: c\n### Confirmed clean:\n- auth"
+    )
+    assert verdict("judge-review", lines).findings == found
+    assert verdict("judge-review", "CONSENSUS: CRITICAL: none\nWARNINGS: None.").findings == Findings()
+    assert verdict("judge-review", "CONSENSUS: all is well").parse is Parse.FAILED
+    assert verdict("judge-review", "DISCUSS: a; b").stance is AMEND
+
+
+@pytest.mark.parametrize(
+    ("reply", "stance", "reasons"),
+    [
+        ("APPROVE", SUPPORT, ()),
+        ("Fine.\n\n**APPROVE**", SUPPORT, ()),
+        ("Approve.", SUPPORT, ()),
+        ("APPROVE: well tested", SUPPORT, ("well tested",)),
+        ("ABSTAIN", Stance.ABSTAIN, ()),
+        ("REQUEST_CHANGES: it's slow; no tests", OPPOSE, ("it's slow", "no tests")),
+        ("**Request changes:**\n- it's slow\n- no tests", OPPOSE, ("it's slow", "no tests")),
+        ("REQUEST_CHANGES: x\n\nAPPROVE once this is mended", OPPOSE, ("x", "APPROVE once this is mended")),
+        ("APPROVE\n\nNo, wait.\n\nREQUEST_CHANGES: x", OPPOSE, ("x",)),
+        ('{"approval": "request changes", "reasons": ["x"]}', OPPOSE, ("x",)),
+        ('{"approval": "Approve", "reasons": []}', SUPPORT, ()),
+    ],
+)
+def test_approvals(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None:
+    said = verdict("approval", reply)
+    assert (said.stance, said.counts) == (stance, True)
+    assert said.points + tuple(issue.text for issue in said.issues) == reasons
+    assert all(issue.blocking for issue in said.issues)
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "APPROVED by nobody", "I APPROVE", "DISAPPROVE", '{"approval": "maybe"}', "> APPROVE"]
+)
+def test_what_is_not_a_review_does_not_count(reply: str) -> None:
+    assert verdict("approval", reply).parse is Parse.FAILED
+
+
+@pytest.mark.parametrize(
+    ("reply", "ranking", "parse"),
+    [
+        ('{"ranked_choices": ["b", "A", "C"]}', "BAC", Parse.EXACT),
+        ('{"ranked_choices": ["B", "B", "Z", "A"]}', "BA", Parse.REPAIRED),
+        ('{"ranked_choices": ["B", "A', "B", Parse.REPAIRED),
+        ("RANKING: B > A > C", "BAC", Parse.EXACT),
+        ("**Ranking:** b > Option A > c.", "BAC", Parse.EXACT),
+        ("RANKING:\n1. B\n2. A", "BA", Parse.EXACT),
+        ("1. B - it's simple\n2. **A**: fast\n3. C", "BAC", Parse.EXACT),
+        ("1. A better way is B\n2. B", "B", Parse.REPAIRED),
+        ("Why:\n1. A\n2. speed\n\nMy vote:\n1. C\n2. B", "CB", Parse.EXACT),
+        ("RANKING: A > B\n\nNo:\nRANKING: B > A", "BA", Parse.EXACT),
+    ],
+)
+def test_rankings(reply: str, ranking: str, parse: Parse) -> None:
+    said = verdict("ranked-ballot", reply, "ABC")
+    assert ("".join(said.ranking), said.parse) == (ranking, parse)
+
+
+@pytest.mark.parametrize("reply", ["", "A is best", '{"ranked_choices": []}', "RANKING: X > Y", "RANKING:", "> 1. A"])
+def test_no_ranking_is_no_ballot(reply: str) -> None:
+    assert verdict("ranked-ballot", reply, "ABC").parse is Parse.FAILED
+
+
+def test_ids_of_any_shape_can_be_ranked_without_a_list_of_choices() -> None:
+    assert verdict("ranked-ballot", "RANKING: no change > **rest-api**").ranking == ("no change", "rest-api")
+
+
+def test_a_tagged_reply_is_shown_whole() -> None:
+    assert heard(DEBATE, "Well.\nAGREE: claude\n", SEATS).text == "Well.\nAGREE: claude"

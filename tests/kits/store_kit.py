@@ -1,0 +1,408 @@
+"""What every record must do, whatever it is kept in. An implementation joins by subclassing `StoreKit`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import pytest
+
+from roundtable.core.events import (
+    DecisionMade,
+    Event,
+    MoveMade,
+    NoteSaid,
+    Recorded,
+    RunStarted,
+    SessionAmended,
+    SessionEnded,
+    SessionOpened,
+    Unknown,
+)
+from roundtable.core.faults import LeaseLost, NotFound, RecordError, SessionHeld, UsageError
+from roundtable.core.index import SessionRow
+from roundtable.core.ports import Lease, Leases, Store
+from roundtable.core.redaction import Redactor
+from roundtable.core.values import Charter, Decision, Outcome, Seat
+from roundtable.store.holders import this_process
+
+HANG = 30.0
+"""Seconds after which something that should happen at once is taken not to happen at all."""
+
+
+class Record(Store, Leases, Protocol):
+    """Both ports, and what the desk needs besides."""
+
+    async def append_many(
+        self, session: str, events: Sequence[Event], lease: Lease | None = None
+    ) -> list[Recorded]: ...
+
+    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]: ...
+
+    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]: ...
+
+    async def find(self, address: str, workspace: str | None = None) -> list[str]: ...
+
+    async def rebuild(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def opening(question: str = "REST or GraphQL?", **more: Any) -> SessionOpened:
+    """The first fact of a session."""
+    return SessionOpened(Charter(question, (Seat("one", ("script:one",)),), "council", 1, **more))
+
+
+def move(text: str, seat: str = "one") -> MoveMade:
+    """A fact only the holder of the lease may state."""
+    return MoveMade("council/1-blind", seat, f"council/1-blind/{seat}#1", text, "script:one")
+
+
+async def opened(store: Record, session: str, **more: Any) -> Lease:
+    """A session with its opening on the record, and the right to go on."""
+    await store.append(session, opening(**more))
+    return await store.acquire(session, this_process())
+
+
+def numbers(records: Sequence[Recorded]) -> list[int]:
+    """Their places in the session."""
+    return [recorded.seq for recorded in records]
+
+
+def killed_process() -> str:
+    """The name of a process that was here a moment ago."""
+    code = "from roundtable.store.holders import this_process; print(this_process(), flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        name = child.stdout.readline().decode().strip()
+        os.kill(child.pid, signal.SIGKILL)
+    return name
+
+
+class StoreKit(ABC):
+    """The promises of the ports Store and Leases."""
+
+    @abstractmethod
+    async def make(
+        self, folder: Path, redact: Redactor | None = None, *, max_blob_bytes: int = 1 << 20, lease_seconds: float = 30
+    ) -> Record:
+        """A new record, closed by the kit."""
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> Any:
+        store = await self.make(tmp_path)
+        yield store
+        await store.close()
+
+    # --- facts ---------------------------------------------------------------------------------
+
+    async def test_facts_are_numbered_without_gaps_however_many_come_at_once(self, store: Record) -> None:
+        await store.append("s1", opening())
+        notes = await asyncio.gather(*(store.append("s1", NoteSaid(f"note {n}")) for n in range(200)))
+        assert sorted(numbers(notes)) == list(range(2, 202))
+        records = await store.read("s1")
+        assert numbers(records) == list(range(1, 202))
+        assert sorted(notes, key=lambda note: note.seq) == records[1:]
+        assert len({recorded.at for recorded in records}) > 1
+        assert all(len(recorded.at) == 27 and recorded.at.endswith("Z") for recorded in records)
+
+    async def test_facts_stated_one_after_the_other_keep_their_order(self, store: Record) -> None:
+        await store.append("s1", opening())
+        tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(50)]
+        await asyncio.gather(*tasks)
+        said = [recorded.event.text for recorded in await store.read("s1", 1) if isinstance(recorded.event, NoteSaid)]
+        assert said == [str(n) for n in range(50)]
+
+    async def test_reading_goes_on_where_it_stopped(self, store: Record) -> None:
+        await store.append("s1", opening())
+        await store.append("s1", NoteSaid("a"))
+        assert numbers(await store.read("s1", 1)) == [2]
+        assert await store.read("s1", 2) == []
+        assert await store.read("nobody") == []
+
+    async def test_an_opening_comes_first_and_once(self, store: Record) -> None:
+        with pytest.raises(NotFound):
+            await store.append("s1", NoteSaid("too early"))
+        await store.append("s1", opening())
+        with pytest.raises(RecordError, match="already been opened"):
+            await store.append("s1", opening())
+        assert numbers(await store.read("s1")) == [1]
+
+    async def test_without_a_lease_only_people_speak(self, store: Record) -> None:
+        await store.append("s1", opening())
+        with pytest.raises(RecordError, match=r"move\.made"):
+            await store.append("s1", move("not mine to say"))
+        assert (await store.append("s1", NoteSaid("always taken"))).seq == 2
+
+    async def test_several_facts_are_taken_together_or_not_at_all(self, store: Record) -> None:
+        lease = await store.acquire("s1", this_process())
+        records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
+        assert numbers(records) == [1, 2, 3]
+        with pytest.raises(RecordError):
+            await store.append_many("s1", [move("c"), opening()], lease)
+        assert await store.read("s1") == records
+        assert await store.append_many("s1", []) == []
+
+    async def test_a_refused_fact_takes_nothing_of_its_neighbours_with_it(self, store: Record) -> None:
+        lease = await opened(store, "s1")
+        stale = Lease("s1", lease.token - 1)
+        results = await asyncio.gather(
+            *(store.append("s1", move(str(n)), stale if n % 3 == 0 else lease) for n in range(30)),
+            return_exceptions=True,
+        )
+        assert [isinstance(result, LeaseLost) for result in results] == [n % 3 == 0 for n in range(30)]
+        assert numbers(await store.read("s1")) == list(range(1, 22))
+
+    async def test_giving_up_on_a_fact_leaves_it_whole_or_absent(self, store: Record) -> None:
+        await store.append("s1", opening())
+        tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(40)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        last = await store.append("s1", NoteSaid("after"))
+        records = await store.read("s1")
+        assert numbers(records) == list(range(1, last.seq + 1))
+        texts = [recorded.event.text for recorded in records if isinstance(recorded.event, NoteSaid)]
+        assert set(texts) >= {str(n) for n in range(1, 40, 2)}
+        assert len(texts) == len(set(texts))
+
+    async def test_the_global_offset_runs_through_all_sessions(self, store: Record) -> None:
+        for session in ("s1", "s2"):
+            await store.append(session, opening())
+        await asyncio.gather(*(store.append(f"s{n % 2 + 1}", NoteSaid(str(n))) for n in range(20)))
+        seen: list[tuple[int, Recorded]] = []
+        while page := await store.since(seen[-1][0] if seen else 0, limit=7):
+            assert len(page) <= 7
+            seen += page
+        offsets = [offset for offset, _ in seen]
+        assert offsets == sorted(set(offsets))
+        for session in ("s1", "s2"):
+            assert [r for _, r in seen if r.session == session] == await store.read(session)
+
+    async def test_a_kind_nobody_knows_is_kept_as_it_came(self, store: Record) -> None:
+        lease = await opened(store, "s1")
+        event = Unknown("table.polished", {"by": "someone", "shine": 0.5, "where": [{"$blob": "x"}, {"$$": None}]})
+        recorded = await store.append("s1", event, lease)
+        assert recorded.event == event
+        assert (await store.read("s1", 1))[0].event == event
+
+    # --- long texts and blobs ------------------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        "text", ["a" * 8192, "a" * 8193, "é" * 4097, '"\n' * 5000, "🟢" * 30_000, '{"$blob":"x"}' * 700]
+    )
+    async def test_long_texts_come_back_as_they_were(self, store: Record, text: str) -> None:
+        lease = await opened(store, "s1")
+        unknown = Unknown("long.told", {"text": text, "$blob": "mine", "$$blob": [text, {"$blob": text}]})
+        for event in (move(text), unknown):
+            recorded = await store.append("s1", event, lease)
+            assert recorded.event == event
+            assert (await store.read("s1", recorded.seq - 1))[0] == recorded
+
+    async def test_what_is_kept_can_be_fetched(self, store: Record) -> None:
+        data = bytes(range(256)) * 100
+        digest = await store.keep(data)
+        assert digest.startswith("sha256:")
+        assert len(digest) == 71
+        assert await store.keep(data) == digest
+        assert await store.fetch(digest) == data
+        assert await store.fetch(await store.keep(b"")) == b""
+        with pytest.raises(NotFound):
+            await store.fetch("sha256:" + "0" * 64)
+
+    async def test_a_blob_has_a_quota(self, tmp_path: Path) -> None:
+        store = await self.make(tmp_path, max_blob_bytes=100)
+        await store.keep(b"a" * 100)
+        with pytest.raises(UsageError, match="101"):
+            await store.keep(b"a" * 101)
+        await store.close()
+
+    async def test_text_that_is_not_unicode_is_refused_with_a_reason(self, store: Record) -> None:
+        await store.append("s1", opening())
+        with pytest.raises(UsageError, match="Unicode"):
+            await store.append("s1", NoteSaid("\ud800"))
+        assert (await store.append("s1", NoteSaid("fine"))).seq == 2
+
+    async def test_secrets_are_gone_from_what_append_returns_and_from_the_record(self, tmp_path: Path) -> None:
+        secret = 'hunter-"2"-hunter'
+        store = await self.make(tmp_path, Redactor([secret]))
+        lease = await opened(store, "s1", question=f"Is {secret} a good password?")
+        texts = [f"it is {secret}", f"{secret} " * 1000, "nothing here"]
+        written = [await store.append("s1", move(text), lease) for text in texts]
+        records = await store.read("s1")
+        assert records[1:] == written
+        assert secret not in str(records)
+        assert secret not in str(await store.sessions())
+        assert written[2].event == move("nothing here")
+        assert written[0].event == move("it is [redacted:known-key]")
+        kept = f"a file with {secret}".encode()
+        assert await store.fetch(await store.keep(kept)) == kept
+        await store.close()
+
+    # --- waiting -------------------------------------------------------------------------------
+
+    async def test_waiting_ends_at_once_when_the_fact_is_there(self, store: Record) -> None:
+        await store.append("s1", opening())
+        assert await store.changed("s1", 0, HANG)
+
+    async def test_waiting_ends_when_the_time_is_up(self, store: Record) -> None:
+        await store.append("s1", opening())
+        assert not await store.changed("s1", 1, 0.05)
+        assert not await store.changed("nobody", 0, 0.0)
+
+    async def test_everybody_who_waits_is_woken_by_a_fact_of_that_session(self, store: Record) -> None:
+        for session in ("s1", "s2"):
+            await store.append(session, opening())
+        waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(5)]
+        other = asyncio.ensure_future(store.changed("s2", 1, HANG))
+        await asyncio.sleep(0.05)
+        await store.append("s1", NoteSaid("wake up"))
+        assert await asyncio.wait_for(asyncio.gather(*waiting), HANG) == [True] * 5
+        assert not other.done()
+        other.cancel()
+        await asyncio.gather(other, return_exceptions=True)
+
+    async def test_a_reader_that_waits_and_reads_misses_nothing(self, store: Record) -> None:
+        await store.append("s1", opening())
+
+        async def follow() -> list[int]:
+            seen: list[int] = []
+            while len(seen) < 101:
+                assert await store.changed("s1", len(seen), HANG)
+                seen += numbers(await store.read("s1", len(seen)))
+            return seen
+
+        async def speak() -> None:
+            for n in range(100):
+                await store.append("s1", NoteSaid(str(n)))
+                await asyncio.sleep(0.001 * (n % 3))
+
+        async with asyncio.timeout(HANG):
+            readers = [asyncio.ensure_future(follow()) for _ in range(3)]
+            await speak()
+            assert await asyncio.gather(*readers) == [list(range(1, 102))] * 3
+
+    # --- leases --------------------------------------------------------------------------------
+
+    async def test_a_session_has_one_holder(self, store: Record) -> None:
+        lease = await opened(store, "s1")
+        assert await store.holder("s1") == this_process()
+        with pytest.raises(SessionHeld, match=str(os.getpid())) as refused:
+            await store.acquire("s1", this_process())
+        assert refused.value.help
+        await store.release(lease)
+        assert await store.holder("s1") is None
+        assert (await store.acquire("s1", this_process())).token > lease.token
+        assert await store.holder("nobody") is None
+
+    async def test_of_many_who_want_a_session_one_gets_it(self, store: Record) -> None:
+        results = await asyncio.gather(
+            *(store.acquire("s1", this_process()) for _ in range(20)), return_exceptions=True
+        )
+        assert sum(isinstance(result, Lease) for result in results) == 1
+
+    async def test_a_lease_that_ran_out_is_fenced_once_another_took_it(self, tmp_path: Path) -> None:
+        store = await self.make(tmp_path, lease_seconds=0.05)
+        slow = await opened(store, "s1")
+        await asyncio.sleep(0.06)
+        assert await store.holder("s1") is None
+        await store.append("s1", move("late, but nobody else came"), slow)
+        await store.renew(slow)
+        await asyncio.sleep(0.06)
+        quick = await store.acquire("s1", "elsewhere:1:2:3")
+        for attempt in (store.append("s1", move("too late"), slow), store.renew(slow)):
+            with pytest.raises(LeaseLost):
+                await attempt
+        await store.release(slow)
+        await store.append("s1", move("mine now"), quick)
+        assert numbers(await store.read("s1")) == [1, 2, 3]
+        await store.close()
+
+    async def test_a_released_lease_writes_nothing_more(self, store: Record) -> None:
+        lease = await opened(store, "s1")
+        await store.release(lease)
+        for attempt in (store.append("s1", move("gone"), lease), store.renew(lease)):
+            with pytest.raises(LeaseLost):
+                await attempt
+
+    async def test_a_lease_is_good_for_its_own_session_only(self, store: Record) -> None:
+        lease = await opened(store, "s1")
+        await opened(store, "s2")
+        with pytest.raises(LeaseLost):
+            await store.append("s2", move("wrong room"), lease)
+
+    async def test_the_lease_of_a_killed_process_is_free_at_once(self, store: Record) -> None:
+        holder = await asyncio.to_thread(killed_process)
+        dead = await store.acquire("s1", holder)
+        assert await store.holder("s1") is None
+        assert (await store.acquire("s1", this_process())).token == dead.token + 1
+
+    async def test_of_a_process_elsewhere_nothing_is_assumed(self, store: Record) -> None:
+        await store.acquire("s1", "another-host:1:2:3")
+        with pytest.raises(SessionHeld, match="process 1 on another-host"):
+            await store.acquire("s1", this_process())
+
+    # --- the list of sessions ------------------------------------------------------------------
+
+    async def test_the_list_shows_the_newest_first(self, store: Record) -> None:
+        lease = await opened(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
+        await store.append("s2", opening(workspace="/elsewhere"))
+        await store.append("s1", RunStarted(this_process()), lease)
+        await store.append("s1", SessionAmended(name="api-2"))
+        await store.append("s1", DecisionMade(Decision(Outcome.REACHED, "council")), lease)
+        first, second = await store.sessions()
+        assert (first.id, second.id) == ("s1", "s2")
+        assert (first.name, first.outcome, first.last_seq, len(first.question)) == ("api-2", "reached", 4, 200)
+        assert first.opened_at < first.updated_at
+        await store.append("s1", SessionEnded("cancelled"), lease)
+        assert [row.outcome for row in await store.sessions("/w")] == ["cancelled"]
+        assert [row.id for row in await store.sessions(limit=1)] == ["s1"]
+
+    async def test_the_list_can_be_made_anew(self, store: Record) -> None:
+        for n in range(5):
+            await store.append(f"s{n}", opening(name=f"name-{n}"))
+            await store.append("s0", NoteSaid("x" * 9000))
+        before = await store.sessions()
+        await store.rebuild()
+        assert await store.sessions() == before
+
+    async def test_a_session_answers_to_all_its_names(self, store: Record) -> None:
+        await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
+        await store.append("0193aaab-2", opening(name="api", slug="2026-rest", workspace="/v"))
+        await store.append("0193aaab-3", opening(workspace="/w", slug="0193aaaa-1"))
+        await store.append("0193child-4", opening(workspace="/w", parent="0193aaaa-1"))
+
+        async def found(address: str, workspace: str | None = "/w") -> list[str]:
+            return [session[-1] for session in await store.find(address, workspace)]
+
+        assert await found("0193aaaa-1") == ["1"]
+        assert await found("0193aa") == ["1", "2", "3"]
+        assert await found("0193aaaa") == ["1"]
+        assert await found("0193a") == []
+        assert await found("api") == ["1"]
+        assert await found("api", "/v") == ["2"]
+        assert await found("api", None) == ["1", "2"]
+        assert await found("2026-rest") == ["1"]
+        assert await found("2026-rest", "/elsewhere") == ["1", "2"]
+        assert await found("last") == ["3"]
+        assert await found("last", None) == ["3"]
+        assert await found("last", "/empty") == []
+        assert await found("") == []
+        assert await found("%") == []
+        await store.append("0193branch-5", opening(workspace="/w", parent="0193aaaa-1", branched_at=2))
+        assert await found("last") == ["5"]
+        await store.append("0193aaaa-1", NoteSaid("back to this one"))
+        assert await found("last") == ["1"]
+
+    async def test_rows_can_be_written_as_json(self, store: Record) -> None:
+        await store.append("s1", opening())
+        assert msgspec.json.decode(msgspec.json.encode(await store.sessions()), type=list[SessionRow])

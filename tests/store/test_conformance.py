@@ -1,0 +1,21 @@
+"""Every record joins the kit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from roundtable.core.redaction import Redactor
+from roundtable.store.memory import MemoryStore
+from roundtable.store.sqlite import SqliteStore
+from tests.kits.store_kit import Record, StoreKit
+
+
+class TestSqliteStore(StoreKit):
+    async def make(self, folder: Path, redact: Redactor | None = None, **options: Any) -> Record:
+        return await SqliteStore.open(folder / "roundtable.db", redact, **options)
+
+
+class TestMemoryStore(StoreKit):
+    async def make(self, folder: Path, redact: Redactor | None = None, **options: Any) -> Record:
+        return MemoryStore(redact, **options)

@@ -1,0 +1,375 @@
+"""What only a file shared by several processes can get wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import stat
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.core.events import NoteSaid, Unknown
+from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
+from roundtable.core.redaction import Redactor
+from roundtable.store.holders import this_process
+from roundtable.store.schema import APPLICATION, MIGRATIONS, migrate
+from roundtable.store.sqlite import SqliteStore
+from tests.kits.store_kit import HANG, move, numbers, opened, opening
+
+REPO = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "roundtable.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncGenerator[SqliteStore]:
+    async with await SqliteStore.open(path) as store:
+        yield store
+
+
+class Neighbour:
+    """Another process at the same file."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def hears(self) -> list[Any]:
+        """What it says next; empty at its end."""
+        assert self.process.stdout is not None
+        line = await asyncio.wait_for(self.process.stdout.readline(), HANG)
+        return json.loads(line) if line.endswith(b"\n") else []
+
+    async def tell(self) -> None:
+        """Let it go on."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"\n")
+        await self.process.stdin.drain()
+
+    async def killed(self) -> None:
+        """End it without a chance to say goodbye."""
+        self.process.send_signal(signal.SIGKILL)
+        assert await self.process.wait() == -signal.SIGKILL
+
+
+@asynccontextmanager
+async def neighbour(path: Path, *words: str) -> AsyncGenerator[Neighbour]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.store.neighbour", str(path), *words,
+        cwd=REPO, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield Neighbour(process)
+    finally:
+        if process.returncode is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            await asyncio.wait_for(process.wait(), HANG)
+
+
+def query(path: Path, sql: str, *given: object) -> list[Any]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        return db.execute(sql, given).fetchall()
+
+
+def on_disk(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+
+
+def damage(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[8192:-4096] = os.urandom(len(data) - 12288)
+    path.write_bytes(data)
+
+
+# --- several processes -------------------------------------------------------------------------
+
+
+async def test_processes_write_side_by_side_without_gaps(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    async with neighbour(path, "note", "s1", "300") as one, neighbour(path, "note", "s1", "300") as two:
+        here = await asyncio.gather(*(store.append("s1", NoteSaid(f"here {n}")) for n in range(300)))
+        there = [(await process.hears())[1] for process in (one, two)]
+    assert sorted([1, *numbers(here), *there[0], *there[1]]) == list(range(1, 902))
+    assert numbers(await store.read("s1")) == list(range(1, 902))
+    assert query(path, "SELECT last_seq FROM sessions") == [(901,)]
+
+
+async def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> None:
+    async with (
+        neighbour(path, "start", "a") as a,
+        neighbour(path, "start", "b") as b,
+        neighbour(path, "start", "c") as c,
+    ):
+        assert [await process.hears() for process in (a, b, c)] == [["opened", 1]] * 3
+
+
+async def test_facts_of_another_process_wake_who_waits(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(3)]
+    async with neighbour(path, "note", "s1", "1") as process:
+        assert await process.hears() == ["noted", [2]]
+        assert await asyncio.gather(*waiting) == [True] * 3
+    assert numbers(await store.read("s1", 1)) == [2]
+
+
+async def test_a_live_neighbour_keeps_its_session_until_it_is_killed(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    async with neighbour(path, "hold", "s1") as process:
+        assert await process.hears() == ["holding", 1]
+        with pytest.raises(SessionHeld, match=str(process.process.pid)):
+            await store.acquire("s1", this_process())
+        await process.killed()
+        assert await store.holder("s1") is None
+        assert (await store.acquire("s1", this_process())).token == 2
+
+
+async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        await store.append("s1", opening())
+        async with neighbour(path, "hold", "s1") as process:
+            assert await process.hears() == ["holding", 1]
+            query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
+            lease = await store.acquire("s1", this_process())
+            await process.tell()
+            assert await process.hears() == ["LeaseLost"]
+        await store.append("s1", move("ours"), lease)
+        assert numbers(await store.read("s1")) == [1, 2]
+
+
+async def test_a_killed_process_loses_nothing_it_was_told_is_written(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        await store.append("s1", opening())
+    told = 0
+    for _ in range(2):
+        async with neighbour(path, "flood", "s1") as process:
+            for _ in range(400):
+                told = max(told, (await process.hears())[1])
+            await process.killed()
+    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+    async with await SqliteStore.open(path) as store:
+        records = await store.read("s1")
+        assert numbers(records) == list(range(1, len(records) + 1))
+        assert len(records) >= told > 400
+        lease = await store.acquire("s1", this_process())
+        assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
+
+
+# --- what is on the disk -----------------------------------------------------------------------
+
+
+async def test_only_the_owner_may_look_into_the_record(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {"roundtable.db": 0o600, "roundtable.db-shm": 0o600, "roundtable.db-wal": 0o600}
+
+
+async def test_secrets_never_reach_the_disk(path: Path) -> None:
+    secret, shape = "correct-horse-battery-staple", "ghp_" + "a1B2" * 9
+    async with await SqliteStore.open(path, Redactor([secret])) as store:
+        lease = await opened(store, "s1", question=f"{secret}?", name=secret)
+        for text in (f"{secret} {shape}", f"{shape}\n{secret} " * 1000):
+            await store.append("s1", move(text), lease)
+        await store.append("s1", Unknown("x.y", {secret: [shape]}), lease)
+        assert b"redacted" in on_disk(path)
+        assert secret.encode() not in on_disk(path)
+        assert shape.encode() not in on_disk(path)
+    assert secret.encode() not in on_disk(path)
+
+
+async def test_a_long_text_is_stored_once(store: SqliteStore, path: Path) -> None:
+    text = "long " * 5000
+    lease = await opened(store, "s1")
+    for _ in range(3):
+        await store.append("s1", move(text), lease)
+    await store.keep(text.encode())
+    await store.append("s1", move("short"), lease)
+    assert query(path, "SELECT count(*), max(length(data)) FROM blobs") == [(1, 25_000)]
+    assert query(path, "SELECT max(length(body)) < 300 FROM events WHERE kind = 'move.made'") == [(1,)]
+    assert [packed for (packed,) in query(path, "SELECT packed FROM events ORDER BY pos")] == [0, 1, 1, 1, 0]
+
+
+async def test_closing_writes_what_is_under_way(path: Path) -> None:
+    store = await SqliteStore.open(path)
+    await store.append("s1", opening())
+    waiting = asyncio.ensure_future(store.changed("s1", 500, HANG))
+    tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(100)]
+    await asyncio.sleep(0)
+    await store.close()
+    await store.close()
+    assert numbers(await asyncio.gather(*tasks)) == list(range(2, 102))
+    for attempt in (waiting, store.append("s1", NoteSaid("late")), store.read("s1")):
+        with pytest.raises(RecordError, match="closed"):
+            await attempt
+    assert query(path, "SELECT count(*) FROM events") == [(101,)]
+
+
+async def test_two_stores_in_one_process_see_each_other(store: SqliteStore, path: Path) -> None:
+    async with await SqliteStore.open(path) as other:
+        await store.append("s1", opening())
+        waiting = asyncio.ensure_future(other.changed("s1", 1, HANG))
+        await store.append("s1", NoteSaid("hello"))
+        assert await waiting
+        assert await other.read("s1") == await store.read("s1")
+
+
+def test_one_store_serves_several_event_loops(path: Path) -> None:
+    async def start() -> SqliteStore:
+        store = await SqliteStore.open(path)
+        await store.append("s1", opening())
+        abandoned = asyncio.ensure_future(store.changed("s1", 1, HANG))
+        await asyncio.sleep(0)
+        abandoned.cancel()
+        return store
+
+    async def finish(store: SqliteStore) -> None:
+        assert (await store.append("s1", NoteSaid("from another loop"))).seq == 2
+        await store.close()
+
+    store = asyncio.run(start())
+    asyncio.run(finish(store))
+
+
+# --- files that cannot be used -----------------------------------------------------------------
+
+
+async def test_a_fact_of_a_newer_version_is_refused(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    query(path, "UPDATE events SET v = 99")
+    with pytest.raises(RecordTooNew, match="99"):
+        await store.read("s1")
+
+
+async def test_a_kind_written_by_a_neighbour_we_do_not_know_is_kept(store: SqliteStore, path: Path) -> None:
+    await store.append("s1", opening())
+    body = '{"kind":"table.polished","shine":3}'
+    query(
+        path, "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, 2, '', 1, '', ?, 0)", "s1", body
+    )
+    assert (await store.read("s1", 1))[0].event == Unknown("table.polished", {"shine": 3})
+    assert (await store.append("s1", NoteSaid("next"))).seq == 3
+
+
+@pytest.mark.parametrize("body", ["{", '{"kind":"move.made"}', "[]", "\udcff"])
+async def test_a_fact_that_cannot_be_read_is_said_so(store: SqliteStore, path: Path, body: str) -> None:
+    await store.append("s1", opening())
+    query(path, "UPDATE events SET body = CAST(? AS TEXT)", body.encode("utf-8", "surrogateescape"))
+    with pytest.raises(RecordError):
+        await store.read("s1")
+
+
+async def test_a_damaged_blob_is_noticed(store: SqliteStore, path: Path) -> None:
+    digest = await store.keep(b"as it was")
+    query(path, "UPDATE blobs SET data = ?", b"as it is not")
+    with pytest.raises(RecordError, match="damaged"):
+        await store.fetch(digest)
+
+
+async def test_a_missing_long_text_is_an_error_of_the_record(store: SqliteStore, path: Path) -> None:
+    lease = await opened(store, "s1")
+    await store.append("s1", move("x" * 9000), lease)
+    query(path, "DELETE FROM blobs")
+    with pytest.raises(RecordError) as refused:
+        await store.read("s1")
+    assert not isinstance(refused.value, NotFound | LeaseLost)
+
+
+async def test_tables_of_a_newer_version_are_refused(store: SqliteStore, path: Path) -> None:
+    await store.close()
+    query(path, "PRAGMA user_version = 99")
+    with pytest.raises(RecordTooNew, match="version 99"):
+        await SqliteStore.open(path)
+
+
+async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("Dear diary, " * 100)
+    with pytest.raises(RecordError, match="is not a database") as refused:
+        await SqliteStore.open(path)
+    assert refused.value.help
+    assert path.read_text() == "Dear diary, " * 100
+
+
+async def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    query(path, "CREATE TABLE songs (title TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(RecordError, match="another program"):
+        await SqliteStore.open(path)
+    assert path.read_bytes() == before
+
+
+async def test_a_damaged_file_is_one_clear_sentence(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        lease = await opened(store, "s1")
+        await store.append_many("s1", [move("x" * 3000) for _ in range(100)], lease)
+    damage(path)
+    with pytest.raises(RecordError, match="damaged"):
+        async with await SqliteStore.open(path) as store:
+            await store.read("s1")
+
+
+async def test_a_path_that_cannot_be_is_one_clear_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "roundtable.db"):
+        with pytest.raises(RecordError, match="cannot be opened"):
+            await SqliteStore.open(path)
+
+
+async def test_a_locked_file_is_one_clear_sentence_and_passes(path: Path) -> None:
+    async with await SqliteStore.open(path, busy_seconds=0.05) as store:
+        await store.append("s1", opening())
+        with closing(sqlite3.connect(path, isolation_level=None)) as rude:
+            rude.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(RecordError, match="locked by another process"):
+                await store.append("s1", NoteSaid("not now"))
+            rude.rollback()
+        assert (await store.append("s1", NoteSaid("now"))).seq == 2
+
+
+async def test_a_full_disk_is_one_clear_sentence_and_passes(path: Path) -> None:
+    async with neighbour(path, "fill", "s1") as process:
+        name, message, help = await process.hears()
+        assert (name, bool(message and help)) == ("RecordError", True)
+        _, seq = await process.hears()
+    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+    async with await SqliteStore.open(path) as store:
+        assert numbers(await store.read("s1")) == list(range(1, seq + 1))
+
+
+# --- migrations --------------------------------------------------------------------------------
+
+
+def test_an_older_database_is_brought_up_to_date_and_keeps_its_facts(tmp_path: Path) -> None:
+    later = (*MIGRATIONS, ("ALTER TABLE events ADD COLUMN author TEXT NOT NULL DEFAULT ''", "CREATE TABLE extra (a)"))
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
+        migrate(db)
+        db.execute("INSERT INTO blobs VALUES ('sha256:x', 'kept')")
+        migrate(db, later)
+        migrate(db, later)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(later),)
+        assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+        assert db.execute("SELECT data FROM blobs").fetchone() == ("kept",)
+        with pytest.raises(RecordTooNew):
+            migrate(db)
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+    broken = (*MIGRATIONS, ("CREATE TABLE extra (a)", "CREATE TABLE extra (a)"))
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as db:
+        migrate(db)
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(db, broken)
+        migrate(db)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'extra'").fetchone() == (0,)

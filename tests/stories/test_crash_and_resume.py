@@ -1,0 +1,146 @@
+"""Kill the process after every single fact, resume, and get the same decision without asking anything twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roundtable.core.effects import FilesRead, ReadFiles
+from roundtable.core.events import EffectStarted, MoveMade, Recorded, RunStarted, SeatMissed, TurnAsked
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Expect, Gate, Limits, Outcome, Prompt, Turns
+from roundtable.engine.run import Meeting
+from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer
+
+FAULTY: dict[str, Any] = {
+    "seats": {
+        "claude": {"turns": [{"text": answer("Use REST")}]},
+        "gpt": {"turns": [{"fault": "server", "times": 1}, {"text": answer("Use REST")}]},
+        "gemini": {"turns": [{"fault": "unauthorized"}]},
+    }
+}
+MENDED: dict[str, Any] = {
+    "seats": {
+        "claude": {
+            "turns": [{"contains": "could not be read", "text": answer("Use REST")}, {"text": "No block at all."}]
+        },
+        "gpt": {"turns": [{"text": answer("Use REST")}]},
+        "gemini": {"turns": [{"text": "Nothing readable, ever."}]},
+    }
+}
+
+
+async def _everything(table: Table) -> Decision:
+    """A meeting that uses every kind of step: rounds in every order, an effect, a gate."""
+    read = await table.do("read", ReadFiles(("a.py",)))
+    assert isinstance(read, FilesRead)
+    first = await table.ask("all/1-free", Prompt("blind"), turns=Turns(concurrency="sequential", order="shuffle"))
+    go = await table.gate(Gate("go", "Go on?", ("yes", "no"), default="yes"))
+    second = await table.ask(
+        "all/2-free",
+        Prompt("blind", lists={"choice": ("x", "y", "z")}),
+        expect=Expect("free"),
+        turns=Turns(concurrency="sequential", visibility="same_round", order="rotate", signed=True),
+    )
+    counted = tuple(move.seat for move in (*first.moves, *second.moves))
+    return Decision(Outcome.REACHED, how=f"{go}: {[move.text for move in second.moves]}", counted=counted)
+
+
+PLAIN: dict[str, Any] = {"turns": [{"text": "A first word."}, {"text": "A second word."}]}
+
+SCENES: dict[str, tuple[dict[str, Any], Meeting | None, Limits]] = {
+    "a dispute": (DISPUTE, None, Limits(retries=0)),
+    "faults": (FAULTY, None, Limits(retries=2, retry_delay=0.001)),
+    "a reply that must be mended": (MENDED, None, Limits(retries=0)),
+    "every kind of step": (PLAIN, Meeting("everything", 1, _everything), Limits(retries=0)),
+}
+
+
+async def _uninterrupted(scene: str) -> tuple[House, Decision]:
+    script, meeting, limits = SCENES[scene]
+    house = House(script)
+    house.meeting = meeting or house.meeting
+    await house.open(limits=limits)
+    return house, await house.run()
+
+
+async def _killed_after(scene: str, facts: int) -> tuple[House, Decision, int]:
+    """Die after so many facts, then take the same record up with a new engine and new voices."""
+    script, meeting, limits = SCENES[scene]
+    store = MortalStore(facts)
+    first = House(script, store)
+    first.meeting = meeting or first.meeting
+    await first.open(limits=limits)
+    with pytest.raises(Killed):
+        await first.run()
+    on_record = len(await first.records())
+    store.lifetime = 10_000
+    second = House(script, store)
+    second.meeting = first.meeting
+    second.performer.performed = list(first.performer.performed)
+    return second, await second.run(), on_record
+
+
+def _settled(records: list[Recorded]) -> set[str]:
+    settled = (it.event for it in records if isinstance(it.event, MoveMade | SeatMissed))
+    return {f"{event.round}/{event.seat}" for event in settled}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+async def test_killed_after_every_fact(scene: str) -> None:
+    whole, expected = await _uninterrupted(scene)
+    facts = len(await whole.records()) - 1
+    assert facts > 8
+    for lifetime in range(facts):
+        house, decision, on_record = await _killed_after(scene, lifetime)
+        assert decision == expected, f"another decision after {lifetime} facts"
+        records = await house.records()
+        assert [it.seq for it in records] == list(range(1, len(records) + 1))
+        before = _settled(records[:on_record])
+        assert not before & set(house.voices.turns()), "a settled turn was asked again"
+        assert _settled(records) == _settled(await whole.records())
+        started = [it for it in records if isinstance(it.event, EffectStarted)]
+        assert len(started) <= 1
+        assert sum(isinstance(it.event, RunStarted) for it in records) == 2 - (lifetime == 0)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+async def test_only_calls_in_flight_are_repeated(scene: str) -> None:
+    whole, _ = await _uninterrupted(scene)
+    facts = len(await whole.records()) - 1
+    for lifetime in range(facts):
+        house, _, on_record = await _killed_after(scene, lifetime)
+        records = (await house.records())[:on_record]
+        asked = {f"{it.event.round}/{it.event.seat}" for it in records if isinstance(it.event, TurnAsked)}
+        in_flight = asked - _settled(records)
+        for turn, times in house.voices.turns().items():
+            assert times <= whole.voices.turns()[turn], turn
+            assert turn in in_flight or turn not in asked
+
+
+async def test_a_finished_effect_is_never_done_again() -> None:
+    whole, _ = await _uninterrupted("every kind of step")
+    facts = len(await whole.records()) - 1
+    for lifetime in range(facts):
+        house, _, on_record = await _killed_after("every kind of step", lifetime)
+        kinds = [type(it.event).__name__ for it in (await house.records())[:on_record]]
+        if "EffectDone" in kinds:
+            assert len(house.performer.performed) == 1
+        if "EffectStarted" in kinds and "EffectDone" not in kinds:
+            assert house.performer.recovered, "a step cut in half was not looked at before doing it again"
+
+
+async def test_killed_twice() -> None:
+    _, expected = await _uninterrupted("a dispute")
+    for first in range(1, 24, 3):
+        for second in range(1, 12, 2):
+            store = MortalStore(first)
+            house = House(DISPUTE, store)
+            await house.open(limits=Limits(retries=0))
+            for lifetime in (second, 10_000):
+                with pytest.raises(Killed):
+                    await house.run()
+                store.lifetime = lifetime
+                house = House(DISPUTE, store)
+            assert await house.run() == expected

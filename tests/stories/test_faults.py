@@ -1,0 +1,189 @@
+"""Every way a seat can fail, alone and together: a labelled decision or a typed outcome, never a traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from roundtable.core.events import CallFailed, MoveMade, SeatMissed
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Table, Voice
+from roundtable.core.values import Decision, Limits, MoveStatus, Outcome, Prompt, Quorum, Reply, Request
+from roundtable.engine.run import Meeting
+from tests.stories.house import SEATS, House, answer, seat_script
+
+QUICK = Limits(retries=1, retry_delay=0.001, seat_timeout=0.25, round_deadline=5)
+GOOD = seat_script(answer("Use REST"))
+
+
+def failing(kind: FaultKind, **more: Any) -> dict[str, Any]:
+    return {"turns": [{"fault": kind.value, "message": f"planted {kind}", **more}]}
+
+
+@pytest.mark.parametrize("seat", SEATS)
+@pytest.mark.parametrize("kind", FaultKind)
+async def test_one_seat_fails(kind: FaultKind, seat: str) -> None:
+    house = House({"seats": {name: failing(kind) if name == seat else GOOD for name in SEATS}})
+    await house.open(limits=QUICK)
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert seat not in decision.counted
+    assert [(it.seat, it.fault.kind) for it in decision.missing] == [(seat, kind)]
+    assert decision.degraded
+    assert decision.missing[0].fault.help
+    retryable = Fault.of(kind, "").retryable
+    assert house.voices.turns()[f"council/1-blind/{seat}"] == (2 if retryable else 1)
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+async def test_all_seats_fail(kind: FaultKind) -> None:
+    house = House({"seats": {name: failing(kind) for name in SEATS}})
+    await house.open(limits=QUICK)
+    decision = await house.run()
+    assert decision.outcome is Outcome.INSUFFICIENT
+    assert decision.counted == ()
+    assert [it.fault.kind for it in decision.missing] == [kind] * 3
+    assert (await house.session()).ended
+
+
+async def test_every_pair_of_faults_together() -> None:
+    for one, other in itertools.combinations(FaultKind, 2):
+        house = House({"seats": {"claude": failing(one), "gpt": failing(other), "gemini": GOOD}})
+        await house.open(limits=QUICK)
+        decision = await house.run()
+        assert decision.outcome is Outcome.INSUFFICIENT
+        assert decision.counted == ("gemini",)
+        assert {it.seat: it.fault.kind for it in decision.missing} == {"claude": one, "gpt": other}
+
+
+async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -> None:
+    house = House({"seats": {"claude": failing(FaultKind.SERVER), "gpt": failing(FaultKind.QUOTA), "gemini": GOOD}})
+    limits = Limits(retries=0, quorum=Quorum(seats=1))
+    await house.open(limits=limits)
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.how.startswith("A single opinion")
+    assert decision.degraded
+
+
+async def test_a_hung_seat_costs_its_timeout_and_no_more() -> None:
+    hung = {"turns": [{"hang": True, "text": "I was about to say", "after": 3}]}
+    house = House({"seats": {"claude": hung, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=QUICK)
+    began = asyncio.get_running_loop().time()
+    decision = await asyncio.wait_for(house.run(), 10)
+    assert asyncio.get_running_loop().time() - began < 5
+    assert decision.missing[0].fault.kind is FaultKind.TIMEOUT
+    missed = (await house.session()).turn("council/1-blind", "claude").missed
+    assert missed is not None
+    assert missed.partial == "I was about"
+
+
+async def test_empty_answers_are_never_a_voice() -> None:
+    house = House({"seats": {"claude": {"turns": [{"text": "  \n "}]}, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=QUICK)
+    decision = await house.run()
+    assert decision.missing[0].fault.kind is FaultKind.EMPTY
+    assert decision.counted == ("gpt", "gemini")
+
+
+async def test_transient_faults_are_retried_in_one_place_and_each_is_on_the_record() -> None:
+    flaky = {"turns": [{"fault": "overloaded", "times": 2}, {"text": answer("Use REST")}]}
+    house = House({"seats": {"claude": flaky, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=Limits(retries=2, retry_delay=0.001))
+    decision = await house.run()
+    assert decision.counted == SEATS
+    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    assert len(failures) == 2
+    assert all(failure.delay is not None for failure in failures)
+
+
+async def test_retry_after_beyond_the_seats_time_is_not_waited_for() -> None:
+    house = House({"seats": {"claude": failing(FaultKind.RATE_LIMITED, retry_after=3600), "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=QUICK)
+    decision = await asyncio.wait_for(house.run(), 10)
+    assert decision.missing[0].fault.kind is FaultKind.RATE_LIMITED
+
+
+class Chain:
+    """Voices by name: some broken in ways a voice must never be, one good."""
+
+    def find(self, voice: str) -> Voice | Fault:
+        if voice == "gone":
+            return Fault.of(FaultKind.MISSING, "not installed")
+        return Broken(voice)
+
+
+class Broken:
+    """A voice that raises, or ends without an end, or answers."""
+
+    vendor = "test"
+    structured = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def speak(self, request: Request) -> AsyncIterator[str | Reply | Fault]:
+        if self.name == "raises":
+            raise RuntimeError("a bug in a voice")
+        if self.name == "endless":
+            yield "some words"
+            return
+        yield answer("Use REST")
+        yield Reply(answer("Use REST"))
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("first", ["gone", "raises", "endless"])
+async def test_the_next_voice_of_the_chain_speaks_and_the_record_says_so(first: str) -> None:
+    house = House({}, other_voices=Chain())
+    await house.open(limits=Limits(retries=0), chain=(first, "good"))
+    decision = await house.run()
+    assert decision.counted == SEATS
+    moves = [it.event for it in await house.records() if isinstance(it.event, MoveMade)]
+    assert {move.voice for move in moves} == {"good"}
+    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    assert {failure.voice for failure in failures} == {first}
+
+
+async def _slow(table: Table) -> Decision:
+    first = await table.ask("slow/1-first", Prompt("blind"))
+    await asyncio.sleep(0.6)
+    return Decision(Outcome.REACHED, how=str(first.quorate))
+
+
+async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_but_not_counted() -> None:
+    house = House({"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]})
+    house.meeting = Meeting("slow", 1, _slow)
+    await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.15))
+    await house.run()
+    record = (await house.session()).rounds["slow/1-first"]
+    assert record.closed is not None
+    assert record.closed.how == "deadline"
+    assert record.closed.missing == ("claude",)
+    move = record.turns["claude"].move
+    assert move is not None
+    assert move.status is MoveStatus.LATE
+    assert [it.seat for it in record.result().moves] == ["gpt", "gemini"]
+
+
+async def test_a_round_may_close_on_quorum() -> None:
+    house = House({"seats": {"claude": {"turns": [{"hang": True}]}, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=Limits(retries=0, seat_timeout=60, round_deadline=60, close_on_quorum=True))
+    decision = await asyncio.wait_for(house.run(), 10)
+    assert decision.counted == ("gpt", "gemini")
+    closed = (await house.session()).rounds["council/1-blind"].closed
+    assert closed is not None
+    assert closed.how == "quorum"
+    assert any(isinstance(it.event, SeatMissed) for it in await house.records()), "the hung turn is settled too"
+
+
+async def test_an_essential_seat_that_is_missing_loses_the_quorum() -> None:
+    house = House({"seats": {"claude": failing(FaultKind.QUOTA), "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=Limits(retries=0, quorum=Quorum(seats=2, essential=("claude",))))
+    assert (await house.run()).outcome is Outcome.INSUFFICIENT

@@ -1,0 +1,242 @@
+"""The embedded voice: with a real model where one is asked for, and what it says when something is not there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.values import Reply
+from roundtable.voices import models
+from roundtable.voices.embedded import EmbeddedModels, EmbeddedVoice, LlamaServer, Running
+from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+
+SMALL = "smollm2-135m"
+VERDICT = {
+    "type": "object",
+    "properties": {
+        "stance": {"type": "string", "enum": ["support", "oppose", "amend"]},
+        "reason": {"type": "string", "maxLength": 120},
+        "confidence": {"type": "integer", "minimum": 0, "maximum": 10},
+    },
+    "required": ["stance", "reason", "confidence"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def models_dir() -> Path:
+    """Where models are kept between runs; the small one is fetched if it is not there."""
+    folder = Path(os.environ.get("ROUNDTABLE_TEST_MODELS", "/tmp/rt-models"))
+    got = asyncio.run(models.get(SMALL, folder))
+    assert isinstance(got, Path), got
+    return folder
+
+
+class LlamaStage(Stage):
+    """A real model."""
+
+    many = 5
+    bound = 5.0
+
+    def __init__(self, owner: EmbeddedModels, folder: Path) -> None:
+        self.owner = owner
+        self.server = LlamaServer(folder / models.catalog()[SMALL].file, 4, 2048)
+        self.voice = EmbeddedVoice(SMALL, "huggingface", self.server, {"repeat_penalty": 1.15})
+
+    def talker(self) -> Voice:
+        return self.voice
+
+    def slow(self) -> Voice:
+        return _Long(self.voice)
+
+    def mute(self) -> Voice:
+        return EmbeddedVoice(SMALL, "huggingface", self.server, {"grammar": 'root ::= " "'})
+
+    async def idle(self) -> bool:
+        return not any(await busy(self.server))
+
+
+class _Long:
+    """Asks for more than a test waits for."""
+
+    def __init__(self, voice: EmbeddedVoice) -> None:
+        self.voice = voice
+        self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
+
+    def speak(self, request: object) -> AsyncGenerator[str | Reply | Fault, None]:
+        return self.voice.speak(ask("Count from one to five hundred.", max_tokens=1500))
+
+    async def close(self) -> None:
+        await self.voice.close()
+
+
+async def busy(server: LlamaServer) -> list[bool]:
+    running = await server.ready()
+    assert isinstance(running, Running)
+    async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
+        url = running.endpoint.base_url.removesuffix("/v1") + "/slots"
+        answer = await client.get(url, headers={"authorization": f"Bearer {running.key}"})
+    return [slot["is_processing"] for slot in answer.json()]
+
+
+@pytest.fixture
+async def stage(models_dir: Path) -> AsyncGenerator[LlamaStage, None]:
+    owner = EmbeddedModels(models_dir)
+    stage = LlamaStage(owner, models_dir)
+    yield stage
+    await stage.server.close()
+    await owner.close()
+
+
+@pytest.mark.real
+class TestKit(VoiceKit):
+    """A real model keeps the contract of every voice."""
+
+    @pytest.fixture
+    def stage(self, stage: LlamaStage) -> Stage:
+        return stage
+
+
+@pytest.mark.real
+class TestRealModel:
+    """What only a real model shows."""
+
+    async def test_a_verdict_is_held_to_its_schema(self, stage: LlamaStage) -> None:
+        question = "Should a small team use REST or GraphQL? Answer as JSON with stance, reason, confidence."
+        for attempt in range(1, 6):
+            request = ask(question, call=f"council/1-blind/one#{attempt}", schema=VERDICT)
+            reply = ending(await hear(stage.voice, request))
+            assert isinstance(reply, Reply), reply
+            verdict = json.loads(reply.text)
+            assert set(verdict) == {"stance", "reason", "confidence"}
+            assert verdict["stance"] in ("support", "oppose", "amend")
+
+    async def test_seats_share_one_child_and_differ(self, stage: LlamaStage) -> None:
+        calls = [ask("Name a fruit and say why.", seat=s, call=f"council/1-blind/{s}#1", max_tokens=40) for s in "abc"]
+        ends = [ending(said) for said in await asyncio.gather(*(hear(stage.voice, call) for call in calls))]
+        texts = {end.text for end in ends if isinstance(end, Reply)}
+        assert len(texts) == 3, ends
+        assert all(isinstance(end, Reply) and end.usage.cost_usd == 0.0 for end in ends)
+
+    async def test_the_same_call_says_the_same(self, stage: LlamaStage) -> None:
+        request = ask("Name a colour.", max_tokens=20)
+        first, second = [ending(await hear(stage.voice, request)) for _ in range(2)]
+        assert isinstance(first, Reply)
+        assert isinstance(second, Reply)
+        assert first.text == second.text
+
+    async def test_a_prompt_too_long_is_a_context_overflow(self, stage: LlamaStage) -> None:
+        fault = ending(await hear(stage.voice, ask("word " * 6000)))
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.CONTEXT_OVERFLOW
+
+    async def test_a_crash_is_a_fault_and_the_next_call_starts_again(self, stage: LlamaStage) -> None:
+        speech = stage.slow().speak(ask())
+        assert isinstance(await anext(speech), str)
+        running = await stage.server.ready()
+        assert isinstance(running, Running)
+        running.child.kill()
+        last = [item async for item in speech][-1]
+        assert isinstance(last, Fault)
+        assert last.kind is FaultKind.CRASHED
+        assert last.retryable
+        assert isinstance(ending(await hear(stage.voice)), Reply)
+
+    async def test_it_is_not_started_for_ever(self, stage: LlamaStage) -> None:
+        for _ in range(3):
+            running = await stage.server.ready()
+            assert isinstance(running, Running)
+            running.child.kill()
+            await running.child.wait()
+            stage.server.crashed(running)
+        fault = await stage.server.ready()
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.CRASHED
+        assert not fault.retryable
+
+    async def test_one_child_however_many_ask_at_once(self, stage: LlamaStage) -> None:
+        ready = await asyncio.gather(*(stage.server.ready() for _ in range(8)))
+        assert len({item.child.pid for item in ready if isinstance(item, Running)}) == 1
+
+    async def test_a_caller_that_gives_up_does_not_stop_the_start(self, stage: LlamaStage) -> None:
+        first = asyncio.create_task(stage.server.ready())
+        second = asyncio.create_task(stage.server.ready())
+        await asyncio.sleep(0.05)
+        first.cancel()
+        assert isinstance(await second, Running)
+
+    async def test_the_server_wants_its_key(self, stage: LlamaStage) -> None:
+        running = await stage.server.ready()
+        assert isinstance(running, Running)
+        answer = await running.client.get(running.endpoint.base_url.removesuffix("/v1") + "/slots")
+        assert answer.status_code == 401
+
+    def test_a_killed_parent_leaves_no_child(self, models_dir: Path) -> None:
+        code = f"""
+            import asyncio
+            from pathlib import Path
+            from roundtable.voices.embedded import LlamaServer
+            async def main():
+                running = await LlamaServer(Path({str(models_dir / models.catalog()[SMALL].file)!r}), 1, 512).ready()
+                print(running.child.pid, flush=True)
+                await asyncio.sleep(60)
+            asyncio.run(main())
+        """
+        with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE) as parent:
+            assert parent.stdout is not None
+            child = int(parent.stdout.readline())
+            parent.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 3
+        while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not Path(f"/proc/{child}").exists()
+
+
+async def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 64)
+    owner = EmbeddedModels(tmp_path)
+    voice = owner.voice("broken")
+    assert isinstance(voice, EmbeddedVoice)
+    fault = ending(await hear(voice))
+    await owner.close()
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.CRASHED
+    assert "broken.gguf" in fault.message
+    assert not fault.retryable
+
+
+async def test_a_model_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    fault = EmbeddedModels(tmp_path).voice(SMALL)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert f"roundtable models get {SMALL}" in fault.help
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    """In a child that cannot find the wheel, as on a machine that does not have it."""
+    code = f"""
+        import sys
+        from pathlib import Path
+        from roundtable.voices.embedded import EmbeddedModels
+        sys.path[:] = []
+        fault = EmbeddedModels(Path({str(tmp_path)!r})).voice("x")
+        print(fault.kind, fault.help)
+    """
+    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert out.stdout.startswith("missing")
+    assert "roundtable-engine[local]" in out.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -49,8 +50,8 @@ async def _three_rounds(table: Table) -> Decision:
 async def when(house: House, true: Callable[[Session], bool]) -> None:
     """Wait until something holds of the record, as somebody in another process would."""
     async with asyncio.timeout(10):
-        while not ((await house.records()) and true(await house.session())):
-            await asyncio.sleep(0.005)
+        while not true(session := await house.session()):
+            await house.store.changed(SESSION, session.seq, 1)
 
 
 async def say(house: House, event: Event) -> None:
@@ -277,7 +278,7 @@ async def test_prompts_only_ever_grow() -> None:
     await house.run()
     for seat in ("claude", "gpt", "gemini"):
         prompts = [call.messages for call in house.voices.calls if call.seat == seat]
-        for before, after in zip(prompts, prompts[1:], strict=False):
+        for before, after in itertools.pairwise(prompts):
             assert after[: len(before)] == before
             assert len(after) == len(before) + 2
 

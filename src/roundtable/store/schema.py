@@ -47,9 +47,9 @@ _V1 = (
         last_seq INTEGER NOT NULL,
         pos INTEGER NOT NULL,
         outcome TEXT NOT NULL
-    )
+    ) WITHOUT ROWID
     """,
-    "CREATE INDEX sessions_by_place ON sessions (workspace, pos)",
+    "CREATE INDEX sessions_by_workspace ON sessions (workspace)",
     "CREATE INDEX sessions_by_slug ON sessions (slug)",
 )
 

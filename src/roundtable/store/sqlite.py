@@ -46,7 +46,11 @@ _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome"
 )
 _INDEXED = f"SELECT {_ROW} FROM sessions WHERE id = ?"
-_INDEX = f"INSERT OR REPLACE INTO sessions ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INDEX = f"""
+    INSERT INTO sessions ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name, updated_at = excluded.updated_at,
+        last_seq = excluded.last_seq, pos = excluded.pos, outcome = excluded.outcome
+"""
 _LIST = f"SELECT {_ROW} FROM sessions ORDER BY pos DESC LIMIT ?"
 _LIST_HERE = f"SELECT {_ROW} FROM sessions WHERE workspace = ? ORDER BY pos DESC LIMIT ?"
 _NAMED = f"SELECT {_ROW} FROM sessions WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"

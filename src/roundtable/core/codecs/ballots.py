@@ -38,8 +38,14 @@ def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
             names = _last_numbered(found[-1].body)
     else:
         names = _last_numbered(masked(reply))
-    matched = [fields.leading_choice(name, expect.choices) if expect.choices else name.strip(" *_`") for name in names]
-    return _ranked(names, matched)
+    return _ranked(names, [_ranked_id(name, expect) for name in names])
+
+
+def _ranked_id(name: str, expect: Expect) -> str:
+    if expect.choices:
+        return fields.leading_choice(name, expect.choices)
+    # What is left of `<best> > <second>` is the form, not a vote.
+    return "" if "<" in name else name.strip(" *_`")
 
 
 def _last_numbered(text: str) -> list[str]:

@@ -46,12 +46,17 @@ def pairwise(ballots: Ballots, candidates: Sequence[str]) -> dict[tuple[str, str
 
 def condorcet_winner(ballots: Ballots, candidates: Sequence[str]) -> str:
     """The candidate that more ballots prefer to each other one than the reverse, or none."""
+    if not any(cleaned(ballot, candidates) for ballot in ballots.values()):
+        return ""
     counts = pairwise(ballots, candidates)
-    for name in candidates:
-        rivals = [other for other in candidates if other != name]
-        if ballots and all(counts[name, other] > counts[other, name] for other in rivals):
-            return name
-    return ""
+    return next(
+        (
+            name
+            for name in candidates
+            if all(counts[name, other] > counts[other, name] for other in candidates if other != name)
+        ),
+        "",
+    )
 
 
 def irv_winners(ballots: Ballots, candidates: Sequence[str]) -> tuple[str, ...]:

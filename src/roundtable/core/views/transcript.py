@@ -29,9 +29,9 @@ def transcript(session: Session) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def round_transcript(session: Session, record: RoundRecord) -> str:
+def round_transcript(record: RoundRecord) -> str:
     """One round of it."""
-    return "\n\n".join(_round(session, record)) + "\n"
+    return "\n\n".join(_round(record)) + "\n"
 
 
 def _heading(session: Session) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _notice(decision: Decision) -> str:
     lines = [f"**DEGRADED: {_counted(decision)}.**"]
     lines += [f"- Not heard: **{inline(it.seat)}**, {_fault(it.fault)}" for it in decision.missing]
     lines += [f"- {inline(notice)}" for notice in decision.notices]
-    return "\n".join(lines[:1]) + "\n\n" + "\n".join(lines[1:])
+    return f"{lines[0]}\n\n" + "\n".join(lines[1:])
 
 
 def _counted(decision: Decision) -> str:
@@ -110,7 +110,7 @@ def _rounds(session: Session) -> Iterator[str]:
     for record in session.rounds.values():
         while notes and notes[0][0] < record.seq:
             yield from _note(notes.pop(0)[1])
-        yield from _round(session, record)
+        yield from _round(record)
     for _, note in notes:
         yield from _note(note)
 
@@ -121,7 +121,7 @@ def _note(note: NoteSaid) -> Iterator[str]:
     yield quoted(note.text)
 
 
-def _round(session: Session, record: RoundRecord) -> Iterator[str]:
+def _round(record: RoundRecord) -> Iterator[str]:
     yield f"### {inline(record.name)}"
     closed = record.closed
     if closed is None:
@@ -132,9 +132,6 @@ def _round(session: Session, record: RoundRecord) -> Iterator[str]:
         yield f"*Counted {len(closed.counted)} of {len(record.opened.electorate)}.{late}{quorum}*"
     for seat in record.opened.order:
         yield from _turn(record.turns[seat])
-    stop = session.limit_stops.get(record.name)
-    if stop is not None:
-        yield f"*Limit reached: {_limit(*_spent(stop[1].spent, stop[1].allowed), stop[1].limit)}*"
 
 
 def _turn(turn: Turn) -> Iterator[str]:
@@ -182,9 +179,8 @@ def _changes(session: Session) -> Iterator[str]:
     lines += [f"- Renamed to {inline(session.name)}"] if session.name != session.charter.name else []
     lines += ["- Limits changed"] if session.limits_seq else []
     lines += [
-        f"- Limit reached before {inline(it.round)}: {_limit(*_spent(it.spent, it.allowed), it.limit)}"
+        f"- Limit reached before {inline(it.round)}: {it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
         for _, it in session.limit_stops.values()
-        if it.round not in session.rounds
     ]
     if session.cancel is not None:
         reason = f": {inline(session.cancel.reason)}" if session.cancel.reason else ""
@@ -192,14 +188,6 @@ def _changes(session: Session) -> Iterator[str]:
     if lines:
         yield "## On the way"
         yield "\n".join(lines)
-
-
-def _spent(spent: float, allowed: float) -> tuple[str, str]:
-    return f"{spent:,.10g}", f"{allowed:,.10g}"
-
-
-def _limit(spent: str, allowed: str, limit: str) -> str:
-    return f"{limit.replace('_', ' ')}, {spent} of {allowed}."
 
 
 def _bill(session: Session) -> Iterator[str]:

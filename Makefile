@@ -1,0 +1,59 @@
+# Four words for every chore; each does its own set-up into .venv, and nothing is installed twice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check fix bench docs deps test-real test-oracle clean
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.local: pyproject.toml | $(VENV)/.made
+	$(BIN)/pip install --quiet --editable '.[local]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.made
+	$(BIN)/pip install --quiet --editable '.[local,dev]'
+	touch $@ $(VENV)/.local
+
+demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no account
+	@$(BIN)/python -m roundtable demo
+
+test: check  ## Everything CI runs
+	$(BIN)/pytest -n 2
+
+check: $(VENV)/.dev  ## Style, types, import contracts, spelling, docs that could lie
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/typos
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+fix: $(VENV)/.dev  ## Mend what a tool can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.dev  ## Speed and memory beside raw httpx2, LangGraph and AutoGen
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/.dev  ## Write the generated parts of docs/ anew
+	$(BIN)/python docs/generate.py
+
+test-real: $(VENV)/.dev  ## With real models: fetches them and takes a while
+	$(BIN)/python -m roundtable models get smollm2-135m qwen2.5-coder-1.5b
+	$(BIN)/pytest -m real
+
+test-oracle: $(VENV)/.dev  ## Voting against pref_voting on thousands of profiles; installs 750 MB beside
+	$(PYTHON) -m venv build/oracle
+	build/oracle/bin/pip install --quiet pref_voting pytest pytest-asyncio hypothesis --editable .
+	build/oracle/bin/pytest -m oracle
+
+deps:  ## What needs apt; nothing yet
+	@echo "Nothing to install with apt."
+
+clean:
+	rm -rf $(VENV) build

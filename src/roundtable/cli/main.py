@@ -1,0 +1,132 @@
+"""The front door. Commands are named in a table here and imported only when one of them is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from roundtable import __version__
+
+COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
+    "Meetings": {
+        "discuss": ("roundtable.cli.discuss", "discuss", "Put a question to the table and follow the discussion."),
+        "watch": ("roundtable.cli.follow", "watch", "Follow a session that runs here or in another process."),
+        "resume": ("roundtable.cli.follow", "resume", "Go on with a session that was stopped or paused."),
+        "pause": ("roundtable.cli.steer", "pause", "Let a running session finish its turns and then wait."),
+        "cancel": ("roundtable.cli.steer", "cancel", "End a session now; what was said is kept."),
+        "say": ("roundtable.cli.steer", "say", "Put a note to the table; seats hear it at their next turn."),
+        "answer": ("roundtable.cli.steer", "answer", "Answer the gate at which a session waits."),
+        "amend": ("roundtable.cli.steer", "amend", "Change a session's name, seats, files or limits."),
+        "branch": ("roundtable.cli.steer", "branch", "Start anew from before a round of a session."),
+    },
+    "The record": {
+        "show": ("roundtable.cli.show", "show", "Print a session as Markdown, JSON or HTML."),
+        "list": ("roundtable.cli.sessions", "list_sessions", "List the sessions of this workspace, newest first."),
+        "status": ("roundtable.cli.sessions", "status", "Say where a session stands."),
+    },
+    "Set-up": {
+        "doctor": ("roundtable.cli.doctor", "doctor", "Check the set-up and say what to mend."),
+        "voices": ("roundtable.cli.voices", "voices", "List the voices that can be reached from here."),
+        "models": ("roundtable.cli.models", "models", "List, fetch and choose embedded models."),
+        "trust": ("roundtable.cli.trust", "trust", "Let this workspace's config name endpoints and programs."),
+    },
+}
+"""Per heading: command, module, attribute and the one line of help, so that `--help` imports none of them."""
+
+_TABLE = {name: entry for section in COMMANDS.values() for name, entry in section.items()}
+
+
+class FrontDoor(click.Group):
+    """A group that loads a command when it is called, and turns every error into one sentence and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the table."""
+        return list(_TABLE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command."""
+        if cmd_name not in _TABLE:
+            return None
+        module, attribute, _ = _TABLE[cmd_name]
+        return getattr(import_module(module), attribute)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or name the nearest one."""
+        if args[0] not in _TABLE and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _TABLE, 1)
+            hint = f"Did you mean {near[0]}?" if near else "`roundtable --help` lists the commands."
+            ctx.fail(f"There is no command {args[0]}. {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table as help."""
+        for heading, section in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, help) for name, (_, _, help) in section.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; whatever it raises leaves as a sentence for people."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            from roundtable.cli.output import explain
+
+            ctx.exit(explain(error, debug=bool(ctx.params.get("debug"))))
+
+
+@click.command(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("-C", "--workspace", metavar="DIR", help="Work as if started in this folder.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, "-V", "--version", prog_name="roundtable", message="%(prog)s %(version)s")
+def cli(workspace: str | None, debug: bool) -> None:
+    """Several AI models at one table: blind answers, an argument on the record, a decision you control.
+
+    \b
+    Examples:
+      roundtable discuss "REST or GraphQL for our public API?"
+      roundtable watch last
+      roundtable show last
+    """
+    if workspace is not None:
+        try:
+            os.chdir(workspace)
+        except OSError as error:
+            raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None
+
+
+def main() -> None:
+    """Run the command line and leave with one of the exit codes of the contract."""
+    sys.exit(_run(_debug_first(sys.argv[1:])))
+
+
+def _run(args: list[str]) -> int:
+    try:
+        result = cli.main(args, prog_name="roundtable", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        return 130
+    return result if isinstance(result, int) and not isinstance(result, bool) else 0
+
+
+def _debug_first(args: list[str]) -> list[str]:
+    """`--debug` is understood after the command too; people add it to the end of what failed."""
+    own = args[: args.index("--")] if "--" in args else args
+    if "--debug" not in own:
+        return args
+    return ["--debug", *(arg for arg in own if arg != "--debug"), *args[len(own) :]]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""A session as one HTML file that asks nothing of anybody: no scripts, no requests, every word escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from roundtable.core.events import NoteSaid
+from roundtable.core.faults import Fault
+from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.values import Decision
+from roundtable.core.views.clean import clean, one_line
+from roundtable.core.views.costs import Cost, costs
+from roundtable.core.views.page_style import STYLE
+from roundtable.core.views.states import INTERRUPTED, LATE, status_words, turn_state
+
+_COLORS = ("cyan", "magenta", "green", "red", "blue", "yellow", "purple", "white")
+
+
+def page(session: Session) -> str:
+    """The whole session, the decision on top."""
+    return _document(session, _Page(session).whole())
+
+
+def round_page(session: Session, record: RoundRecord) -> str:
+    """One round of it."""
+    return _document(session, _Page(session).round(record))
+
+
+def _document(session: Session, body: Iterator[str]) -> str:
+    lines = [
+        "<!doctype html>",
+        f'<html lang="{escape(session.charter.language)}">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{_line(session.charter.question, 80)}</title>",
+        f"<style>\n{STYLE}\n</style>",
+        "</head>",
+        "<body>",
+        *body,
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(text: str, most: int = 0) -> str:
+    return escape(one_line(text, most))
+
+
+def _words(text: str) -> str:
+    """Somebody's words as they are, in the direction they are written in."""
+    return f'<div class="words" dir="auto">{escape(clean(text).strip()) or "(nothing)"}</div>'
+
+
+def _fault(fault: Fault) -> str:
+    return f"{_line(fault.kind.replace('_', ' '))}: {_line(fault.message)} {_line(fault.help)}".rstrip()
+
+
+class _Page:
+    """The parts of the page, with the colour every seat has."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        seats = session.charter.seats
+        self._colors = {
+            seat.name: _COLORS.index(seat.color) if seat.color in _COLORS else place % len(_COLORS)
+            for place, seat in enumerate(seats)
+        }
+
+    def whole(self) -> Iterator[str]:
+        """Everything."""
+        session = self._session
+        yield from self._heading()
+        if session.decision is not None:
+            yield from self._decision(session.decision)
+        yield from self._rounds()
+        yield from self._gates()
+        yield from self._changes()
+        yield from self._bill()
+
+    def round(self, record: RoundRecord) -> Iterator[str]:
+        """One round, with what every seat said."""
+        closed = record.closed
+        heard = "still open"
+        if closed is not None:
+            heard = f"counted {len(closed.counted)} of {len(record.opened.electorate)}"
+            heard += "" if closed.how == "all" else f", closed by {closed.how}"
+            heard += "" if closed.quorate else ", not enough for the quorum"
+        yield f'<details open><summary>{_line(record.name)} <span class="soft">{heard}</span></summary>'
+        for seat in record.opened.order:
+            yield from self._turn(record.turns[seat])
+        yield "</details>"
+
+    def _class(self, seat: str) -> str:
+        return f"s{self._colors.get(seat, len(_COLORS) - 1)}"
+
+    def _who(self, seat: str) -> str:
+        return f'<span class="who {self._class(seat)}">{_line(seat)}</span>'
+
+    def _all(self, seats: Sequence[str]) -> str:
+        return ", ".join(self._who(seat) for seat in seats)
+
+    def _heading(self) -> Iterator[str]:
+        session, charter = self._session, self._session.charter
+        yield f'<h1 dir="auto">{_line(charter.question, 160)}</h1>'
+        facts = [status_words(session), charter.meeting, session.opened_at[:16].replace("T", " ") + " UTC"]
+        facts += [name for name in (session.name, charter.slug) if name]
+        tag = f'<span class="tag">{_line(session.status)}</span>'
+        yield f'<p class="soft">{tag} {" · ".join(_line(fact) for fact in facts)}</p>'
+        yield f"<p>{self._all([seat.name for seat in charter.seats])}</p>"
+        if one_line(charter.question, 160) != charter.question:
+            yield f"<details><summary>The whole question</summary>{_words(charter.question)}</details>"
+        if charter.options:
+            yield f"<p>Options: {', '.join(_line(option) for option in charter.options)}</p>"
+
+    def _decision(self, decision: Decision) -> Iterator[str]:
+        yield "<h2>Decision</h2>"
+        counted = f"counted {len(decision.counted)} of {len(decision.electorate)}"
+        if decision.degraded:
+            missing = [f"Not heard: <b>{_line(it.seat)}</b>, {_fault(it.fault)}" for it in decision.missing]
+            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
+            yield f'<div class="card degraded"><b>DEGRADED: {counted}.</b><ul>{items}</ul></div>'
+        yield f'<div class="card seat {self._class(decision.author)}">'
+        yield f'<p><span class="tag">{_line(decision.outcome)}</span> {_line(decision.how)}</p>'
+        yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
+        if decision.position:
+            yield f'<p class="position" dir="auto">{_line(decision.winner)}: {_line(decision.position)}</p>'
+        if decision.text:
+            yield f"<p>In the words of {self._who(decision.author)}:</p>{_words(decision.text)}"
+        yield "</div>"
+        yield from self._votes(decision)
+        yield from self._dissent(decision)
+
+    def _votes(self, decision: Decision) -> Iterator[str]:
+        if not decision.proposals:
+            return
+        yield '<h3>Votes</h3><div class="scroll"><table>'
+        yield "<tr><th></th><th>Proposal</th><th>First from</th><th class=n>Blind</th><th class=n>Final</th></tr>"
+        for it in decision.proposals:
+            won = ' class="won"' if it.id == decision.winner else ""
+            votes = f"{decision.blind_vote.get(it.id, 0)}</td><td class=n>{decision.tally.get(it.id, 0)}"
+            text = f'<td dir="auto">{_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
+            yield f"<tr{won}><td>{_line(it.id)}</td>{text}<td class=n>{votes}</td></tr>"
+        yield "</table></div>"
+
+    def _dissent(self, decision: Decision) -> Iterator[str]:
+        if decision.dissent:
+            yield "<h3>Minority report</h3>"
+        for it in decision.dissent:
+            yield f'<div class="card seat {self._class(it.seat)}"><header>{_line(it.seat)}</header>'
+            yield f"<p>Stands for: <b>{_line(it.position) or '(no position)'}</b></p>{_words(it.text)}</div>"
+        if decision.conformity:
+            seats = self._all(decision.conformity)
+            yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
+        if decision.basis:
+            yield f'<p class="soft">Rests on: {", ".join(map(_line, decision.basis))}.</p>'
+
+    def _rounds(self) -> Iterator[str]:
+        notes = list(self._session.notes)
+        if notes or self._session.rounds:
+            yield "<h2>Rounds</h2>"
+        for record in self._session.rounds.values():
+            while notes and notes[0][0] < record.seq:
+                yield self._note(notes.pop(0)[1])
+            yield from self.round(record)
+        for _, note in notes:
+            yield self._note(note)
+
+    def _note(self, note: NoteSaid) -> str:
+        to = f" to {self._all(note.to)}" if note.to else ""
+        return f'<div class="card note">Note from <b>{_line(note.by) or "a person"}</b>{to}{_words(note.text)}</div>'
+
+    def _turn(self, turn: Turn) -> Iterator[str]:
+        made, state = turn.move, turn_state(turn)
+        absent = "" if made else " absent"
+        yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
+        if made is None:
+            yield f'<header>{_line(turn.seat)}<span class="soft">{state}</span></header>'
+            if turn.missed is not None:
+                yield f"<p>{_fault(turn.missed.fault)}</p>"
+            if turn.partial:
+                kept = "Cut off in mid-answer:" if state == INTERRUPTED else "What it had said before it failed:"
+                yield f'<p class="soft">{kept}</p>{_words(turn.partial)}'
+        else:
+            said = made.verdict
+            marks = ["late, not counted"] if state == LATE else []
+            marks += [f"via {made.voice}", f"{made.timing.total:.1f} s"]
+            marks += [f"{said.confidence:.0%} sure"] if said.confidence is not None else []
+            marks += [] if said.counts else ["could not be read as a vote"]
+            yield f'<header>{_line(turn.seat)}<span class="soft">{_line(" · ".join(marks))}</span></header>'
+            if said.target or said.position:
+                yield f'<p dir="auto">Stands for: <b>{_line(f"{said.target} {said.position}")}</b></p>'
+            if said.ratings:
+                yield f"<p>Rates: {_line(', '.join(f'{id} {word}' for id, word in said.ratings.items()))}</p>"
+            yield _words(made.text) if made.text or not said.ratings else ""
+        yield "</section>"
+
+    def _gates(self) -> Iterator[str]:
+        if self._session.gates:
+            yield "<h2>Gates</h2>"
+        for gate in self._session.gates.values():
+            said = self._session.answers.get(gate.id)
+            options = ", ".join(map(_line, gate.options))
+            answer = f"<b>{_line(said.option)}</b>, by {_line(said.by) or 'a person'}" if said else "not answered"
+            words = _words(said.text) if said and said.text else ""
+            yield f'<div class="card"><b>{_line(gate.id)}</b>: {_line(gate.question)}'
+            yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
+
+    def _changes(self) -> Iterator[str]:
+        lines = changes(self._session)
+        if lines:
+            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{_line(line)}</li>' for line in lines)}</ul>"
+
+    def _bill(self) -> Iterator[str]:
+        bill = costs(self._session)
+        if not bill.total.calls:
+            return
+        yield '<h2>Cost</h2><div class="scroll"><table>'
+        heads = "".join(f"<th class=n>{head}</th>" for head in ("Calls", "Tokens in", "Cached", "Tokens out", "Cost"))
+        yield f"<tr><th></th>{heads}</tr>"
+        for line in (*bill.seats, *bill.rounds):
+            yield _cost_row(line)
+        yield _cost_row(bill.total, ' class="sum"')
+        yield "</table></div>"
+
+
+def changes(session: Session) -> list[str]:
+    """What people changed on the way, and the bounds that were met, one plain line each."""
+    lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
+    lines += [f"File taken away: {name}" for name in sorted(session.context_removed)]
+    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
+    lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
+    lines += ["Limits changed"] if session.limits_seq else []
+    for _, it in session.limit_stops.values():
+        spent = f"{it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
+        lines.append(f"Limit reached before {it.round}: {spent}")
+    if session.cancel is not None:
+        reason = f": {session.cancel.reason}" if session.cancel.reason else ""
+        lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")
+    return lines
+
+
+def _cost_row(line: Cost, attributes: str = "") -> str:
+    figures = [str(line.calls), *(f"{n:,}" for n in (line.input_tokens, line.cached_tokens, line.output_tokens))]
+    cells = "".join(f"<td class=n>{cell}</td>" for cell in (*figures, line.price))
+    return f"<tr{attributes}><td>{_line(line.name)}</td>{cells}</tr>"

@@ -1,0 +1,29 @@
+"""Whatever a fact holds comes back from the record as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roundtable.core.events import SCHEMA_VERSION, Unknown
+from roundtable.store.facts import LONG_TEXT, pack, unpack
+
+texts = st.text(max_size=20) | st.text('aé🟢"\n', min_size=1, max_size=5).map(lambda text: text * LONG_TEXT)
+keys = st.sampled_from(["$blob", "$$blob", "$", "text", ""])
+trees = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(keys, children, max_size=4),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(trees)
+def test_long_texts_are_put_aside_and_back(tree: Any) -> None:
+    event = Unknown("anything.told", {"tree": tree})
+    body = pack(event, None)
+    assert body.event == event
+    assert unpack(body.data, SCHEMA_VERSION, body.blobs.__getitem__ if body.blobs else None) == event
+    assert all(len(blob) > LONG_TEXT for blob in body.blobs.values())

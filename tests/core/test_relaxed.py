@@ -132,7 +132,7 @@ def test_noise_never_raises(noise: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["{" * 60_000, '{"a":' * 30_000, '{"a":"' * 10_000, '{"a":["' * 9_000 + '",!', "{a:[" * 20_000]
+    "hostile", ["{" * 20_000, '{"a":' * 10_000, '{"a":"' * 5_000, '{"a":["' * 5_000 + '",!', "{a:[" * 10_000]
 )
 def test_hostile_replies_are_given_up_on_quickly(hostile: str) -> None:
     started = time.perf_counter()

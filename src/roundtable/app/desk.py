@@ -63,6 +63,7 @@ class Agenda(msgspec.Struct, frozen=True):
     name: str = ""
     headless: bool = False
     answers: dict[str, str] = {}
+    seed: int | None = None
 
 
 class Roundtable:
@@ -78,8 +79,8 @@ class Roundtable:
         self.endpoints: dict[str, Endpoint] = merged(shipped_endpoints().values(), own)
         self.redactor = Redactor(known_secrets(self.endpoints))
         self.voices = VoiceRegistry(self.endpoints, resolve_key, models_dir=places.models, workspace=workspace)
-        self._performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
-        self._engine = Engine(store, store, self.voices, self._performer, self.feed)
+        self.performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
+        self.engine = Engine(store, store, self.voices, self.performer, self.feed)
 
     @classmethod
     async def open(cls, workspace: Path | None = None, places: Places | None = None) -> Roundtable:
@@ -131,7 +132,7 @@ class Roundtable:
             language=config.language,
             headless=agenda.headless,
             answers=agenda.answers,
-            seed=random.SystemRandom().getrandbits(48),
+            seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
         await self.store.append(session, SessionOpened(charter))
         return session
@@ -141,7 +142,7 @@ class Roundtable:
         charter = (await self.session(session)).charter
         rules = protocol(charter.meeting)
         async with LiveServer(self.places.socket(session), session, self.feed):
-            return await self._engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
+            return await self.engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
 
     def watch(self, session: str, after: int = 0) -> AsyncGenerator[Recorded | Delta]:
         """Follow a session: the record, then what is being said, then live; here or in another process."""

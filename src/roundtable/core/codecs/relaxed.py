@@ -10,8 +10,8 @@ import msgspec
 
 Fields = dict[str, object]
 
-_MAX_DEPTH = 24
-_EFFORT_PER_CHARACTER = 40
+_MAX_DEPTH = 16
+_EFFORT_PER_CHARACTER = 20
 
 _CLOSERS = {'"': '"', "'": "'", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’"}
 _CLOSER_OR_ESCAPE = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}

@@ -1,5 +1,26 @@
 """What people and programs see of a session: pure functions of its fold."""
 
 from roundtable.core.views.clean import clean, one_line
+from roundtable.core.views.costs import Cost, Costs, costs, money
+from roundtable.core.views.page import page, round_page
+from roundtable.core.views.states import find_round, seat_states, status_words
+from roundtable.core.views.summary import round_summary, summary
+from roundtable.core.views.transcript import round_transcript, transcript
 
-__all__ = ["clean", "one_line"]
+__all__ = [
+    "Cost",
+    "Costs",
+    "clean",
+    "costs",
+    "find_round",
+    "money",
+    "one_line",
+    "page",
+    "round_page",
+    "round_summary",
+    "round_transcript",
+    "seat_states",
+    "status_words",
+    "summary",
+    "transcript",
+]

@@ -33,6 +33,11 @@ class Cost(msgspec.Struct, frozen=True):
             return "unknown" if self.calls else "–"
         return money(self.cost_usd) if self.priced else f"{money(self.cost_usd)} or more"
 
+    def cells(self) -> tuple[str, ...]:
+        """The line as a table shows it, under `phrases.COST_HEAD`."""
+        figures = (self.calls, self.input_tokens, self.cached_tokens, self.output_tokens)
+        return (*(f"{figure:,}" for figure in figures), self.price)
+
 
 class Costs(msgspec.Struct, frozen=True):
     """The bill by seat, by round and as a whole."""

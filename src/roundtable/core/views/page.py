@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from roundtable.core.events import NoteSaid
-from roundtable.core.faults import Fault
+from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
+from roundtable.core.views import phrases
 from roundtable.core.views.clean import clean, one_line
 from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.page_style import STYLE
-from roundtable.core.views.states import INTERRUPTED, LATE, status_words, turn_state
+from roundtable.core.views.states import status_words
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "yellow", "purple", "white")
 
@@ -33,7 +33,7 @@ def _document(session: Session, body: Iterator[str]) -> str:
         f'<html lang="{escape(session.charter.language)}">',
         "<head>",
         '<meta charset="utf-8">',
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="referrer" content="no-referrer">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{_line(session.charter.question, 80)}</title>",
@@ -54,10 +54,6 @@ def _line(text: str, most: int = 0) -> str:
 def _words(text: str) -> str:
     """Somebody's words as they are, in the direction they are written in."""
     return f'<div class="words" dir="auto">{escape(clean(text).strip()) or "(nothing)"}</div>'
-
-
-def _fault(fault: Fault) -> str:
-    return f"{_line(fault.kind.replace('_', ' '))}: {_line(fault.message)} {_line(fault.help)}".rstrip()
 
 
 class _Page:
@@ -84,13 +80,8 @@ class _Page:
 
     def round(self, record: RoundRecord) -> Iterator[str]:
         """One round, with what every seat said."""
-        closed = record.closed
-        heard = "still open"
-        if closed is not None:
-            heard = f"counted {len(closed.counted)} of {len(record.opened.electorate)}"
-            heard += "" if closed.how == "all" else f", closed by {closed.how}"
-            heard += "" if closed.quorate else ", not enough for the quorum"
-        yield f'<details open><summary>{_line(record.name)} <span class="soft">{heard}</span></summary>'
+        heard = f'<span class="soft">{_line(phrases.heard(record))}</span>'
+        yield f"<details open><summary>{_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
             yield from self._turn(record.turns[seat])
         yield "</details>"
@@ -107,7 +98,7 @@ class _Page:
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
         yield f'<h1 dir="auto">{_line(charter.question, 160)}</h1>'
-        facts = [status_words(session), charter.meeting, session.opened_at[:16].replace("T", " ") + " UTC"]
+        facts = [status_words(session), charter.meeting, phrases.opened(session)]
         facts += [name for name in (session.name, charter.slug) if name]
         tag = f'<span class="tag">{_line(session.status)}</span>'
         yield f'<p class="soft">{tag} {" · ".join(_line(fact) for fact in facts)}</p>'
@@ -119,9 +110,11 @@ class _Page:
 
     def _decision(self, decision: Decision) -> Iterator[str]:
         yield "<h2>Decision</h2>"
-        counted = f"counted {len(decision.counted)} of {len(decision.electorate)}"
+        counted = phrases.counted(decision)
         if decision.degraded:
-            missing = [f"Not heard: <b>{_line(it.seat)}</b>, {_fault(it.fault)}" for it in decision.missing]
+            missing = [
+                f"Not heard: <b>{_line(it.seat)}</b>, {_line(phrases.fault_line(it.fault))}" for it in decision.missing
+            ]
             items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
             yield f'<div class="card degraded"><b>DEGRADED: {counted}.</b><ul>{items}</ul></div>'
         yield f'<div class="card seat {self._class(decision.author)}">'
@@ -139,7 +132,9 @@ class _Page:
         if not decision.proposals:
             return
         yield '<h3>Votes</h3><div class="scroll"><table>'
-        yield "<tr><th></th><th>Proposal</th><th>First from</th><th class=n>Blind</th><th class=n>Final</th></tr>"
+        proposal, authors, blind, final = phrases.VOTE_HEAD
+        heads = f"<th>{proposal}</th><th>{authors}</th><th class=n>{blind}</th><th class=n>{final}</th>"
+        yield f"<tr><th></th>{heads}</tr>"
         for it in decision.proposals:
             won = ' class="won"' if it.id == decision.winner else ""
             votes = f"{decision.blind_vote.get(it.id, 0)}</td><td class=n>{decision.tally.get(it.id, 0)}"
@@ -160,43 +155,20 @@ class _Page:
             yield f'<p class="soft">Rests on: {", ".join(map(_line, decision.basis))}.</p>'
 
     def _rounds(self) -> Iterator[str]:
-        notes = list(self._session.notes)
-        if notes or self._session.rounds:
+        if self._session.notes or self._session.rounds:
             yield "<h2>Rounds</h2>"
-        for record in self._session.rounds.values():
-            while notes and notes[0][0] < record.seq:
-                yield self._note(notes.pop(0)[1])
-            yield from self.round(record)
-        for _, note in notes:
-            yield self._note(note)
+        for item in phrases.in_order(self._session):
+            yield from self._note(item) if isinstance(item, NoteSaid) else self.round(item)
 
-    def _note(self, note: NoteSaid) -> str:
+    def _note(self, note: NoteSaid) -> Iterator[str]:
         to = f" to {self._all(note.to)}" if note.to else ""
-        return f'<div class="card note">Note from <b>{_line(note.by) or "a person"}</b>{to}{_words(note.text)}</div>'
+        yield f'<div class="card note">Note from <b>{_line(note.by) or "a person"}</b>{to}{_words(note.text)}</div>'
 
     def _turn(self, turn: Turn) -> Iterator[str]:
-        made, state = turn.move, turn_state(turn)
-        absent = "" if made else " absent"
+        absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
-        if made is None:
-            yield f'<header>{_line(turn.seat)}<span class="soft">{state}</span></header>'
-            if turn.missed is not None:
-                yield f"<p>{_fault(turn.missed.fault)}</p>"
-            if turn.partial:
-                kept = "Cut off in mid-answer:" if state == INTERRUPTED else "What it had said before it failed:"
-                yield f'<p class="soft">{kept}</p>{_words(turn.partial)}'
-        else:
-            said = made.verdict
-            marks = ["late, not counted"] if state == LATE else []
-            marks += [f"via {made.voice}", f"{made.timing.total:.1f} s"]
-            marks += [f"{said.confidence:.0%} sure"] if said.confidence is not None else []
-            marks += [] if said.counts else ["could not be read as a vote"]
-            yield f'<header>{_line(turn.seat)}<span class="soft">{_line(" · ".join(marks))}</span></header>'
-            if said.target or said.position:
-                yield f'<p dir="auto">Stands for: <b>{_line(f"{said.target} {said.position}")}</b></p>'
-            if said.ratings:
-                yield f"<p>Rates: {_line(', '.join(f'{id} {word}' for id, word in said.ratings.items()))}</p>"
-            yield _words(made.text) if made.text or not said.ratings else ""
+        yield f'<header>{_line(turn.seat)}<span class="soft">{_line(phrases.marks(turn))}</span></header>'
+        yield from _said(turn.move) if turn.move else _unsaid(turn)
         yield "</section>"
 
     def _gates(self) -> Iterator[str]:
@@ -211,8 +183,7 @@ class _Page:
             yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
 
     def _changes(self) -> Iterator[str]:
-        lines = changes(self._session)
-        if lines:
+        if lines := phrases.changes(self._session):
             yield f"<h2>On the way</h2><ul>{''.join(f'<li>{_line(line)}</li>' for line in lines)}</ul>"
 
     def _bill(self) -> Iterator[str]:
@@ -220,7 +191,7 @@ class _Page:
         if not bill.total.calls:
             return
         yield '<h2>Cost</h2><div class="scroll"><table>'
-        heads = "".join(f"<th class=n>{head}</th>" for head in ("Calls", "Tokens in", "Cached", "Tokens out", "Cost"))
+        heads = "".join(f"<th class=n>{head}</th>" for head in phrases.COST_HEAD)
         yield f"<tr><th></th>{heads}</tr>"
         for line in (*bill.seats, *bill.rounds):
             yield _cost_row(line)
@@ -228,23 +199,23 @@ class _Page:
         yield "</table></div>"
 
 
-def changes(session: Session) -> list[str]:
-    """What people changed on the way, and the bounds that were met, one plain line each."""
-    lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
-    lines += [f"File taken away: {name}" for name in sorted(session.context_removed)]
-    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
-    lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
-    lines += ["Limits changed"] if session.limits_seq else []
-    for _, it in session.limit_stops.values():
-        spent = f"{it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
-        lines.append(f"Limit reached before {it.round}: {spent}")
-    if session.cancel is not None:
-        reason = f": {session.cancel.reason}" if session.cancel.reason else ""
-        lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")
-    return lines
+def _said(made: MoveMade) -> Iterator[str]:
+    said = made.verdict
+    if position := phrases.stands_for(said):
+        yield f'<p dir="auto">Stands for <b>{_line(position)}</b></p>'
+    if said.ratings:
+        yield f"<p>Rates {_line(phrases.rates(said))}</p>"
+    if made.text or not said.ratings:
+        yield _words(made.text)
+
+
+def _unsaid(turn: Turn) -> Iterator[str]:
+    if turn.missed is not None:
+        yield f"<p>{_line(phrases.fault_line(turn.missed.fault))}</p>"
+    if turn.partial:
+        yield f'<p class="soft">{phrases.kept(turn)}</p>{_words(turn.partial)}'
 
 
 def _cost_row(line: Cost, attributes: str = "") -> str:
-    figures = [str(line.calls), *(f"{n:,}" for n in (line.input_tokens, line.cached_tokens, line.output_tokens))]
-    cells = "".join(f"<td class=n>{cell}</td>" for cell in (*figures, line.price))
+    cells = "".join(f"<td class=n>{cell}</td>" for cell in line.cells())
     return f"<tr{attributes}><td>{_line(line.name)}</td>{cells}</tr>"

@@ -4,12 +4,15 @@ STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #63636b; --line: #e2e0dc; --warn: #8a4b00; --warn-bg: #fff3df;
-  --s0: #0b7285; --s1: #9c36b5; --s2: #2b8a3e; --s3: #c92a2a; --s4: #1864ab; --s5: #a05a00; --s6: #5f3dc4; --s7: #495057;
+  --s0: #0b7285; --s1: #9c36b5; --s2: #2b8a3e; --s3: #c92a2a;
+  --s4: #1864ab; --s5: #a05a00; --s6: #5f3dc4; --s7: #495057;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --paper: #16171a; --card: #1f2125; --ink: #e8e6e3; --soft: #a0a0a8; --line: #34363c; --warn: #ffc078; --warn-bg: #3a2a12;
-    --s0: #66d9e8; --s1: #e599f7; --s2: #8ce99a; --s3: #ffa8a8; --s4: #74c0fc; --s5: #ffc078; --s6: #b197fc; --s7: #ced4da;
+    --paper: #16171a; --card: #1f2125; --ink: #e8e6e3; --soft: #a0a0a8; --line: #34363c;
+    --warn: #ffc078; --warn-bg: #3a2a12;
+    --s0: #66d9e8; --s1: #e599f7; --s2: #8ce99a; --s3: #ffa8a8;
+    --s4: #74c0fc; --s5: #ffc078; --s6: #b197fc; --s7: #ced4da;
   }
 }
 * { box-sizing: border-box; }
@@ -23,7 +26,8 @@ h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 p { margin: .4rem 0; overflow-wrap: anywhere; }
 .soft { color: var(--soft); font-size: .875rem; }
 .words { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem; margin: .7rem 0; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem;
+  margin: .7rem 0; }
 .seat { border-left: .3rem solid var(--seat, var(--line)); }
 .seat > header, .who { color: var(--seat); font-weight: 600; }
 .seat > header .soft { font-weight: 400; margin-left: .4rem; }

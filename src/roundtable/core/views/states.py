@@ -27,11 +27,7 @@ def seat_states(session: Session) -> dict[str, str]:
     newest = newest_round(session)
     turns = newest.turns if newest else {}
     return {
-        seat.name: OFF
-        if seat.name in session.off
-        else turn_state(turns[seat.name])
-        if seat.name in turns
-        else WAITING
+        seat.name: OFF if seat.name in session.off else turn_state(turns[seat.name]) if seat.name in turns else WAITING
         for seat in session.charter.seats
     }
 

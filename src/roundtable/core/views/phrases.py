@@ -1,0 +1,96 @@
+"""The sentences every view says about a session, in plain text: each view escapes them in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roundtable.core.events import NoteSaid
+from roundtable.core.faults import Fault
+from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.values import Decision
+from roundtable.core.verdict import Verdict
+from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
+
+COST_HEAD = ("Calls", "Tokens in", "Cached", "Tokens out", "Cost")
+VOTE_HEAD = ("Proposal", "First from", "Blind vote", "Final")
+
+
+def counted(decision: Decision) -> str:
+    """`counted 2 of 3`."""
+    return f"counted {len(decision.counted)} of {len(decision.electorate)}"
+
+
+def fault_line(fault: Fault) -> str:
+    """What happened and what a person can do."""
+    return f"{fault.kind.replace('_', ' ')}: {fault.message} {fault.help}".rstrip()
+
+
+def opened(session: Session) -> str:
+    """When it began, to the minute."""
+    return f"{session.opened_at[:16].replace('T', ' ')} UTC"
+
+
+def heard(record: RoundRecord) -> str:
+    """How a round went."""
+    closed = record.closed
+    if closed is None:
+        return "still open"
+    words = [f"counted {len(closed.counted)} of {len(record.opened.electorate)}"]
+    words += [] if closed.how == "all" else [f"closed by {closed.how}"]
+    words += [] if closed.quorate else ["not enough for the quorum"]
+    return ", ".join(words)
+
+
+def marks(turn: Turn) -> str:
+    """What stands beside a seat's name: how it answered, or that it did not."""
+    made, state = turn.move, turn_state(turn)
+    if made is None:
+        return state
+    said = made.verdict
+    words = ["late, not counted"] if state == LATE else []
+    words += [f"via {made.voice}", f"{made.timing.total:.1f} s"]
+    words += [f"{said.confidence:.0%} sure"] if said.confidence is not None else []
+    words += [] if said.counts else ["could not be read as a vote"]
+    return " · ".join(words)
+
+
+def stands_for(said: Verdict) -> str:
+    """A seat's position in one line, with the proposal's id where it chose one."""
+    return ": ".join(filter(None, (said.target, said.position)))
+
+
+def rates(said: Verdict) -> str:
+    """A ballot in one line."""
+    return ", ".join(f"{id} {word}" for id, word in said.ratings.items())
+
+
+def kept(turn: Turn) -> str:
+    """What stands above the words of an answer that never ended."""
+    return "Cut off in mid-answer:" if turn_state(turn) == INTERRUPTED else "What it had said before it failed:"
+
+
+def in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
+    """Rounds, and between them what people said to the table."""
+    notes = list(session.notes)
+    for record in session.rounds.values():
+        while notes and notes[0][0] < record.seq:
+            yield notes.pop(0)[1]
+        yield record
+    for _, note in notes:
+        yield note
+
+
+def changes(session: Session) -> list[str]:
+    """What people changed on the way, and the bounds that were met, one line each."""
+    lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
+    lines += [f"File taken away: {name}" for name in sorted(session.context_removed)]
+    lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
+    lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
+    lines += ["Limits changed"] if session.limits_seq else []
+    for _, it in session.limit_stops.values():
+        spent = f"{it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
+        lines.append(f"Limit reached before {it.round}: {spent}")
+    if session.cancel is not None:
+        reason = f": {session.cancel.reason}" if session.cancel.reason else ""
+        lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")
+    return lines

@@ -1,0 +1,225 @@
+"""The desk as a library: convene, run, watch, steer, branch, hold a child meeting, look things up."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import FilesRead, OpenChild, ReadFiles
+from roundtable.core.events import Delta, MoveMade, Recorded, SessionAmended, SessionEnded, SessionOpened
+from roundtable.core.faults import Fault, NotFound, UsageError
+from roundtable.core.ports import Table
+from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
+from roundtable.engine.run import Engine, Meeting
+from tests.stories.house import DISPUTE, answer
+
+NAMES = ("claude", "gpt", "gemini")
+
+
+def seats(script: str = "table.json") -> tuple[Seat, ...]:
+    return tuple(Seat(name, (f"script:{script}",)) for name in NAMES)
+
+
+def write_script(workspace: Path, script: dict[str, Any], name: str = "table.json") -> None:
+    (workspace / name).write_bytes(msgspec.json.encode(script))
+
+
+def agenda(**more: Any) -> Agenda:
+    more.setdefault("limits", Limits(retries=0))
+    return Agenda("REST or GraphQL?", seats(), headless=True, **more)
+
+
+AGREE: dict[str, Any] = {"defaults": {"latency": 0.02, "rate": 200}, "turns": [{"text": answer("Use REST")}]}
+
+
+async def test_a_session_from_question_to_decision(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, AGREE)
+    session = await desk.convene(agenda(name="api"))
+    items: list[Recorded | Delta] = []
+
+    async def follow() -> None:
+        async for item in desk.watch(session):
+            items.append(item)
+
+    following = asyncio.create_task(follow())
+    decision = await desk.run(session)
+    await following
+    assert decision.outcome is Outcome.REACHED
+    facts = [item for item in items if isinstance(item, Recorded)]
+    assert [fact.seq for fact in facts] == list(range(1, len(facts) + 1))
+    assert isinstance(facts[-1].event, SessionEnded)
+    assert {item.seat for item in items if isinstance(item, Delta)} == set(NAMES)
+    assert facts == await desk.store.read(session)
+
+
+@pytest.mark.parametrize("address", ["id", "prefix", "slug", "name", "last"])
+async def test_every_address_of_a_session_works(desk: Roundtable, workspace: Path, address: str) -> None:
+    write_script(workspace, AGREE)
+    session = await desk.convene(agenda(name="api"))
+    slug = (await desk.session(session)).charter.slug
+    assert slug.endswith("rest-or-graphql")
+    named = {"id": session, "prefix": session[:23], "slug": slug, "name": "api", "last": "last"}[address]
+    assert await desk.find(named) == session
+    with pytest.raises(NotFound):
+        await desk.find("nothing-like-it")
+
+
+async def test_a_file_is_snapshotted_at_the_opening(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, AGREE)
+    (workspace / "api.py").write_text("\n".join(f"line {number}" for number in range(1, 60)))
+    session = await desk.convene(agenda(files=("api.py:10-12",)))
+    (workspace / "api.py").write_text("edited since")
+    (item,) = (await desk.session(session)).charter.context
+    assert await desk.store.fetch(item.digest) == b"line 10\nline 11\nline 12"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        (".env", "A=1", "sensitive"),
+        ("keys/id_rsa", "x", "sensitive"),
+        ("notes.md", "token: ghp_" + "a1B2" * 9, "secret"),
+        ("../outside.txt", "x", "outside"),
+        ("link", "", "outside"),
+        ("absent.py", None, "no file"),
+        ("binary.bin", b"\xff\xfe\x00", "as text"),
+    ],
+)
+async def test_files_that_may_not_be_shown_are_refused_with_a_reason(
+    desk: Roundtable, workspace: Path, name: str, content: str | bytes | None, complaint: str
+) -> None:
+    path = workspace / name
+    path.parent.mkdir(exist_ok=True)
+    if name == "link":
+        path.symlink_to("/etc/hostname")
+    elif isinstance(content, str):
+        path.write_text(content)
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        await desk.convene(agenda(files=(name,)))
+    assert complaint in refused.value.message
+    assert refused.value.help
+    assert await desk.sessions() == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Agenda("  ", seats()),
+        Agenda("Q?", ()),
+        Agenda("Q?", (*seats(), Seat("gpt", ("script:x",)))),
+        Agenda("Q?", seats(), options=("one",)),
+        Agenda("Q?", seats(), options=("one", "one")),
+        Agenda("Q?", seats(), meeting="parliament"),
+        Agenda("Q?", seats(), settings={"roundz": 3}),
+    ],
+)
+async def test_bad_input_is_one_clear_sentence(desk: Roundtable, wrong: Agenda) -> None:
+    with pytest.raises(UsageError) as refused:
+        await desk.convene(wrong)
+    assert refused.value.message.endswith(".")
+    assert await desk.sessions() == []
+
+
+async def test_a_missing_script_is_a_fault_of_the_seat_not_a_crash(desk: Roundtable) -> None:
+    session = await desk.convene(agenda())
+    decision = await desk.run(session)
+    assert decision.outcome is Outcome.INSUFFICIENT
+    assert {absence.fault.kind for absence in decision.missing} == {"missing"}
+
+
+async def test_a_branch_shares_the_record_and_goes_its_own_way(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, DISPUTE)
+    session = await desk.convene(agenda(seed=7))
+    decision = await desk.run(session)
+    branch = await desk.branch(session, "council/3-reconsider")
+    state = await desk.session(branch)
+    assert state.charter.parent == session
+    assert list(state.rounds) == ["council/1-blind", "council/2-ballot"]
+    await desk.amend(branch, SessionAmended(limits=Limits(retries=0, budget_tokens=1)))
+    again = await desk.run(branch)
+    assert again.outcome is Outcome.TIE
+    assert (await desk.session(session)).decision == decision, "the old line stays as it was"
+    old = [it.event for it in await desk.store.read(session) if isinstance(it.event, MoveMade)][:6]
+    new = [it.event for it in await desk.store.read(branch) if isinstance(it.event, MoveMade)]
+    assert new == old, "nothing that was said was asked again"
+    with pytest.raises(NotFound):
+        await desk.branch(session, "council/9-nothing")
+
+
+async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, AGREE)
+    child_of = await desk.convene(agenda())
+    charter = (await desk.session(child_of)).charter
+    child = msgspec.structs.replace(charter, question="And which framework?", parent="the parent")
+
+    async def parent(table: Table) -> Decision:
+        decision = await table.child("ask-the-others", child)
+        return Decision(decision.outcome, how=f"The child says: {decision.position}.")
+
+    meeting = Meeting("parent", 1, parent)
+    session = "01900000-0000-7000-8000-0000000000aa"
+    top = msgspec.structs.replace(charter, meeting="parent", version=1)
+    await desk.store.append(session, SessionOpened(top))
+    engine = desk.engine
+    assert isinstance(engine, Engine)
+    assert (await engine.run(session, meeting, "test")).how == "The child says: Use REST."
+    assert (await engine.run(session, meeting, "test")).how == "The child says: Use REST."
+    assert len([row for row in await desk.sessions() if row.question == "And which framework?"]) == 1
+
+
+async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, workspace: Path) -> None:
+    (workspace / "a.py").write_text("print(1)\n")
+    (workspace / ".env").write_text("KEY=1")
+    result = await desk.performer.perform("step", ReadFiles(("a.py", ".env", "../x")))
+    assert isinstance(result, FilesRead)
+    assert [item.name for item in result.items] == ["a.py"]
+    assert set(result.refused) == {".env", "../x"}
+
+
+async def test_a_child_that_cannot_be_held_is_a_fault(desk: Roundtable) -> None:
+    charter = Charter("Q", seats(), "no-such-meeting", 1)
+    result = await desk.performer.perform("step", OpenChild(charter))
+    assert isinstance(result, Fault)
+    assert "no-such-meeting" in result.message
+
+
+async def test_another_process_hears_words_and_facts(places: Places, workspace: Path) -> None:
+    slow = {"defaults": {"latency": 0.05, "rate": 60}, "turns": [{"text": answer("Use REST", text="a word " * 30)}]}
+    write_script(workspace, slow)
+    async with await Roundtable.open(workspace, places) as running, await Roundtable.open(workspace, places) as other:
+        session = await running.convene(agenda())
+        run = asyncio.create_task(running.run(session))
+        heard: list[Recorded | Delta] = []
+        async with asyncio.timeout(20):
+            async for item in other.watch(session):
+                heard.append(item)
+        await run
+    facts = [item for item in heard if isinstance(item, Recorded)]
+    assert [fact.seq for fact in facts] == list(range(1, len(facts) + 1))
+    texts: dict[str, str] = {}
+    for item in heard:
+        if isinstance(item, Delta):
+            texts[item.seat] = texts.get(item.seat, "")[: item.offset] + item.text
+    assert texts
+    assert all(text.startswith("a word a word") for text in texts.values())
+
+
+async def test_keys_never_reach_the_record(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-known-shape-8472")
+    write_script(workspace, {"turns": [{"text": answer("Use REST", text="The key is not-a-known-shape-8472, sorry.")}]})
+    async with await Roundtable.open(workspace, places) as desk:
+        session = await desk.convene(agenda())
+        decision = await desk.run(session)
+        await desk.say(session, "use not-a-known-shape-8472")
+    assert "not-a-known-shape-8472" not in decision.text
+    for file in places.data.rglob("*"):
+        if file.is_file():
+            assert b"not-a-known-shape-8472" not in file.read_bytes(), file

@@ -63,6 +63,11 @@ def test_a_reply_cut_off_in_its_prose_still_reads_as_prose() -> None:
     assert heard("position", '{"answer": "Use REST, and\\nthe rea', structured=True).text == "Use REST, and\nthe rea"
 
 
+def test_long_options_can_be_chosen() -> None:
+    option = "Use REST. " * 60 + "(now)"
+    assert verdict("position", json.dumps({"position": option.lower() + "\n"}), ["x", option]).position == option
+
+
 def test_a_free_position_is_one_line() -> None:
     said = verdict("position", json.dumps({"position": "  Use\n REST  " + "x" * 400, "confidence": 11}))
     assert said.position.startswith("Use REST xxx")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,7 @@ SUPPORT, OPPOSE, AMEND, UNKNOWN = Stance.SUPPORT, Stance.OPPOSE, Stance.AMEND, S
         ("**Disagree:** AGREE: claude", OPPOSE, ""),
         ('{"answer": "x", "agree": ["Claude"], "object": [], "add": ["none"]}', SUPPORT, "claude"),
         ('{"answer": "x", "agree": ["claude"], "object": ["too slow"], "add": []}', OPPOSE, "claude"),
+        ('{"answer": "x", "agree": ["claude"], "object": [{"what": "too slow"}], "add": []}', OPPOSE, "claude"),
     ],
 )
 def test_debate_tags(reply: str, stance: Stance, target: str) -> None:
@@ -123,6 +126,7 @@ def test_quoted_tags_never_count(tag: str, quoter: str, codec: str, before: str)
         ("DISCUSS: REST | GraphQL", AMEND, "REST | GraphQL", ("REST", "GraphQL")),
         ("CONSENSUS: draft\nDISCUSS: the rest", AMEND, "the rest", ("the rest",)),
         ("DISCUSS: a\nCONSENSUS: b", SUPPORT, "b", ()),
+        ("CONSENSUS: b\nDISCUSS: none", SUPPORT, "b", ()),
         ('{"ruling": "consensus", "summary": "use REST", "options": []}', SUPPORT, "use REST", ()),
         ('{"ruling": "DISCUSS", "summary": "", "options": ["a"]}', AMEND, "", ("a",)),
     ],
@@ -209,6 +213,7 @@ def test_judge_of_a_review() -> None:
         ("REQUEST_CHANGES: it's slow; no tests", OPPOSE, ("it's slow", "no tests")),
         ("**Request changes:**\n- it's slow\n- no tests", OPPOSE, ("it's slow", "no tests")),
         ("REQUEST_CHANGES: x\n\nAPPROVE once this is mended", OPPOSE, ("x", "APPROVE once this is mended")),
+        ("APPROVE\nREQUEST_CHANGES: none", SUPPORT, ()),
         ("APPROVE\n\nNo, wait.\n\nREQUEST_CHANGES: x", OPPOSE, ("x",)),
         ('{"approval": "request changes", "reasons": ["x"]}', OPPOSE, ("x",)),
         ('{"approval": "Approve", "reasons": []}', SUPPORT, ()),
@@ -255,6 +260,14 @@ def test_no_ranking_is_no_ballot(reply: str) -> None:
 
 def test_ids_of_any_shape_can_be_ranked_without_a_list_of_choices() -> None:
     assert verdict("ranked-ballot", "RANKING: no change > **rest-api**").ranking == ("no change", "rest-api")
+
+
+@pytest.mark.parametrize("codec", [DEBATE, "judge-merge", "approval", "ranked-ballot", "ratings", "position"])
+@pytest.mark.parametrize("unit", [" ", "- ", "*", "_", "\n", "> ", "AGREE ", "CONSENSUS:\n", "1. ", "`", ";", "| "])
+def test_long_runs_of_nothing_take_no_time(codec: str, unit: str) -> None:
+    started = time.perf_counter()
+    verdict(codec, "CONSENSUS: AGREE:" + unit * 20_000 + "x\nAPPROVE" + unit * 20_000 + "x", SEATS)
+    assert time.perf_counter() - started < 3
 
 
 def test_a_tagged_reply_is_shown_whole() -> None:

@@ -91,6 +91,24 @@ def trust(places: Places, workspace: Path) -> None:
     places.trusted.write_text(json.dumps(known, indent=1))
 
 
+def revoke(places: Places, workspace: Path) -> bool:
+    """Take a workspace's trust back; False if it had none."""
+    known = _trusted(places)
+    if known.pop(str(workspace), None) is None:
+        return False
+    places.trusted.write_text(json.dumps(known, indent=1))
+    return True
+
+
+def reach(workspace: Path) -> dict[str, str]:
+    """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
+    own = _read(workspace / ".roundtable" / "config.toml")
+    asked = {f"endpoints.{name}": json.dumps(value) for name, value in own.get("endpoints", {}).items()}
+    for name, seat in own.get("seats", {}).items():
+        asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
+    return asked
+
+
 def is_trusted(places: Places, workspace: Path) -> bool:
     """Whether the person trusted this config, word for word."""
     return _trusted(places).get(str(workspace)) == _fingerprint(workspace)
@@ -108,6 +126,10 @@ def _fingerprint(workspace: Path) -> str:
     return sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
+_REACHING = ("voices", "judge")
+"""What a seat's section may say that reaches a program, an address or a key."""
+
+
 def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Take out what would let a cloned workspace reach a program, an address or a key."""
     withheld: list[str] = []
@@ -116,11 +138,10 @@ def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
         withheld.append("endpoints")
     seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
     for name, seat in seats.items():
-        withheld += [f"seats.{name}.{key}" for key in ("voices", "judge") if key in seat]
+        withheld += [f"seats.{name}.{key}" for key in _REACHING if key in seat]
     if seats:
         kept["seats"] = {
-            name: {key: value for key, value in seat.items() if key not in ("voices", "judge")}
-            for name, seat in seats.items()
+            name: {key: value for key, value in seat.items() if key not in _REACHING} for name, seat in seats.items()
         }
     return kept, tuple(withheld)
 

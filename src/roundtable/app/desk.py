@@ -144,9 +144,12 @@ class Roundtable:
         async with LiveServer(self.places.socket(session), session, self.feed):
             return await self.engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
 
-    def watch(self, session: str, after: int = 0) -> AsyncGenerator[Recorded | Delta]:
-        """Follow a session: the record, then what is being said, then live; here or in another process."""
-        return watch(self.store, self.feed, self.places.socket(session), session, after)
+    def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
+        """Follow a session: the record, then what is being said, then live; here or in another process.
+
+        `here` is for whoever runs it in this process but may begin to watch before the run has begun.
+        """
+        return watch(self.store, self.feed, self.places.socket(session), session, after, here)
 
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
@@ -163,8 +166,8 @@ class Roundtable:
         """Put a note to the table; seats hear it at their next turn."""
         return await self.store.append(session, NoteSaid(text, by=getpass.getuser(), to=tuple(to)))
 
-    async def answer(self, session: str, gate: str, option: str, text: str = "") -> Recorded:
-        """Answer a gate."""
+    async def answer(self, session: str, gate: str, option: str, text: str = "", by: str = "") -> Recorded:
+        """Answer a gate; `by` says so where no person did."""
         state = await self.session(session)
         known = state.gates.get(gate)
         if known is None:
@@ -173,7 +176,7 @@ class Roundtable:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
-        return await self.store.append(session, GateAnswered(gate, option, text, by=getpass.getuser()))
+        return await self.store.append(session, GateAnswered(gate, option, text, by or getpass.getuser()))
 
     async def pause(self, session: str) -> Recorded:
         """Let no new turn start."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -28,13 +28,6 @@ _TEMPERS = (
     ("grace", "You are a pragmatist: prefer what works today, is simple to run and easy to undo."),
     ("alan", "You think from first principles: ask what the question really needs, and ignore habit."),
 )
-
-
-class Desk(Protocol):
-    """The part of the desk that looking around needs."""
-
-    @property
-    def places(self) -> Places: ...
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -64,18 +57,24 @@ async def discover(desk: Roundtable) -> list[Found]:
 
 
 def proposed(found: Iterable[Found]) -> tuple[Seat, ...]:
-    """The table to offer: every usable key and server, or one embedded model in three tempers."""
+    """The table to offer: every usable key and server; where there is but one voice, that one in three tempers."""
     usable = [it for it in found if it.usable]
-    speakers = [it for it in usable if it.kind in ("api", "local")]
-    if speakers:
-        return tuple(it.as_seat() for it in speakers)
-    embedded = [it for it in usable if it.kind == "embedded"]
-    return embedded_table(embedded[-1].voice.removeprefix("embedded:")) if embedded else ()
+    speakers = [it for it in usable if it.kind in ("api", "local")] or [it for it in usable if it.kind == "embedded"][
+        :1
+    ]
+    if len(speakers) == 1:
+        return tempered(speakers[0].voice)
+    return tuple(it.as_seat() for it in speakers)
 
 
 def embedded_table(model: str) -> tuple[Seat, ...]:
-    """Three seats on one model, each with a temper of its own, so that they are not three echoes."""
-    return tuple(Seat(name, (f"embedded:{model}",), brief=brief) for name, brief in _TEMPERS)
+    """Three seats on one embedded model."""
+    return tempered(f"embedded:{model}")
+
+
+def tempered(voice: str) -> tuple[Seat, ...]:
+    """Three seats on one voice, each with a temper of its own, so that they are not three echoes."""
+    return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
 
 
 def _configured(desk: Roundtable) -> list[Found]:
@@ -161,14 +160,17 @@ async def ask_local(endpoint: Endpoint) -> list[str] | None:
 
 
 def _embedded(places: Places) -> list[Found]:
+    """The one that is used when none is named comes first."""
     runs = runtime_there()
     found: list[Found] = []
-    for model in list_models(places):
+    for model in sorted(list_models(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
             note = f"`roundtable models get {model.name}` fetches it ({megabytes}, {model.licence})"
         else:
-            note = f"installed, {megabytes}" if runs else "installed; it runs with `pip install roundtable-engine[local]`"
+            note = (
+                f"installed, {megabytes}" if runs else "installed; it runs with `pip install roundtable-engine[local]`"
+            )
         found.append(Found(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
     return found
 
@@ -181,7 +183,7 @@ class _Chosen(msgspec.Struct):
     seats: tuple[Seat, ...]
 
 
-def remember(desk: Desk, seats: Sequence[Seat]) -> None:
+def remember(desk: Roundtable, seats: Sequence[Seat]) -> None:
     """Keep the person's pick, for this person alone to read."""
     path = desk.places.chosen
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -191,7 +193,7 @@ def remember(desk: Desk, seats: Sequence[Seat]) -> None:
     os.replace(draft, path)
 
 
-def remembered(desk: Desk) -> tuple[Seat, ...]:
+def remembered(desk: Roundtable) -> tuple[Seat, ...]:
     """What was picked last time; nothing if nothing was, or if it cannot be read."""
     try:
         chosen = msgspec.json.decode(desk.places.chosen.read_bytes(), type=_Chosen)
@@ -252,5 +254,3 @@ def _spoken(desk: Roundtable, voice: str) -> bool:
 def agents_found() -> dict[str, str]:
     """Agent command lines on the PATH, and where."""
     return {name: path for name in AGENTS if (path := shutil.which(name))}
-
-

@@ -15,9 +15,11 @@ from roundtable.engine.feed import Feed
 LOOK_SECONDS = 1.0
 
 
-async def watch(store: Store, feed: Feed, socket: Path, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
+async def watch(
+    store: Store, feed: Feed, socket: Path, session: str, after: int, here: bool = False
+) -> AsyncGenerator[Recorded | Delta]:
     """Facts after `after`, and words, until the session ends; the reader may leave at any time."""
-    here = feed.runs(session)
+    here = here or feed.runs(session)
     following = _here(store, feed, session, after) if here else _elsewhere(store, socket, session, after)
     async with contextlib.aclosing(following):
         async for item in following:

@@ -105,7 +105,7 @@ def note(text: str) -> None:
 def sentence(text: str) -> str:
     """The text with a stop at its end."""
     text = text.strip()
-    return text if text.endswith((".", "!", "?", "…", "`")) else f"{text}."
+    return f"{text}." if text[-1:].isalnum() else text
 
 
 def let_go_of_stdout() -> None:

@@ -141,7 +141,7 @@ async def _write(response: httpx2.Response, part: Path, start: int, progress: Pr
     resumed = response.headers.get("content-range", "").startswith(f"bytes {start}-")
     done = start if response.status_code == 206 and resumed else 0
     with _open(part, "ab" if done else "wb") as file:
-        async with aclosing(response.aiter_raw(1 << 20)) as chunks:
+        async with aclosing(response.aiter_raw()) as chunks:
             async for chunk in chunks:
                 file.write(chunk)
                 done += len(chunk)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -24,6 +23,7 @@ _BUNDLED = (
     "import ensurepip, pathlib, sys; "
     "sys.path[:0] = [str(w) for w in pathlib.Path(ensurepip.__file__).parent.glob('_bundled/pip-*.whl')]; " + _BUILT_IN
 )
+_CONFIGURED = re.compile(r"^(?:global|install|download)\.index-url='(https?://[^']+)'$", re.MULTILINE)
 _PIP_TIMEOUT = 30.0
 
 
@@ -41,14 +41,12 @@ async def index_url() -> str | Fault:
     for variable in _VARIABLES:
         if os.environ.get(variable):
             return os.environ[variable]
-    questions = (
-        ("-m", "pip", "config", "get", "global.index-url"),
-        ("-c", _BUILT_IN),
-        ("-c", _BUNDLED),
-    )
-    for question in questions:
-        answer = await _ask_python(question)
-        if answer.startswith(("http://", "https://")):
+    configured = _CONFIGURED.search(await _ask_python("-m", "pip", "config", "list"))
+    if configured:
+        return configured.group(1)
+    for code in (_BUILT_IN, _BUNDLED):
+        answer = await _ask_python("-c", code)
+        if answer.startswith("https://"):
             return answer
     return Fault.of(
         FaultKind.MISSING,
@@ -57,7 +55,7 @@ async def index_url() -> str | Fault:
     )
 
 
-async def _ask_python(arguments: Sequence[str]) -> str:
+async def _ask_python(*arguments: str) -> str:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,

@@ -82,11 +82,11 @@ def _approval_schema(expect: Expect) -> Schema:
 
 def _read_approval(block: Fields, expect: Expect) -> Verdict | None:
     name = re.sub(r"[\s-]+", "_", fields.line(block["approval"])).upper()
-    return _approval(name, fields.texts(block.get("reasons"), "text"))
+    return _approval(name, fields.texts(block.get("reasons")))
 
 
 def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
-    found = sections(reply, list(_APPROVALS), bare=True)
+    found = [each for each in sections(reply, list(_APPROVALS), bare=True) if not each.body or fields.said(each.body)]
     return _approval(found[-1].tag, tuple(filter(fields.said, items(found[-1].body)))) if found else None
 
 

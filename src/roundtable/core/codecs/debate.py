@@ -19,7 +19,7 @@ _TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
 _SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
-_REFUSED = re.compile(r"\W*(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE)
+_REFUSED = re.compile(r"\W*+(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
 
 
@@ -52,7 +52,7 @@ def _tag_format(expect: Expect) -> str:
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
     return _verdict(
-        _Said(fields.texts(block["agree"], "seat"), fields.texts(block["object"]), fields.texts(block["add"])), expect
+        _Said(fields.texts(block["agree"]), fields.texts(block["object"]), fields.texts(block["add"])), expect
     )
 
 

@@ -43,9 +43,9 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         confidence=confidence,
         key=key(block["root_cause_key"]),
         evidence=fields.evidence(block.get("evidence")),
-        rules_out=fields.texts(block.get("rules_out"), "text", "cause"),
-        confirms=fields.texts(block.get("confirms"), "text"),
-        wants=Wants(files=fields.texts(block.get("file_requests"), "path")),
+        rules_out=fields.texts(block.get("rules_out")),
+        confirms=fields.texts(block.get("confirms")),
+        wants=Wants(files=fields.texts(block.get("file_requests"))),
         next_test=next_test if fields.said(next_test) else "",
     )
 

@@ -10,13 +10,17 @@ from typing import cast
 from roundtable.core.codecs.relaxed import Cut, Fields
 from roundtable.core.verdict import Evidence, Issue
 
-_NOTHING = re.compile(r"\W*(?:no|none|n/?a|nothing|nobody|no one|null|nil)?\W*", re.IGNORECASE)
+# Possessive, because models may send long runs of dashes and spaces.
+_NOTHING = re.compile(r"\W*+(?:(?:no one|none|no|n/?a|nothing|nobody|null|nil)\b)?+\W*+", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[(?:model|seat|reason|point|agent)\]", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,9})?)(?:\s*/\s*10)?", re.ASCII)
 _LABEL = re.compile(r"(?:proposal|option|candidate|answer|position|seat)\s+", re.IGNORECASE)
 _AFTER_CHOICE = re.compile(r"[\]*_`)]+(?!\w)|\s+[-–—=(]|\s*[:,.;|>](?!\w)|\s*$", re.MULTILINE)
 _AFTER_NAME = re.compile(r"(?![\w-]|\.\w)")
 _AROUND_CHOICE = " \t\r\n\"'“”‘’*_`[](){}@.,;:"
+
+_SPEAKING = ("text", "issue", "reason", "point", "fact", "path", "seat")
+"""Where models put the words when a string was asked for and they wrote an object."""
 
 POSITION_LIMIT = 300
 
@@ -32,17 +36,22 @@ def tenths(value: object) -> float | None:
 
 def text(value: object) -> str:
     """Words that may span lines; a placeholder that was never filled in is no words."""
-    return "" if not isinstance(value, str) or _PLACEHOLDER.fullmatch(value.strip()) else value.strip()
+    return value.strip() if isinstance(value, str) and not unfilled(value) else ""
 
 
 def line(value: object, limit: int = POSITION_LIMIT) -> str:
     """Words on one line. A line that was cut off in the middle does not count."""
-    return "" if isinstance(value, Cut) else " ".join(text(value).split())[:limit].rstrip()
+    return _one_line(value)[:limit].rstrip()
 
 
 def said(words: str) -> bool:
     """False for the ways in which models write that there is nothing to say."""
-    return not _NOTHING.fullmatch(words) and not _PLACEHOLDER.fullmatch(words.strip())
+    return not _NOTHING.fullmatch(words) and not unfilled(words)
+
+
+def unfilled(words: str) -> bool:
+    """True where a model copied the form instead of filling it in."""
+    return bool(_PLACEHOLDER.fullmatch(words.strip()))
 
 
 def members(value: object) -> list[object]:
@@ -57,9 +66,9 @@ def mapping(value: object) -> Fields:
     return cast("Fields", value) if isinstance(value, dict) else {}
 
 
-def texts(value: object, *keys: str) -> tuple[str, ...]:
-    """The entries that say something; an object speaks through the first of the keys that it has."""
-    return tuple(words for member in members(value) if said(words := _words(member, keys)))
+def texts(value: object) -> tuple[str, ...]:
+    """The entries that say something."""
+    return tuple(words for member in members(value) if said(words := _words(member)))
 
 
 def issues(value: object) -> tuple[Issue, ...]:
@@ -68,12 +77,12 @@ def issues(value: object) -> tuple[Issue, ...]:
         Issue(
             words,
             id=line(fields.get("id")),
-            blocking=str(fields.get("blocking")).lower() == "true",
+            blocking=str(fields.get("blocking")).lower() in ("true", "yes"),
             severity=line(fields.get("severity")),
             location=line(fields.get("location")),
         )
         for member in members(value)
-        if said(words := _words(member, ("text", "issue")))
+        if said(words := _words(member))
         for fields in (mapping(member),)
     )
 
@@ -83,22 +92,20 @@ def evidence(value: object) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(words, line(mapping(member).get("source")))
         for member in members(value)
-        if said(words := _words(member, ("text", "fact")))
+        if said(words := _words(member))
     )
 
 
 def choice(value: object, choices: Sequence[str]) -> str:
     """The choice that was meant, spelled as it was offered; with no choices, the line itself."""
-    words = line(value)
     if not choices:
+        return line(value)
+    words = _one_line(value)
+    if words in choices:
         return words
-    for spelling in (words, bare := words.strip(_AROUND_CHOICE), _LABEL.sub("", bare, count=1)):
-        if spelling in choices:
-            return spelling
-        folded = [offered for offered in choices if offered.casefold() == spelling.casefold()]
-        if folded:
-            return folded[0]
-    return ""
+    folded = {_folded(offered): offered for offered in reversed(choices)}
+    bare = _folded(words)
+    return folded.get(bare) or folded.get(_unlabelled(bare), "")
 
 
 def leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
@@ -107,16 +114,30 @@ def leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -
     Where the choices are names, any word may follow; an id such as `A` must stand apart, for it is a word too.
     """
     after = _AFTER_NAME if named else _AFTER_CHOICE
-    start = words.lstrip(_AROUND_CHOICE)
-    start = _LABEL.sub("", start, count=1) if _LABEL.match(start) else start
+    start = _unlabelled(words.lstrip(_AROUND_CHOICE))
     for offered in sorted(choices, key=len, reverse=True):
         if start[: len(offered)].casefold() == offered.casefold() and after.match(start, len(offered)):
             return offered
     return ""
 
 
-def _words(member: object, keys: Sequence[str]) -> str:
-    if isinstance(member, dict):
-        fields = mapping(cast("object", member))
-        return next((words for key in keys if (words := text(fields.get(key)))), "")
-    return text(member)
+def _words(member: object) -> str:
+    """What an entry says. An object under unknown keys still says something: a lost issue is a false agreement."""
+    if not isinstance(member, dict):
+        return text(member)
+    fields = mapping(cast("object", member))
+    values = [*(fields.get(key) for key in _SPEAKING), *fields.values()]
+    return next((words for value in values if (words := text(value))), "")
+
+
+def _one_line(value: object) -> str:
+    return "" if isinstance(value, Cut) else " ".join(text(value).split())
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.split()).casefold().strip(_AROUND_CHOICE)
+
+
+def _unlabelled(words: str) -> str:
+    label = _LABEL.match(words)
+    return words[label.end() :] if label else words

@@ -48,7 +48,7 @@ def _review(parts: Parts, expect: Expect) -> Verdict | None:
 
 def _list(parts: Parts, label: str) -> tuple[str, ...]:
     value = parts.get(label)
-    return tuple(filter(fields.said, items(value))) if isinstance(value, str) else fields.texts(value, "text")
+    return tuple(filter(fields.said, items(value))) if isinstance(value, str) else fields.texts(value)
 
 
 def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Expect], dict[str, Schema]]) -> Codec:
@@ -62,17 +62,19 @@ def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Exp
         return ruled(fields.choice(block["ruling"], _RULINGS), block, expect)
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
-        found = sections(reply, _RULINGS)
+        found = [section for section in sections(reply, _RULINGS) if fields.said(section.body)]
         if not found:
             return None
         body = found[-1].body
-        return ruled(found[-1].tag, {"summary": body, "options": list(items(body)), **_labelled(body, labels)}, expect)
+        return ruled(
+            found[-1].tag, {"summary": body, "options": list(items(body)), **_under_labels(body, labels)}, expect
+        )
 
     def ruled(ruling: str, parts: Parts, expect: Expect) -> Verdict | None:
         if ruling == "CONSENSUS":
             filled = fill(parts, expect)
             return msgspec.structs.replace(filled, stance=Stance.SUPPORT) if filled else None
-        options = fields.texts(parts.get("options"), "text")
+        options = fields.texts(parts.get("options"))
         summary = fields.text(parts.get("summary"))
         return Verdict(Stance.AMEND, summary=summary, options=options) if ruling and (options or summary) else None
 
@@ -90,10 +92,10 @@ def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Exp
 
 def _label_format(label: str, schema: Schema) -> str:
     meaning = schema.get("items", schema)["description"]
-    return f"BASE=<{meaning}>." if label == "BASE" else f"{label}: <{meaning}; or none>"
+    return f"BASE=<{meaning}>." if label == "BASE" else f"{label}: <{meaning}, or none>"
 
 
-def _labelled(body: str, labels: Sequence[str]) -> Parts:
+def _under_labels(body: str, labels: Sequence[str]) -> Parts:
     """What stands under each label, on lines of their own or one after the other on a single line.
 
     In the middle of a sentence only capitals are a label: "this is critical: …" is not.
@@ -105,7 +107,9 @@ def _labelled(body: str, labels: Sequence[str]) -> Parts:
         rf"(?:(?:{LINE_START}|[.;][ \t]*)(?i:({names}))|(?<=\s)[*_]*({names}))[ \t*_]*[:=：][ \t]*[*_]*", re.MULTILINE
     )
     return {
-        (match[1] or match[2]).lower().replace(" ", "_"): words.strip("*_ ") for match, words in labelled(body, pattern)
+        (match[1] or match[2]).lower().replace(" ", "_"): said.strip("*_ ")
+        for match, said in labelled(body, pattern)
+        if not fields.unfilled(said)
     }
 
 

@@ -12,11 +12,13 @@ from roundtable.core.codecs.relaxed import Found, objects
 _FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _QUOTE = re.compile(r"\s*(?:[-*+]\s+)?>")
 _OPENING_FENCE = re.compile(r"(?:^|(?<=\n))[ \t]*(?:`{3,}|~{3,})[^\n`]*\n\s*\Z")
-_CLOSING_FENCE = re.compile(r"\s*?\n?[ \t]*(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
+_CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
 
-_BULLETS = r"(?:(?:[-*+•]|\d{1,2}[.)]|\#{1,6})[ \t]+)*"
-_BOLD = r"(?:\*{1,3}|_{1,3})?"
-LINE_START = rf"^[ \t]*{_BULLETS}{_BOLD}[ \t]*"
+# Possessive throughout, so that a line of ten thousand spaces costs ten thousand steps and not their square.
+_SPACE = r"[ \t]*+"
+_BULLETS = r"(?:(?:[-*+•]|\d{1,2}[.)]|\#{1,6})[ \t]++)*+"
+_BOLD = r"(?:\*{1,3}|_{1,3})?+"
+LINE_START = rf"^{_SPACE}{_BULLETS}{_BOLD}{_SPACE}"
 """What may stand before a tag on its line: white space, bullets, a heading, emphasis. No quotation mark."""
 
 
@@ -45,8 +47,9 @@ def masked(text: str) -> str:
 def sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[Section]:
     """The tagged parts of a reply; with `bare`, a tag may also stand alone on its line."""
     names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
-    end = rf"(?:[ \t]*{_BOLD}[ \t]*[:：][ \t]*{_BOLD}" + (rf"|{_BOLD}[.!]?{_BOLD}[ \t]*$)" if bare else ")")
-    pattern = re.compile(rf"{LINE_START}({names}){end}", re.IGNORECASE | re.MULTILINE)
+    colon = rf"{_SPACE}{_BOLD}{_SPACE}[:：]{_SPACE}{_BOLD}"
+    alone = rf"|{_BOLD}[.!]?{_BOLD}{_SPACE}$" if bare else ""
+    pattern = re.compile(rf"{LINE_START}({names})(?:{colon}{alone})", re.IGNORECASE | re.MULTILINE)
     return [Section(match[1].upper().replace(" ", "_"), _balanced(body)) for match, body in labelled(text, pattern)]
 
 
@@ -60,8 +63,8 @@ def labelled(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str
 def items(body: str) -> tuple[str, ...]:
     """The entries of a list: one per line, or separated by semicolons or bars on a single line."""
     lines = [line for line in body.split("\n") if line.strip()]
-    parts = re.split(r"\s*;\s+|\s+\|\s+", body) if len(lines) == 1 else lines
-    return tuple(stripped for part in parts if (stripped := re.sub(rf"^[ \t]*{_BULLETS}", "", part).strip()))
+    parts = re.split(r";\s|\s\|\s", body) if len(lines) == 1 else lines
+    return tuple(stripped for part in parts if (stripped := re.sub(rf"^{_SPACE}{_BULLETS}", "", part).strip()))
 
 
 def last_object(text: str, keys: Sequence[str]) -> Found | None:
@@ -75,7 +78,8 @@ def without(text: str, block: Found) -> str:
     before, after = text[: block.start], text[block.end :]
     if opening := _OPENING_FENCE.search(before):
         before = before[: opening.start()]
-        after = _CLOSING_FENCE.sub("", after, count=1) if _CLOSING_FENCE.match(after) else after
+        closing = _CLOSING_FENCE.match(after)
+        after = after[closing.end() :] if closing else after
     return "\n\n".join(part for part in (before.strip(), after.strip()) if part)
 
 

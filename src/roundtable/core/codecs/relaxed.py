@@ -16,7 +16,6 @@ _EFFORT_PER_CHARACTER = 20
 _CLOSERS = {'"': '"', "'": "'", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’"}
 _CLOSER_OR_ESCAPE = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
 _MAY_FOLLOW_STRING = re.compile(r"\s*(?:[,:}\]]|//|/\*|```|\Z)")
-_TRAILING_FENCE = re.compile(r"\s*```\s*\Z")
 _QUOTED_KEY = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[“”„][^“”\n]*[“”]|[‘’][^‘’\n]*[‘’]')
 _BARE_KEY = re.compile(r"[^\W\d][\w-]*")
 _GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
@@ -159,7 +158,7 @@ class _Reader:
             self.repaired = True
         self.at = len(self.text)
         self.truncated = self.repaired = True
-        return Cut(self._decode(_TRAILING_FENCE.sub("", self.text[begin:])))
+        return Cut(self._decode(self.text[begin:].rstrip().removesuffix("```").rstrip()))
 
     def _key(self) -> str:
         if quoted := _QUOTED_KEY.match(self.text, self.at):
@@ -170,8 +169,8 @@ class _Reader:
             self.at = bare.end()
             self.repaired = True
             return bare[0]
-        if self.text.find("\n", self.at) < 0 and self.text[self.at] in _CLOSERS:
-            self.at = len(self.text)
+        if self.text[self.at] in _CLOSERS and "\n" not in self.text[self.at :]:
+            self.at = len(self.text)  # The text ends in the middle of a key.
             return ""
         raise _UnreadableError
 

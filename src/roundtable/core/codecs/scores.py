@@ -36,10 +36,10 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
     return Verdict(
         _stance(score),
         score=score,
-        points=fields.texts(block.get("agrees_with"), "text", "point"),
+        points=fields.texts(block.get("agrees_with")),
         issues=fields.issues(block["pending_issues"]),
-        scope=fields.texts(block.get("scope"), "path"),
-        wants=Wants(fields.texts(block.get("file_requests"), "path"), fields.texts(block.get("checks"), "text")),
+        scope=fields.texts(block.get("scope")),
+        wants=Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
     )
 
 

@@ -51,12 +51,12 @@ def score_threshold(
         opposed=with_stance(verdicts, Stance.OPPOSE),
         counted=tuple(scores),
         why=why,
-        tally={seat: round_score(score) for seat, score in scores.items()},
+        tally={seat: _as_read(score) for seat, score in scores.items()},
     )
 
 
-def round_score(score: float) -> float:
-    """A score as a person reads it, without the dust of floating point."""
+def _as_read(score: float) -> float:
+    """Without the dust of floating point."""
     return float(f"{score:.3f}")
 
 

@@ -29,8 +29,10 @@ class Cost(msgspec.Struct, frozen=True):
     @property
     def price(self) -> str:
         """The money in words: an amount, at least an amount, or unknown."""
-        if self.cost_usd is None:
-            return "unknown" if self.calls else "–"
+        if not self.calls:
+            return "–"
+        if self.cost_usd is None or (self.cost_usd == 0 and not self.priced):
+            return "unknown"
         return money(self.cost_usd) if self.priced else f"{money(self.cost_usd)} or more"
 
     def cells(self) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ class _Page:
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
         if decision.dissent:
-            yield "<h3>Minority report</h3>"
+            yield f"<h3>{phrases.minority(decision)}</h3>"
         for it in decision.dissent:
             yield f'<div class="card seat {self._class(it.seat)}"><header>{_line(it.seat)}</header>'
             yield f"<p>Stands for: <b>{_line(it.position) or '(no position)'}</b></p>{_words(it.text)}</div>"
@@ -203,10 +203,13 @@ def _said(made: MoveMade) -> Iterator[str]:
     said = made.verdict
     if position := phrases.stands_for(said):
         yield f'<p dir="auto">Stands for <b>{_line(position)}</b></p>'
+    if reasons := phrases.because(said):
+        yield f'<p dir="auto">Because: {_line(reasons)}</p>'
     if said.ratings:
         yield f"<p>Rates {_line(phrases.rates(said))}</p>"
-    if made.text or not said.ratings:
-        yield _words(made.text)
+    words = phrases.speech(made)
+    if words or not said.ratings:
+        yield _words(words)
 
 
 def _unsaid(turn: Turn) -> Iterator[str]:

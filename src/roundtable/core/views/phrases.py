@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roundtable.core.events import NoteSaid
+from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.faults import Fault
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
@@ -59,9 +59,26 @@ def stands_for(said: Verdict) -> str:
     return ": ".join(filter(None, (said.target, said.position)))
 
 
+def because(said: Verdict) -> str:
+    """The error a seat names in its earlier answer and the facts it leans on."""
+    cited = [f"{it.text} ({it.source})" if it.source else it.text for it in said.evidence]
+    return "; ".join(filter(None, (said.error, *cited)))
+
+
+def minority(decision: Decision) -> str:
+    """The heading above what the seats say that did not win; where nothing won, that is all of them."""
+    return "Minority report" if decision.settled else "What the seats stand for"
+
+
 def rates(said: Verdict) -> str:
     """A ballot in one line."""
     return ", ".join(f"{id} {word}" for id, word in said.ratings.items())
+
+
+def speech(made: MoveMade) -> str:
+    """A seat's words; a ballot that is nothing but a ballot has none."""
+    bare = made.verdict.ratings and made.text.lstrip().startswith(("{", "```"))
+    return "" if bare else made.text
 
 
 def kept(turn: Turn) -> str:

@@ -13,8 +13,10 @@ _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 def quoted(text: str) -> str:
     """A block quote: headings and rules stay inside it, tags are shown and pictures are not fetched."""
-    lines = _inert(clean(text).strip("\n")).split("\n")
-    return "\n".join(f"> {line}".rstrip() for line in lines) if any(lines) else "> *(nothing)*"
+    text = clean(text).strip("\n")
+    if not text.strip():
+        return "> *(nothing)*"
+    return "\n".join(f"> {line}".rstrip() for line in _inert(text).split("\n"))
 
 
 def inline(text: str, most: int = 0) -> str:

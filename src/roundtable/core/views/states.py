@@ -23,13 +23,11 @@ def turn_state(turn: Turn) -> str:
 
 
 def seat_states(session: Session) -> dict[str, str]:
-    """Every seat of the charter, by its turn in the newest round."""
-    newest = newest_round(session)
-    turns = newest.turns if newest else {}
-    return {
-        seat.name: OFF if seat.name in session.off else turn_state(turns[seat.name]) if seat.name in turns else WAITING
-        for seat in session.charter.seats
-    }
+    """Every seat of the charter, by the newest turn it had."""
+    states = {seat.name: WAITING for seat in session.charter.seats}
+    for record in session.rounds.values():
+        states |= {name: turn_state(turn) for name, turn in record.turns.items()}
+    return states | dict.fromkeys(session.off, OFF)
 
 
 def newest_round(session: Session) -> RoundRecord | None:

@@ -82,7 +82,7 @@ def _decision(decision: Decision) -> Iterator[str]:
         yield "### Votes"
         yield _votes(decision)
     if decision.dissent:
-        yield "### Minority report"
+        yield f"### {phrases.minority(decision)}"
     for dissent in decision.dissent:
         yield f"**{inline(dissent.seat)}** stands for: {inline(dissent.position) or '(no position)'}"
         yield quoted(dissent.text)
@@ -132,10 +132,13 @@ def _turn(turn: Turn) -> Iterator[str]:
     said = turn.move.verdict
     if position := phrases.stands_for(said):
         yield f"Stands for **{inline(position)}**"
+    if reasons := phrases.because(said):
+        yield f"Because: {inline(reasons)}"
     if said.ratings:
         yield f"Rates {inline(phrases.rates(said))}"
-    if turn.move.text or not said.ratings:
-        yield quoted(turn.move.text)
+    words = phrases.speech(turn.move)
+    if words or not said.ratings:
+        yield quoted(words)
 
 
 def _gates(session: Session) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""Speed and memory of Roundtable beside raw httpx2, LangGraph and AutoGen: `make bench`."""

@@ -1,0 +1,56 @@
+# pyright: basic, reportMissingImports=false
+"""AutoGen: a round-robin group chat, one speaker after the other as its design has it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.messages import ModelClientStreamingChunkEvent
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+from bench.contestants.agenda import BLIND, KEY, QUESTION, SEATS, SYSTEM, sink
+
+_INFO: Any = {
+    "vision": False,
+    "function_calling": False,
+    "json_output": False,
+    "family": "unknown",
+    "structured_output": False,
+}
+
+
+async def session(base_url: str) -> None:
+    """Seven turns, agents and client made anew; the first speaker also has the last word."""
+    client = _client(base_url, "session")
+    team = RoundRobinGroupChat([AssistantAgent(seat, client, system_message=SYSTEM) for seat in SEATS], max_turns=7)
+    await team.run(task=f"{QUESTION}\n\n{BLIND}")
+    await client.close()
+
+
+async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
+    """So many agents side by side, streamed token by token."""
+    client = _client(base_url, f"paced-{tokens}")
+    with sink() as fd:
+        told = await asyncio.gather(*(_tell(client, f"seat{number}", fd) for number in range(streams)))
+    await client.close()
+    return {"lines": sum(told)}
+
+
+async def _tell(client: OpenAIChatCompletionClient, seat: str, fd: int) -> int:
+    agent = AssistantAgent(seat, client, system_message=SYSTEM, model_client_stream=True)
+    told = 0
+    with open(fd, "wb", closefd=False) as out:
+        async for item in agent.run_stream(task=QUESTION):
+            if isinstance(item, ModelClientStreamingChunkEvent):
+                out.write(json.dumps({"seat": seat, "text": item.content}).encode() + b"\n")
+                out.flush()
+                told += 1
+    return told
+
+
+def _client(base_url: str, model: str) -> OpenAIChatCompletionClient:
+    return OpenAIChatCompletionClient(model=model, base_url=base_url, api_key=KEY, model_info=_INFO)

@@ -1,0 +1,132 @@
+"""Roundtable: the real desk with its SQLite record, the engine, and voices of the OpenAI chat dialect."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
+from roundtable.app.desk import Roundtable
+from roundtable.app.ids import new_session_id
+from roundtable.app.live import LiveServer
+from roundtable.app.places import Places
+from roundtable.cli.displays import JsonLines
+from roundtable.cli.outlet import Outlet
+from roundtable.core.events import Delta, SessionOpened
+from roundtable.core.ports import Table
+from roundtable.core.values import Charter, Decision, Outcome, Prompt, Seat, Turns
+from roundtable.engine.run import Meeting
+from roundtable.store.holders import this_process
+
+# The desk finds these by itself when a seat first needs them; a session always does.
+from roundtable.voices import http_client, openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+TEMPLATES = {"system": SYSTEM, "blind": BLIND, "again": AGAIN, "judge": JUDGE}
+READING = Turns(visibility="previous_rounds")
+
+
+async def seven_calls(table: Table) -> Decision:
+    """Three seats answer alone, then having read each other; then one of them judges."""
+    await table.ask("bench/1-blind", Prompt("blind"))
+    await table.ask("bench/2-again", Prompt("again"), turns=READING)
+    judged = await table.ask("bench/3-judge", Prompt("judge"), seats=(table.seats[0].name,), turns=READING)
+    return Decision(Outcome.REACHED, "judged", text=judged.moves[0].text)
+
+
+async def one_round(table: Table) -> Decision:
+    """Everyone speaks once."""
+    said = await table.ask("bench/1-blind", Prompt("blind"))
+    return Decision(Outcome.REACHED, "said", counted=tuple(move.seat for move in said.moves))
+
+
+async def session(base_url: str, home: str) -> None:
+    """Seven calls, from opening the desk to closing it."""
+    async with await open_desk(base_url, home) as desk:
+        await hold(desk, seven_calls, _seats("session"))
+
+
+async def session_warm(base_url: str, home: str) -> dict[str, float]:
+    """Seven calls at a desk that is already open, with clients that have not been used yet."""
+    async with await open_desk(base_url, home) as desk:
+        start = time.monotonic()
+        await hold(desk, seven_calls, _seats("session"))
+        return {"start": start, "end": time.monotonic()}
+
+
+async def session_json(base_url: str, home: str) -> None:
+    """Seven calls, with everything written out as `--json` does."""
+    async with await open_desk(base_url, home) as desk:
+        await _shown(desk, seven_calls, _seats("session"))
+
+
+async def stream(base_url: str, home: str, streams: int, tokens: int) -> dict[str, int]:
+    """One round of so many seats, written out as `--json` does."""
+    async with await open_desk(base_url, home) as desk:
+        names = tuple(f"seat{number}" for number in range(streams))
+        return {"lines": await _shown(desk, one_round, _seats(f"paced-{tokens}", names))}
+
+
+async def open_desk(base_url: str, home: str) -> Roundtable:
+    """The desk of a person whose config names the bench's server."""
+    folder = Path(home)
+    config = folder / "config.toml"
+    if not config.exists():
+        (folder / ".roundtable").mkdir(parents=True, exist_ok=True)
+        lines = f'base_url = "{base_url}"\nkey = "env:BENCH_KEY"\nconcurrency = 32\nlocal = true\n'
+        config.write_text(f"[endpoints.bench]\n{lines}")
+    os.environ["BENCH_KEY"] = KEY
+    return await Roundtable.open(folder, Places(folder, folder))
+
+
+async def hold(desk: Roundtable, rules: object, seats: tuple[Seat, ...], session: str = "") -> Decision:
+    """What `convene` and `run` do, for a meeting that is not shipped."""
+    session = session or await convene(desk, seats)
+    await desk.session(session)
+    meeting = Meeting("bench", 1, rules)  # pyright: ignore[reportArgumentType]
+    async with LiveServer(desk.places.socket(session), session, desk.feed):
+        return await desk.engine.run(session, meeting, this_process())
+
+
+async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
+    """Put a charter on the record."""
+    session = new_session_id()
+    charter = Charter(
+        QUESTION,
+        seats,
+        "bench",
+        1,
+        templates={name: await desk.store.keep(text.encode()) for name, text in TEMPLATES.items()},
+        workspace=str(desk.workspace),
+        owner=getpass.getuser(),
+        headless=True,
+        seed=7,
+    )
+    await desk.store.append(session, SessionOpened(charter))
+    return session
+
+
+async def _shown(desk: Roundtable, rules: object, seats: tuple[Seat, ...]) -> int:
+    session = await convene(desk, seats)
+    with sink() as fd:
+        showing = asyncio.create_task(_show(desk, session, fd))
+        await hold(desk, rules, seats, session)
+        return await showing
+
+
+async def _show(desk: Roundtable, session: str, fd: int) -> int:
+    display = JsonLines(Outlet(fd))
+    told = 0
+    async for item in desk.watch(session, here=True):
+        display.take(item)
+        told += isinstance(item, Delta)
+        if display.outlet.behind:
+            await display.outlet.drained()
+    return told
+
+
+def _seats(model: str, names: tuple[str, ...] = SEATS) -> tuple[Seat, ...]:
+    return tuple(map(partial(Seat, voices=(f"bench:{model}",)), names))

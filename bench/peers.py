@@ -1,0 +1,41 @@
+"""The peers' own environment, made once; without it there is nothing to compare with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.processes import PEERS, BenchError
+
+REQUIREMENTS = ("langgraph>=1.2", "langchain-openai>=1.7", "autogen-agentchat>=0.7.5", "autogen-ext[openai]>=0.7.5")
+
+
+def install_peers() -> Path:
+    """The Python of the peers' environment, which is made first if need be."""
+    python = PEERS / "bin" / "python"
+    stamp = PEERS / "installed.txt"
+    wanted = "\n".join(REQUIREMENTS)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    print("Installing LangGraph and AutoGen into build/bench-peers …", flush=True)
+    _run([sys.executable, "-m", "venv", str(PEERS)])
+    _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS])
+    stamp.write_text(wanted)
+    return python
+
+
+def versions(python: Path) -> dict[str, str]:
+    """Which versions are compared."""
+    names = [requirement.partition(">")[0].partition("[")[0] for requirement in REQUIREMENTS]
+    code = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names!r}}}))"
+    return json.loads(_run([str(python), "-c", code]))
+
+
+def _run(argv: list[str]) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BenchError(f"LangGraph and AutoGen cannot be installed, and the bench needs them: {last}")
+    return done.stdout

@@ -1,0 +1,127 @@
+"""Writes the parts of docs/ that are made from the code; `--check` fails when they have gone stale."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from roundtable.app.config import Config, LimitSettings, QuorumSettings, SeatSettings, TableSettings
+from roundtable.cli.main import cli as command_line
+from roundtable.core.codecs import CODECS
+from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.protocols import PROTOCOLS
+
+DOCS = Path(__file__).parent
+HEAD = "<!-- Made by docs/generate.py from the code. Edit the code, then run `make docs`. -->\n\n"
+
+
+def first_line(thing: Any) -> str:
+    """The sentence that says why something exists."""
+    return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def events() -> str:
+    """Every kind of fact."""
+    parts = [HEAD + "# Events\n\nThe record is made of these facts and nothing else. One line of `--json`, one line "]
+    parts.append("of JSONL and one SSE data field are the same object: `v`, `seq`, `at`, `session`, `kind`, and the ")
+    parts.append("event's own fields beside them. `docs/schemas/events.json` has the JSON Schemas.\n")
+    for kind, event in KINDS.items():
+        if event is Unknown:
+            continue
+        whose = "a person's, always taken" if event in PERSONS else "the engine's, fenced by its lease"
+        fields = ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(event)) or "none"
+        parts.append(f"\n## {kind}\n\n{first_line(event)}\n\nWhose: {whose}. Fields: {fields}.\n")
+    parts.append("\n## delta\n\nWords being said right now: shown, never stored, and the only line without a `seq`.\n")
+    return "".join(parts)
+
+
+def settings() -> str:
+    """Every setting a config file may hold."""
+    parts = [HEAD + "# Settings\n\nThe command line over `.roundtable/config.toml` over the person's `config.toml`.\n"]
+    tables = {
+        "(top)": Config,
+        "[table]": TableSettings,
+        "[limits]": LimitSettings,
+        "limits.quorum": QuorumSettings,
+        "[seats.NAME]": SeatSettings,
+    }
+    for name, table in tables.items():
+        parts.append(f"\n## {name}\n\n{first_line(table)}\n\n| key | default |\n|---|---|\n")
+        for field in msgspec.structs.fields(table):
+            default = field.default if field.default is not msgspec.NODEFAULT else ""
+            shown = default if isinstance(default, str | int | float | bool) and default != "" else ""
+            parts.append(f"| `{field.encode_name}` | {shown} |\n")
+    for name, protocol in PROTOCOLS.items():
+        parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
+        for field in msgspec.structs.fields(protocol.settings):
+            parts.append(f"| `{field.encode_name}` | {field.default} |\n")
+    return "".join(parts)
+
+
+def words() -> str:
+    """The closed sets: faults, codecs, meetings."""
+    parts = [HEAD + "# Faults\n\nHow a seat can fail to answer. Nothing else happens to a seat.\n\n"]
+    parts.append("| fault | retried | what a person can do |\n|---|---|---|\n")
+    for kind in FaultKind:
+        fault = Fault.of(kind, "")
+        parts.append(f"| `{kind}` | {'yes' if fault.retryable else 'no'} | {fault.help} |\n")
+    parts.append("\n# Codecs\n\nThe forms in which a verdict can be written: ")
+    parts.append(", ".join(f"`{name}`" for name in CODECS) + ".\n")
+    parts.append("\n# Meetings\n\n")
+    parts += [f"- `{name}` (version {it.version}): {it.summary}\n" for name, it in PROTOCOLS.items()]
+    return "".join(parts)
+
+
+def commands() -> str:
+    """The help of every command, as people see it."""
+    parts = [HEAD + "# Commands\n"]
+    context = click.Context(command_line, info_name="roundtable")
+    for name in command_line.list_commands(context):
+        command = command_line.get_command(context, name)
+        assert command is not None
+        parts.append(_help(command, context, f"roundtable {name}"))
+        if isinstance(command, click.Group):
+            inner = click.Context(command, info_name=name, parent=context)
+            parts += [_help(sub, inner, f"roundtable {name} {title}") for title, sub in command.commands.items()]
+    return "".join(parts)
+
+
+def _help(command: click.Command, parent: click.Context, title: str) -> str:
+    context = click.Context(command, info_name=command.name, parent=parent, max_content_width=100, terminal_width=100)
+    return f"\n## {title}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+
+
+def pages() -> dict[Path, str]:
+    """Everything generated, by file."""
+    schemas = json.dumps(event_schemas(), indent=1, sort_keys=True) + "\n"
+    return {
+        DOCS / "schemas" / "events.json": schemas,
+        DOCS / "events.md": events(),
+        DOCS / "settings.md": settings(),
+        DOCS / "words.md": words(),
+        DOCS / "commands.md": commands(),
+    }
+
+
+def run() -> int:
+    """Write, or only compare."""
+    check = "--check" in sys.argv
+    stale = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if check:
+            print(f"{path.name} is stale: run `make docs`.", file=sys.stderr)
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(pages()[path])
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

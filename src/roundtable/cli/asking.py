@@ -1,0 +1,115 @@
+"""Asking the person at the terminal, in a way that others can answer first and Ctrl-C can end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from roundtable.cli.words import Line, gate_words
+from roundtable.core.events import GateAnswered, GateOpened, Recorded
+from roundtable.core.faults import RoundtableError
+from roundtable.core.session import Session
+from roundtable.core.values import Gate
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.cli.displays import Display
+
+HEADLESS = "headless default"
+
+
+async def read_line(prompt: str, fd: int = 0) -> str | None:
+    """One line of the terminal, None at its end; nothing else waits meanwhile."""
+    os.write(2, prompt.encode(errors="replace"))
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[bytes] = loop.create_future()
+
+    def ready() -> None:
+        if typed.done():
+            return
+        try:
+            typed.set_result(os.read(fd, 65536))
+        except OSError:  # the terminal is gone
+            typed.set_result(b"")
+
+    loop.add_reader(fd, ready)
+    try:
+        data = await typed
+    finally:
+        loop.remove_reader(fd)
+    return data.decode(errors="replace").strip() if data else None
+
+
+def chosen(gate: Gate, typed: str) -> str | None:
+    """The option a person means by a number, a name or an empty line; None if there is no such option."""
+    if not typed:
+        return gate.default
+    if typed in gate.options:
+        return typed
+    by_name = {option.casefold(): option for option in gate.options}
+    by_number = {str(number): option for number, option in enumerate(gate.options, 1)}
+    return by_name.get(typed.casefold()) or by_number.get(typed)
+
+
+class Gatekeeper:
+    """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
+
+    def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool) -> None:
+        self._desk = desk
+        self._session = state.id
+        self._charter = state.charter
+        self._settled = set(state.answers)
+        self._display = display
+        self._asks = asks
+        self._asking: tuple[str, asyncio.Task[None]] | None = None
+        self.give_up: Callable[[], None] = lambda: None
+
+    async def see(self, recorded: Recorded) -> None:
+        """Look at one fact."""
+        event = recorded.event
+        if isinstance(event, GateOpened) and self._is_ours(event.gate):
+            if self._asks:
+                self._display.suspend()
+                self._asking = event.gate.id, asyncio.create_task(self._ask(event.gate))
+            else:
+                await self._answer(event.gate.id, event.gate.default, HEADLESS)
+        elif isinstance(event, GateAnswered):
+            self._settled.add(event.gate)
+            if self._asking is not None and self._asking[0] == event.gate:
+                await self.close()
+                self._display.resume()
+
+    def _is_ours(self, gate: Gate) -> bool:
+        """The engine itself answers what was answered ahead, and everything in a headless session."""
+        ahead = self._charter.answers.get(gate.id) in gate.options
+        return not (ahead or self._charter.headless or gate.id in self._settled)
+
+    async def _ask(self, gate: Gate) -> None:
+        prompt = f"Your choice [1-{len(gate.options)}, Enter for {gate.default}]: "
+        while True:
+            typed = await read_line(prompt)
+            if typed is None:
+                self.give_up()
+                return
+            option = chosen(gate, typed)
+            if option is not None:
+                await self._answer(gate.id, option)
+                return
+            self._display.tell([Line(f"There is no option {typed}.", "fault"), *gate_words(gate)[1:]])
+
+    async def _answer(self, gate: str, option: str, by: str = "") -> None:
+        try:
+            await self._desk.answer(self._session, gate, option, by=by)
+        except RoundtableError as error:  # somebody else was faster
+            self._display.tell([Line(error.message, "dim")])
+
+    async def close(self) -> None:
+        """Stop asking."""
+        asking, self._asking = self._asking, None
+        if asking is not None and not asking[1].done():
+            asking[1].cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asking[1]

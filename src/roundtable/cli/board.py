@@ -1,0 +1,198 @@
+"""What the live display knows: each seat as it is right now, folded from facts and words. No drawing here."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+import msgspec
+
+from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, fault_words, glyph_of
+from roundtable.core.events import (
+    CallFailed,
+    ContinueAsked,
+    DecisionMade,
+    Delta,
+    Event,
+    GateAnswered,
+    GateOpened,
+    MoveMade,
+    PauseAsked,
+    Recorded,
+    RoundOpened,
+    RunStopped,
+    SeatMissed,
+    SessionAmended,
+    TurnAsked,
+    TurnInterrupted,
+)
+from roundtable.core.values import Charter, Usage
+
+WORDS = {RESPONDING: "responding", WAITING: "waiting", TIMED_OUT: "timed out", ERROR: "error"}
+BYTES_PER_TOKEN = 4
+
+
+class SeatView(msgspec.Struct):
+    """One seat: its sign, its words so far in this turn, and what it has used."""
+
+    name: str
+    color: str = ""
+    glyph: str = WAITING
+    round: str = ""
+    call: str = ""
+    said: list[str] = []
+    length: int = 0
+    remark: str = ""
+    spent: Usage = Usage()
+    calls: int = 0
+    unpriced: bool = False
+    since: float = 0.0
+    took: float = 0.0
+    off: bool = False
+
+    @property
+    def word(self) -> str:
+        """The sign in a word."""
+        return "off" if self.off else WORDS[self.glyph]
+
+    @property
+    def tokens(self) -> int:
+        """Used so far, with an estimate of the words that are being said."""
+        return self.spent.tokens + (self.length // BYTES_PER_TOKEN if self.glyph == RESPONDING else 0)
+
+    @property
+    def cost(self) -> float | None:
+        """Money so far; None where a price is missing."""
+        return None if self.unpriced else self.spent.cost_usd or 0.0
+
+    def elapsed(self, now: float) -> float:
+        """Seconds this turn has taken."""
+        return max(0.0, now - self.since) if self.glyph == RESPONDING else self.took
+
+    def tail(self, most: int) -> str:
+        """The last words, at least `most` characters of them where there are that many."""
+        pieces: list[str] = []
+        found = 0
+        for piece in reversed(self.said):
+            pieces.append(piece)
+            found += len(piece)
+            if found >= most:
+                break
+        return "".join(reversed(pieces))[-most:]
+
+    def hear(self, delta: Delta) -> None:
+        """Add words; those already heard are skipped by their offset."""
+        if delta.call != self.call:
+            self.begin(delta.call, delta.round, time.time())
+        new = delta.text[max(0, self.length - delta.offset) :]
+        if new:
+            self.said.append(new)
+            self.length += len(new)
+            self.remark = ""
+
+    def begin(self, call: str, round: str, at: float) -> None:
+        """A new call: nothing said yet."""
+        self.call, self.round, self.since = call, round, at
+        self.glyph, self.said, self.length, self.remark, self.took = RESPONDING, [], 0, "", 0.0
+
+    def rest(self, glyph: str, now: float) -> None:
+        """Its turn is over, one way or another."""
+        if self.glyph == RESPONDING:
+            self.took = max(0.0, now - self.since)
+        self.glyph = glyph
+
+    def use(self, usage: Usage) -> None:
+        """Add what a call reports."""
+        self.spent = self.spent.plus(usage)
+        self.calls += 1
+        self.unpriced = self.unpriced or usage.cost_usd is None
+
+
+class Board:
+    """All seats, and where the meeting is."""
+
+    def __init__(self, charter: Charter) -> None:
+        self.question = charter.question
+        self.seats = {seat.name: SeatView(seat.name, seat.color) for seat in charter.seats}
+        self.round = ""
+        self.electorate: tuple[str, ...] = ()
+        self.done: set[str] = set()
+        self.paused = False
+        self.gate = ""
+        self.ended = False
+        self.started = 0.0
+
+    def apply(self, item: Recorded | Delta) -> None:
+        """Take one more fact or word in."""
+        if isinstance(item, Delta):
+            if item.seat in self.seats and item.round == self.round and item.seat not in self.done:
+                self.seats[item.seat].hear(item)
+            return
+        at = moment(item.at)
+        self.started = self.started or at
+        event = item.event
+        match event:
+            case TurnAsked() | CallFailed() | TurnInterrupted() | MoveMade() | SeatMissed():
+                self._turn(event, at)
+            case RoundOpened():
+                self.round, self.electorate, self.done = event.round, event.electorate, set()
+                for seat in self.seats.values():
+                    seat.rest(WAITING, at)
+                    seat.round, seat.said, seat.length, seat.remark, seat.took = event.round, [], 0, "", 0.0
+            case _:
+                self._session(event)
+
+    def _turn(self, event: TurnAsked | CallFailed | TurnInterrupted | MoveMade | SeatMissed, at: float) -> None:
+        seat = self.seats.get(event.seat)
+        if seat is None:
+            return
+        match event:
+            case TurnAsked():
+                if event.purpose == "repair":
+                    seat.call, seat.remark = event.call, "mending its closing block"
+                else:
+                    seat.begin(event.call, event.round, at)
+            case MoveMade():
+                seat.rest(WAITING, at)
+                seat.said, seat.length, seat.took = [event.text], len(event.text), event.timing.total
+                seat.use(event.usage)
+                self.done.add(event.seat)
+            case SeatMissed():
+                seat.rest(glyph_of(event.fault), at)
+                seat.remark = fault_words(event.fault)
+                self.done.add(event.seat)
+            case CallFailed():
+                seat.rest(glyph_of(event.fault), at)
+                again = f" Trying again in {event.delay:.1f} s." if event.delay is not None else ""
+                seat.remark = fault_words(event.fault) + again
+                if event.usage.tokens:
+                    seat.use(event.usage)
+            case TurnInterrupted():
+                seat.rest(WAITING, at)
+                seat.remark = "interrupted"
+
+    def _session(self, event: Event) -> None:
+        match event:
+            case PauseAsked():
+                self.paused = True
+            case ContinueAsked():
+                self.paused = False
+            case GateOpened():
+                self.gate = event.gate.id
+            case GateAnswered():
+                self.gate = ""
+            case SessionAmended():
+                for name, seat in self.seats.items():
+                    seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on
+            case RunStopped():
+                for seat in self.seats.values():
+                    seat.rest(WAITING, seat.since)
+            case DecisionMade():
+                self.ended = True
+            case _:
+                pass
+
+
+def moment(at: str) -> float:
+    """A time of the record as seconds, for showing how long something takes."""
+    return datetime.fromisoformat(at).timestamp()

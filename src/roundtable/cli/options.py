@@ -1,0 +1,58 @@
+"""Options that several commands share, and help that shows options under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LAST = "last"
+
+
+class HeadedOption(click.Option):
+    """An option that knows the heading it stands under."""
+
+    def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+
+
+class HeadedCommand(click.Command):
+    """A command whose help groups its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section per heading, in the order of their first options; what every command has comes last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                heading = param.heading if isinstance(param, HeadedOption) else "Options"
+                sections.setdefault(heading, []).append(record)
+        sections["Options"] = sections.pop("Options", [])
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
+    """An option under a heading."""
+    return click.option(*names, cls=HeadedOption, heading=heading, **kwargs)
+
+
+def session_argument(command: F) -> F:
+    """The session a command is about; the newest of the workspace if none is named."""
+    return click.argument("session", default=LAST)(command)
+
+
+def manner_options(command: F) -> F:
+    """How the session is shown."""
+    command = option("Output", "--plain", is_flag=True, help="Plain lines without colours or panels.")(command)
+    return option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")(command)
+
+
+def strict_option(command: F) -> F:
+    """Whether a degraded decision is good enough."""
+    return option("Output", "--strict", is_flag=True, help="Exit with 4 if the decision is degraded.")(command)

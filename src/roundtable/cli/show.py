@@ -1,0 +1,81 @@
+"""`show`: a session as people or programs read it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from roundtable.cli.output import at_desk, note
+from roundtable.core.events import Recorded, encode_line
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.views import (
+    find_round,
+    page,
+    round_page,
+    round_summary,
+    round_transcript,
+    summary,
+    transcript,
+)
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+FORMATS = ("markdown", "json", "html", "jsonl")
+
+
+@click.command()
+@click.argument("session", default="last")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="How.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of the screen.")
+@click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
+def show(session: str, form: str, output: str | None, round: str | None) -> None:
+    """Print a session: the decision first, then how it came about.
+
+    SESSION is an id or its beginning, a slug, a name, or `last`.
+    """
+
+    async def render(desk: Roundtable) -> str:
+        id = await desk.find(session)
+        records = await desk.store.read(id)
+        return rendered(Session.fold(id, records), records, form, round)
+
+    text = at_desk(render)
+    if output is not None:
+        _write(Path(output), text)
+    elif form == "markdown" and sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(text))
+    else:
+        click.echo(text, nl=False)
+
+
+def rendered(session: Session, records: list[Recorded], form: str, round: str | None) -> str:
+    """The session, or one round of it, in one of the formats; it ends with a line break."""
+    record = find_round(session, round) if round is not None else None
+    match form:
+        case "json":
+            data = summary(session, texts=True) if record is None else round_summary(record, texts=True)
+            return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+        case "html":
+            return page(session) if record is None else round_page(session, record)
+        case "jsonl":
+            kept = [it for it in records if record is None or getattr(it.event, "round", None) == record.name]
+            return "".join(encode_line(it).decode() + "\n" for it in kept)
+        case _:
+            return transcript(session) if record is None else round_transcript(record)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Give another file.") from None
+    note(f"Written to {path}.")

@@ -1,0 +1,245 @@
+"""Steering a session from any process: each command states one fact and confirms it in one sentence."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from roundtable.cli.options import LAST, HeadedCommand, option, session_argument
+from roundtable.cli.output import address_of, at_desk
+from roundtable.core.events import SessionAmended
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Gate
+from roundtable.core.views import find_round, one_line
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command()
+@session_argument
+def pause(session: str) -> None:
+    """Let a running session finish its turns and then wait.
+
+    \b
+    Example:
+      roundtable pause last
+    """
+    click.echo(at_desk(lambda desk: _pause(desk, session)))
+
+
+async def _pause(desk: Roundtable, address: str) -> str:
+    state, address = await _running(desk, address)
+    if state.paused:
+        return f"{address} is paused already; go on with: roundtable resume {address}"
+    if await desk.holder(state.id) is None:
+        raise UsageError("Nobody runs this session, so there is nothing to pause.", f"`roundtable resume {address}`")
+    await desk.pause(state.id)
+    return f"{address} pauses once the turns under way are done; go on with: roundtable resume {address}"
+
+
+@click.command()
+@session_argument
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+def cancel(session: str, reason: str) -> None:
+    """End a session now; what was said is kept.
+
+    \b
+    Example:
+      roundtable cancel last --reason "asked the wrong question"
+    """
+    click.echo(at_desk(lambda desk: _cancel(desk, session, reason)))
+
+
+async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
+    state, address = await _running(desk, address)
+    await desk.cancel(state.id, reason)
+    if await desk.holder(state.id) is None:
+        await desk.run(state.id)
+    return f"{address} is cancelled; what was said is kept: roundtable show {address}"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[SESSION] TEXT")
+@click.option("--to", "seats", multiple=True, metavar="SEAT", help="Only for this seat; may be given again.")
+def say(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
+    """Put a note to the table; seats hear it at their next turn.
+
+    TEXT is one argument (use quotes), or `-` for standard input. Without SESSION it is the newest.
+
+    \b
+    Examples:
+      roundtable say "The budget is 5,000 euros."
+      roundtable say last --to claude "Look at the second file again."
+      git diff | roundtable say last -
+    """
+    *where, text = words
+    if len(where) > 1:
+        raise UsageError("There are more than two arguments.", 'Put the text in quotes: roundtable say last "…"')
+    text = sys.stdin.read() if text == "-" else text
+    click.echo(at_desk(lambda desk: _say(desk, where[0] if where else LAST, text.strip(), seats)))
+
+
+async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
+    state, address = await _running(desk, address)
+    if not text:
+        raise UsageError("The note is empty.", 'Say something: roundtable say last "…"')
+    _check_seats(state, seats)
+    await desk.say(state.id, text, seats)
+    who = ", ".join(seats) if seats else "The seats"
+    runs = await desk.holder(state.id) is not None
+    when = "at the next turn" if runs else f"once the session goes on: roundtable resume {address}"
+    return f"{who} will hear it {when}"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[SESSION] [GATE=]OPTION")
+@click.option("--text", default="", metavar="TEXT", help="What you want to add.")
+def answer(words: tuple[str, ...], text: str) -> None:
+    """Answer the gate at which a session waits.
+
+    OPTION is one of the gate's options, or its number. Without SESSION it is the newest.
+
+    \b
+    Examples:
+      roundtable answer B
+      roundtable answer last choose=none
+    """
+    if len(words) > 3:
+        raise UsageError("There are more than three arguments.", "Try: roundtable answer last GATE=OPTION")
+    click.echo(at_desk(lambda desk: _answer(desk, words, text)))
+
+
+async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
+    state, address = await _running(desk, words[0] if len(words) > 1 else LAST)
+    said = "=".join(words[1:] or words)
+    name, equals, option = said.rpartition("=")
+    gate = state.gates.get(name) if equals and name else state.open_gate
+    if gate is None:
+        known = ", ".join(state.gates) or "none so far"
+        raise NotFound(
+            f"There is no gate {name} in this session." if name else "This session waits at no gate.",
+            f"Its gates: {known}.",
+        )
+    option = _option(gate, option)
+    await desk.answer(state.id, gate.id, option, text)
+    more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
+    return f"Gate {gate.id} is answered: {option}{more}"
+
+
+def _option(gate: Gate, typed: str) -> str:
+    if typed not in gate.options and typed.isdigit() and 0 < int(typed) <= len(gate.options):
+        return gate.options[int(typed) - 1]
+    return next((option for option in gate.options if option.casefold() == typed.casefold()), typed)
+
+
+@click.command(cls=HeadedCommand)
+@session_argument
+@option("Changes", "--rename", metavar="NAME", help="Give the session a name.")
+@option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Let a seat take part again.")
+@option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
+@option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
+@option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
+@option("Limits", "--budget-usd", type=click.FloatRange(0), metavar="USD", help="The most it may cost in all.")
+@option("Limits", "--budget-tokens", type=click.IntRange(1), metavar="N", help="The most tokens in all.")
+@option("Limits", "--timeout", "seat_timeout", type=click.FloatRange(0.1), metavar="S", help="Seconds per turn.")
+@option("Limits", "--deadline", "round_deadline", type=click.FloatRange(0.1), metavar="S", help="Seconds per round.")
+@option("Limits", "--max-tokens", type=click.IntRange(1), metavar="N", help="The longest single answer.")
+def amend(session: str, **given: Any) -> None:
+    """Change a session's name, seats, files or limits.
+
+    Changes are on the record and take effect with the next round.
+
+    \b
+    Examples:
+      roundtable amend last --seat-off gpt --timeout 300
+      roundtable amend last --add-file src/api.py:1-80 --budget-usd 2
+    """
+    if not any(value is not None and value != () for value in given.values()):
+        raise UsageError("There is nothing to change.", "`roundtable amend --help` lists what can be changed.")
+    click.echo(at_desk(lambda desk: _amend(desk, session, given)))
+
+
+LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
+
+
+async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
+    state, address = await _running(desk, address)
+    _check_seats(state, (*given["seat_on"], *given["seat_off"]))
+    known = {item.name for item in state.context()}
+    for name in given["remove_file"]:
+        if name not in known:
+            raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
+    limits = {name: given[name] for name in LIMITS if given[name] is not None}
+    amendment = SessionAmended(
+        by=getpass.getuser(),
+        name=given["rename"],
+        seats_on=given["seat_on"],
+        seats_off=given["seat_off"],
+        context_removed=given["remove_file"],
+        limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
+    )
+    for path in given["add_file"]:
+        await desk.add_context(state.id, workspace_path(path, desk.workspace))
+    if amendment != SessionAmended(by=amendment.by):
+        await desk.amend(state.id, amendment)
+    return f"{address} is amended, from the next round on"
+
+
+@click.command()
+@session_argument
+@click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to hold anew.")
+def branch(session: str, round: str) -> None:
+    """Start anew from before a round of a session.
+
+    The new session shares the record up to there. Nothing of the old one is changed.
+
+    \b
+    Example:
+      roundtable branch last --at 3-reconsider
+    """
+    click.echo(at_desk(lambda desk: _branch(desk, session, round)))
+
+
+async def _branch(desk: Roundtable, address: str, round: str) -> str:
+    state = await desk.session(await desk.find(address))
+    child = await desk.branch(state.id, find_round(state, round).name)
+    own = await address_of(desk, child, "")
+    return f"New session {own}; hold it with: roundtable resume {own}"
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+async def _running(desk: Roundtable, address: str) -> tuple[Session, str]:
+    """A session that has not ended, and how to address it."""
+    state = await desk.session(await desk.find(address))
+    address = await address_of(desk, state.id, state.charter.slug)
+    if state.ended:
+        raise UsageError(f"The session {address} has ended ({state.status}).", f"`roundtable show {address}`")
+    return state, address
+
+
+def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
+    known = [seat.name for seat in state.charter.seats]
+    for name in seats:
+        if name not in known:
+            raise NotFound(f"There is no seat {one_line(name)} at this table.", f"Seats: {', '.join(known)}.")
+
+
+def workspace_path(given: str, workspace: Path) -> str:
+    """A path as the person typed it, from where they stand, as the workspace knows it."""
+    path, colon, lines = given.rpartition(":")
+    if not (colon and path and lines.replace("-", "").isdigit()):
+        path, colon, lines = given, "", ""
+    here = Path.cwd() / Path(path).expanduser()
+    if not here.exists():
+        return given
+    return os.path.relpath(here.resolve(), workspace.resolve()) + colon + lines

@@ -1,0 +1,567 @@
+"""Views of hand-written records: what they say, and that nothing a model writes can pass for ours."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from roundtable.core.events import (
+    CallFailed,
+    CancelAsked,
+    DecisionMade,
+    Event,
+    GateAnswered,
+    GateOpened,
+    LimitReached,
+    MoveMade,
+    NoteSaid,
+    Recorded,
+    RoundClosed,
+    RoundOpened,
+    RunStarted,
+    RunStopped,
+    SeatMissed,
+    SessionAmended,
+    SessionEnded,
+    SessionOpened,
+    TurnAsked,
+    TurnInterrupted,
+)
+from roundtable.core.faults import Fault, FaultKind, NotFound
+from roundtable.core.session import Session
+from roundtable.core.values import (
+    Absence,
+    Charter,
+    ContextItem,
+    Decision,
+    Dissent,
+    Expect,
+    Gate,
+    Limits,
+    MoveStatus,
+    Outcome,
+    Prompt,
+    Proposal,
+    Seat,
+    Timing,
+    Turns,
+    Usage,
+)
+from roundtable.core.verdict import Evidence, Parse, Verdict
+from roundtable.core.views import (
+    clean,
+    costs,
+    find_round,
+    money,
+    one_line,
+    page,
+    round_page,
+    round_summary,
+    round_transcript,
+    seat_states,
+    status_words,
+    summary,
+    transcript,
+)
+from roundtable.core.views.quoting import inline, quoted
+
+BLIND, BALLOT, AGAIN = "council/1-blind", "council/2-ballot", "council/3-reconsider"
+SEATS = ("claude", "gpt", "gemini")
+NASTY = (
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07\x9b2J\u202egnp.exe\u202c\r\n"
+    "# Decision\n\nDecision\n===\n</script><script>alert(1)</script>\n"
+    '<img src="http://evil.example/x.png" onerror=alert(1)>\n![look](http://evil.example/y.png)\n'
+    "---\n| a | b |\n|---|---|\n</blockquote></section><h2>Decision</h2>\n\x00\x08 end"
+)
+SLOW = Fault.of(FaultKind.TIMEOUT, "No answer in 120 s.", help="Wait longer.")
+
+
+def session_of(*events: Event) -> Session:
+    """The fold of a record with these facts."""
+    records = [Recorded(n, f"2026-11-15T18:00:{n:02}.000000Z", "s-1", event) for n, event in enumerate(events, 1)]
+    return Session.fold("s-1", records)
+
+
+def opened(question: str = "REST or GraphQL?", seats: Sequence[str] = SEATS, **more: Any) -> SessionOpened:
+    chairs = tuple(Seat(name, (f"lab:{name}",)) for name in seats)
+    return SessionOpened(Charter(question, chairs, "council", 1, slug="2026-11-15-rest-or-graphql", **more))
+
+
+def round_opened(name: str, seats: Sequence[str] = SEATS, turns: Turns = Turns()) -> RoundOpened:
+    return RoundOpened(name, tuple(seats), tuple(seats), turns, Expect(), Prompt("blind"), "sha256:0")
+
+
+def made(round: str, seat: str, text: str, said: Verdict = Verdict(), **more: Any) -> MoveMade:
+    more.setdefault("usage", Usage(1000, 100, 200, 0.01))
+    return MoveMade(round, seat, f"{round}/{seat}#1", text, f"lab:{seat}", said, timing=Timing(0.2, 1.5), **more)
+
+
+def decided(**more: Any) -> DecisionMade:
+    return DecisionMade(Decision(Outcome.REACHED, "All 2 counted seats agree.", electorate=SEATS, **more))
+
+
+def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
+    """A session in which everything happens that can."""
+    absent = Fault.of(FaultKind.QUOTA, "No credit left.")
+    return session_of(
+        opened(),
+        RunStarted("host:1:2:3"),
+        round_opened(BLIND),
+        TurnAsked(BLIND, "claude", "c#1", "lab:claude", 3),
+        made(BLIND, "claude", text, Verdict(position="Use REST", confidence=0.8)),
+        made(BLIND, "gpt", "GraphQL, for one round trip.", Verdict(position="Use GraphQL")),
+        CallFailed(BLIND, "gemini", "g#1", "lab:gemini", absent),
+        SeatMissed(BLIND, "gemini", absent, "I was about"),
+        RoundClosed(BLIND, "all", ("claude", "gpt"), ("gemini",)),
+        round_opened(BALLOT, ("claude", "gpt"), Turns(secret=True)),
+        made(BALLOT, "claude", "", Verdict(ratings={"A": "same", "B": "opposed"}), usage=Usage(10, 5)),
+        RoundClosed(BALLOT, "deadline", ("claude",), ("gpt",), quorate=False),
+        NoteSaid("Mind the *mobile* clients.", by="maria", to=("gpt",)),
+        SessionAmended(by="maria", name="api", context_added=(ContextItem("api.md", "sha256:1", 1234),)),
+        round_opened(AGAIN, ("claude", "gpt")),
+        made(
+            AGAIN, "gpt", "Yes.", Verdict(target="A", error="I forgot caches", evidence=(Evidence("304", "RFC 9111"),))
+        ),
+        RoundClosed(AGAIN, "quorum", ("gpt",), ("claude",)),
+        made(AGAIN, "claude", "Too slow.", Verdict(parse=Parse.FAILED), status=MoveStatus.LATE),
+        LimitReached("council/4-reconsider", "budget_usd", 1.25, 1.0),
+        GateOpened(Gate("choose", "Which one?", ("A", "B", "none"), "none")),
+        GateAnswered("choose", "A", "because", by="maria"),
+        decided(
+            winner="A",
+            position="Use REST",
+            text=text,
+            author="claude",
+            counted=("claude", "gpt"),
+            missing=(Absence("gemini", absent),),
+            dissent=(Dissent("gpt", "Use GraphQL", "I keep\nmy reasons."),),
+            proposals=(Proposal("A", "Use REST", ("claude",)), Proposal("B", "Use GraphQL", ("gpt",))),
+            blind_vote={"A": 1, "B": 1},
+            tally={"A": 2},
+            conformity=("gpt",),
+            basis=(BLIND, AGAIN),
+            notices=("Changed without a named reason.",),
+        ),
+        SessionEnded("reached"),
+    )
+
+
+# --- clean ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]0;never ended", "0;never ended"),
+        ("\x9b2Jgone", "gone"),
+        ("over\rwritten", "over\nwritten"),
+        ("a\x00\x07\x08\x7fb\tc\n", "ab\tc\n"),
+        ("\u202egnp.exe\u202c \u2066x\u2069\u200f\ufeff", "gnp.exe x"),
+        ("half \ud83d", "half \ufffd"),
+        ("👩\u200d💻 naïve 東京 می\u200cخواهم", "👩\u200d💻 naïve 東京 می\u200cخواهم"),
+        ("hidden\U000e0041\U000e0042", "hidden"),
+    ],
+)
+def test_clean(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_nothing_of_a_terminal_is_left(text: str) -> None:
+    shown = clean(text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert clean(shown) == shown
+    shown.encode()
+
+
+def test_one_line_is_cut_where_it_must_be() -> None:
+    assert one_line(" a\n b\t c ") == "a b c"
+    assert one_line("abcdef", 4) == "abc…"
+
+
+# --- quoting --------------------------------------------------------------------------------------
+
+
+def tokens(markdown: str) -> list[tuple[str, int]]:
+    """Block tokens outside of quotes, and every kind of inline token."""
+    depth, found = 0, list[tuple[str, int]]()
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
+        depth -= token.type == "blockquote_close"
+        found.append((token.type, depth))
+        found += [(child.type, depth) for child in token.children or ()]
+        depth += token.type == "blockquote_open"
+    return found
+
+
+SNEAKY = [
+    NASTY,
+    "```\n<b>code</b>\n```\n<i>text</i>",
+    "- ```\n  x\n  ```\n<h2>out</h2>",
+    "- a\n\n  ```\n  b\n\n<h2>out</h2>",
+    " ```\n<u>in</u>\n```\n<h2>out</h2>",
+    "~~~\n```\n<b>\n~~~\n<h2>out</h2>",
+    "````\n```\n<b>\n````\n<h2>out</h2>",
+    "```a`b\n<h2>out</h2>",
+    "<!--\n\n\n# end",
+]
+
+
+@pytest.mark.parametrize("text", SNEAKY)
+def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
+    found = tokens(f"## Ours\n\n{quoted(text)}\n\n## Ours again")
+    assert [kind for kind, depth in found if kind == "heading_open" and depth == 0] == ["heading_open"] * 2
+    assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
+
+
+@given(st.lists(st.sampled_from([*"`~<>-#= \n!", "```", "<b>", "![", "](x)", "> ", "- ", "    ", "1. "]), max_size=30))
+def test_no_text_gets_out_of_its_quote(pieces: list[str]) -> None:
+    found = tokens(f"{quoted(''.join(pieces))}\n\nours")
+    assert [kind for kind, depth in found if depth == 0][-5:-1] == [
+        "blockquote_close",
+        "paragraph_open",
+        "inline",
+        "text",
+    ]
+    assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
+
+
+def test_code_stays_as_it_was_written() -> None:
+    assert quoted("```java\nList<String> x;\n```") == "> ```java\n> List<String> x;\n> ```"
+    assert quoted(" \n") == "> *(nothing)*"
+
+
+@given(st.text(max_size=40))
+def test_inline_text_is_taken_literally(text: str) -> None:
+    (_, inline_token, _) = MarkdownIt("commonmark").parse(f"x {inline(text)} x")
+    assert {child.type for child in inline_token.children or ()} <= {"text"}
+
+
+def test_inline_keeps_names_readable() -> None:
+    assert inline("seat_timeout is *10* | <b>") == r"seat_timeout is \*10\* \| \<b\>"
+
+
+# --- the transcript -------------------------------------------------------------------------------
+
+GOLDEN = """\
+# REST or GraphQL?
+
+**reached** · ended · council of claude, gpt, gemini · 2026-11-15 18:00 UTC · 2026-11-15-rest-or-graphql
+
+**DEGRADED: counted 1 of 3.**
+
+- Not heard: **gemini**, timeout: No answer in 120 s. Wait longer.
+
+## Decision
+
+**reached**: All 2 counted seats agree. (counted 1 of 3: claude)
+
+**A: Use REST**
+
+In the words of **claude**:
+
+> # Mine
+> It caches.
+
+### Votes
+
+|  | Proposal | First from | Blind vote | Final |
+| --- | --- | --- | --- | --- |
+| **A** | Use REST | claude | 1 | 2 |
+
+Rests on: council/1-blind.
+
+## Rounds
+
+### council/1-blind
+
+*counted 1 of 1*
+
+#### claude
+
+*via lab:claude · 1.5 s · 80% sure*
+
+Stands for **Use REST**
+
+> # Mine
+> It caches.
+
+## Cost
+
+|  | Calls | Tokens in | Cached | Tokens out | Cost |
+| --- | --- | --- | --- | --- | --- |
+| claude | 1 | 1,000 | 200 | 100 | $0.0100 |
+| gpt | 0 | 0 | 0 | 0 | – |
+| gemini | 0 | 0 | 0 | 0 | – |
+| council/1-blind | 1 | 1,000 | 200 | 100 | $0.0100 |
+| total | 1 | 1,000 | 200 | 100 | $0.0100 |
+"""
+
+
+def test_a_transcript_word_for_word() -> None:
+    session = session_of(
+        opened(),
+        RunStarted("host:1:2:3"),
+        round_opened(BLIND, ("claude",)),
+        made(BLIND, "claude", "# Mine\nIt caches.", Verdict(position="Use REST", confidence=0.8)),
+        RoundClosed(BLIND, "all", ("claude",)),
+        decided(
+            winner="A",
+            position="Use REST",
+            text="# Mine\nIt caches.",
+            author="claude",
+            counted=("claude",),
+            missing=(Absence("gemini", SLOW),),
+            proposals=(Proposal("A", "Use REST", ("claude",)),),
+            blind_vote={"A": 1},
+            tally={"A": 2},
+            basis=(BLIND,),
+        ),
+        SessionEnded("reached"),
+    )
+    assert transcript(session) == GOLDEN
+
+
+def test_a_transcript_tells_everything() -> None:
+    text = transcript(whole())
+    assert text.index("DEGRADED: counted 2 of 3") < text.index("## Decision") < text.index("## Rounds")
+    for part in (
+        "Not heard: **gemini**, quota: No credit left. The account has no credit left.",
+        "> Use REST.\n>\n> It caches.",
+        "| B | Use GraphQL | gpt | 1 | 0 |",
+        "### Minority report\n\n**gpt** stands for: Use GraphQL\n\n> I keep\n> my reasons.",
+        "counted at the blind position: gpt.",
+        "What it had said before it failed:\n\n> I was about",
+        "Rates A same, B opposed",
+        "*counted 1 of 2, closed by deadline, not enough for the quorum*",
+        "**Note from maria to gpt:**\n\n> Mind the *mobile* clients.",
+        "Because: I forgot caches; 304 (RFC 9111)",
+        "*late, not counted · via lab:claude · 1.5 s · could not be read as a vote*",
+        "**choose**: Which one? (A, B, none): **A**, by maria\n\n> because",
+        "- File added: api.md (1,234 bytes)",
+        "- Renamed to api",
+        "- Limit reached before council/4-reconsider: budget usd, 1.25 of 1",
+    ):
+        assert part in text
+    assert text.index(BALLOT) < text.index("Note from maria") < text.index(AGAIN, text.index("Note from maria"))
+
+
+def test_model_text_cannot_forge_a_transcript() -> None:
+    honest = [it for it in tokens(transcript(whole("x"))) if it[1] == 0]
+    nasty = transcript(whole(NASTY))
+    assert [it for it in tokens(nasty) if it[1] == 0] == honest
+    assert nasty == clean(nasty)
+    assert "> </script>" not in nasty
+
+
+def test_a_long_question_is_quoted_in_full() -> None:
+    text = transcript(session_of(opened("First line\n# second <b>line</b>", options=("a*", "b"))))
+    assert text.startswith("# First line # second \\<b\\>line\\</b\\>\n\n> First line\n> # second \\<b>line\\</b>\n\n")
+    assert "Options: a\\*, b" in text
+    assert "not started" in text
+
+
+def test_one_round_alone() -> None:
+    session = whole()
+    text = round_transcript(find_round(session, "1"))
+    assert text.startswith("### council/1-blind\n")
+    assert "council/2" not in text
+    assert find_round(session, "2-ballot").name == find_round(session, BALLOT).name == BALLOT
+    with pytest.raises(NotFound) as caught:
+        find_round(session, "9")
+    assert BLIND in caught.value.help
+
+
+def test_an_unfinished_session() -> None:
+    session = session_of(
+        opened(),
+        RunStarted("host:1:2:3"),
+        round_opened(BLIND),
+        TurnAsked(BLIND, "claude", "c#1", "lab:claude", 3),
+        TurnAsked(BLIND, "gpt", "g#1", "lab:gpt", 3),
+        TurnInterrupted(BLIND, "gpt", "g#1", "Half a"),
+        CancelAsked("maria", "wrong question"),
+    )
+    text = transcript(session)
+    assert "*still open*" in text
+    assert "Cut off in mid-answer:\n\n> Half a" in text
+    assert "- Cancelled by maria: wrong question" in text
+    assert seat_states(session) == {"claude": "asked", "gpt": "interrupted", "gemini": "waiting"}
+    assert "## Cost" not in text
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ((), "not started"),
+        ((RunStarted("h:1:2:3"),), "not finished"),
+        ((RunStarted("h:1:2:3"), RunStopped("interrupted")), "stopped (interrupted), can be resumed"),
+        ((GateOpened(Gate("go", "Go on?", ("yes", "no"), "no")),), "waits for an answer to go"),
+        ((CancelAsked(),), "is being cancelled"),
+        ((decided(),), "decided, not closed yet"),
+    ],
+)
+def test_status_in_words(events: tuple[Event, ...], words: str) -> None:
+    assert status_words(session_of(opened(), *events)) == words
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and text the way a browser would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.attributes: dict[str, list[str]] = {}
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, []).append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read_page(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def test_a_page_is_whole_by_itself() -> None:
+    html = page(whole())
+    read = read_page(html)
+    assert not {"script", "img", "link", "iframe", "object", "form"} & set(read.tags)
+    assert not {"src", "href", "action"} & set(read.attributes)
+    assert "default-src 'none'; style-src 'unsafe-inline'" in read.attributes["content"]
+    assert "url(" not in html
+    assert "@import" not in html
+    assert html.index("DEGRADED") < html.index("In the words of") < html.index("<h2>Rounds")
+
+
+def test_a_page_tells_what_the_transcript_tells() -> None:
+    read = read_page(page(whole()))
+    for part in (
+        "counted 2 of 3",
+        "No credit left.",
+        "Use REST.\n\nIt caches.",
+        "I keep\nmy reasons.",
+        "I was about",
+        "Note from maria to gpt",
+        "late, not counted",
+        "Because: I forgot caches; 304 (RFC 9111)",
+        "Limit reached before council/4-reconsider",
+        "A, by maria",
+    ):
+        assert part in read.text
+
+
+def test_model_text_cannot_forge_a_page() -> None:
+    honest, nasty = read_page(page(whole("x"))), read_page(page(whole(NASTY)))
+    assert nasty.tags == honest.tags
+    assert nasty.attributes == honest.attributes
+    assert "</script><script>alert(1)</script>" in nasty.text
+    assert nasty.text == clean(nasty.text)
+
+
+def test_one_round_of_a_page() -> None:
+    session = whole()
+    text = read_page(round_page(session, find_round(session, AGAIN))).text
+    assert AGAIN in text
+    assert BLIND not in text
+
+
+def test_a_seat_keeps_the_colour_it_was_given() -> None:
+    seats = (Seat("a", ("lab:a",), color="red"), Seat("b", ("lab:b",), color='"><script>'))
+    html = page(session_of(SessionOpened(Charter("Q?", seats, "council", 1))))
+    assert '<span class="who s3">a</span>' in html
+    assert '<span class="who s1">b</span>' in html
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_plain_data_with_a_version() -> None:
+    data = summary(whole(NASTY), texts=True)
+    assert json.loads(json.dumps(data)) == data == json.loads(msgspec.json.encode(data))
+    assert data["v"] == 1
+    assert (data["id"], data["name"], data["status"]) == ("s-1", "api", "reached")
+    assert (data["round"], data["seq"], data["degraded"], data["open_gate"]) == (AGAIN, 23, True, None)
+    assert {it["name"]: it["state"] for it in data["seats"]} == {
+        "claude": "late",
+        "gpt": "answered",
+        "gemini": "missing",
+    }
+    assert data["decision"]["blind_vote"] == {"A": 1, "B": 1}
+    assert data["decision"]["missing"][0]["fault"]["kind"] == "quota"
+    assert data["rounds"][0]["turns"][0]["text"] == clean(NASTY)
+    assert data["rounds"][0]["turns"][2]["partial"] == "I was about"
+    assert "\x1b" not in json.dumps(data, ensure_ascii=False)
+
+
+def test_a_summary_without_texts_is_short() -> None:
+    turns = [turn for it in summary(whole())["rounds"] for turn in it["turns"]]
+    assert not any("text" in turn for turn in turns)
+    assert round_summary(find_round(whole(), BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
+
+
+def test_a_summary_of_a_session_that_waits() -> None:
+    gate = Gate("go", "Go on?", ("yes", "no"), "no")
+    data = summary(session_of(opened(), GateOpened(gate)))
+    assert (data["status"], data["round"], data["decision"], data["degraded"]) == ("waiting", None, None, False)
+    assert data["open_gate"]["options"] == ["yes", "no"]
+    assert data["usage"]["total"]["cost_usd"] is None
+
+
+def test_an_unknown_price_is_never_nothing() -> None:
+    bill = costs(whole())
+    by_round = {line.name: line.price for line in bill.rounds}
+    assert by_round[BLIND] == "$0.0200"
+    assert by_round[BALLOT] == "unknown"
+    assert bill.total.price == "$0.0400 or more"
+    assert (bill.total.calls, bill.total.tokens, bill.total.cached_tokens) == (5, 4415, 800)
+    assert {line.name: line.calls for line in bill.seats} == {"claude": 3, "gpt": 2, "gemini": 0}
+
+
+def test_a_failed_call_counts_when_it_was_served() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        CallFailed(BLIND, "claude", "c#1", "lab:claude", SLOW, partial="half an answer"),
+        CallFailed(BLIND, "gpt", "g#1", "lab:gpt", SLOW, usage=Usage(50, 0, 0, 0.5)),
+        CallFailed(BLIND, "gemini", "m#1", "lab:gemini", Fault.of(FaultKind.UNREACHABLE, "Nobody there.")),
+    )
+    assert [line.price for line in costs(session).seats] == ["unknown", "$0.5000", "–"]
+
+
+def test_money() -> None:
+    assert [money(0), money(0.0021), money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
+
+
+def test_seats_that_are_off_say_so() -> None:
+    session = session_of(opened(), SessionAmended(seats_off=("gpt",), limits=Limits(rounds=1)))
+    assert seat_states(session)["gpt"] == "off"
+    assert "- Seat switched off: gpt\n- Limits changed" in transcript(session)

@@ -1,0 +1,49 @@
+"""The rules of the house that no other tool checks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from roundtable.core.events import KINDS
+from roundtable.protocols import PROTOCOLS
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+
+def test_importing_roundtable_does_nothing() -> None:
+    program = "import sys; before = set(sys.modules); import roundtable; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['roundtable']"
+
+
+def test_every_module_says_why_it_exists() -> None:
+    for path in SOURCES:
+        assert path.read_text().startswith('"""'), f"{path.relative_to(ROOT)} has no docstring"
+
+
+def test_no_file_has_become_the_meeting_place_of_every_feature() -> None:
+    long = [str(path.relative_to(ROOT)) for path in SOURCES if len(path.read_text().splitlines()) > 500]
+    assert long == []
+
+
+def test_a_meeting_is_about_a_hundred_lines() -> None:
+    for name in PROTOCOLS:
+        path = ROOT / "src" / "roundtable" / "protocols" / f"{name.replace('-', '_')}.py"
+        assert len(path.read_text().splitlines()) <= 120, f"{name} is more than its minutes"
+
+
+def test_events_are_dotted() -> None:
+    assert all(kind.count(".") == 1 or kind == "unknown" for kind in KINDS)
+
+
+def test_no_path_of_a_machine_and_no_registry_is_in_the_repository() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    words = ("/" + "root/", "/" + "work/", "pypi" + ".org", "registry" + ".npmjs", "files.python" + "hosted")
+    for name in filter(None, listed):
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".json", ".yml", ""} and path.is_file():
+            text = path.read_text(errors="replace")
+            assert not any(word in text for word in words), name

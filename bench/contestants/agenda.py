@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 KEY = "sk-local"
@@ -16,8 +16,20 @@ JUDGE = "Above is what the table said. Judge: name the strongest answer and say 
 
 
 @contextmanager
-def sink() -> Iterator[int]:
+def sink() -> Generator[int]:
     """A pipe whose other end is read and forgotten by another process."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reader:
         assert reader.stdin is not None
         yield reader.stdin.fileno()
+
+
+@contextmanager
+def lines() -> Generator[Callable[[bytes], None]]:
+    """The same for whoever writes whole lines: each is flushed at once."""
+    with sink() as fd, open(fd, "wb", closefd=False) as out:
+
+        def tell(line: bytes) -> None:
+            out.write(line + b"\n")
+            out.flush()
+
+        yield tell

@@ -12,7 +12,7 @@ from autogen_agentchat.messages import ModelClientStreamingChunkEvent
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
-from bench.contestants.agenda import BLIND, KEY, QUESTION, SEATS, SYSTEM, sink
+from bench.contestants.agenda import BLIND, KEY, QUESTION, SEATS, SYSTEM, lines
 
 _INFO: Any = {
     "vision": False,
@@ -34,21 +34,19 @@ async def session(base_url: str) -> None:
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
     """So many agents side by side, streamed token by token."""
     client = _client(base_url, f"paced-{tokens}")
-    with sink() as fd:
-        told = await asyncio.gather(*(_tell(client, f"seat{number}", fd) for number in range(streams)))
+    with lines() as tell:
+        told = await asyncio.gather(*(_tell(client, f"seat{number}", tell) for number in range(streams)))
     await client.close()
     return {"lines": sum(told)}
 
 
-async def _tell(client: OpenAIChatCompletionClient, seat: str, fd: int) -> int:
+async def _tell(client: OpenAIChatCompletionClient, seat: str, tell: Any) -> int:
     agent = AssistantAgent(seat, client, system_message=SYSTEM, model_client_stream=True)
     told = 0
-    with open(fd, "wb", closefd=False) as out:
-        async for item in agent.run_stream(task=QUESTION):
-            if isinstance(item, ModelClientStreamingChunkEvent):
-                out.write(json.dumps({"seat": seat, "text": item.content}).encode() + b"\n")
-                out.flush()
-                told += 1
+    async for item in agent.run_stream(task=QUESTION):
+        if isinstance(item, ModelClientStreamingChunkEvent):
+            tell(json.dumps({"seat": seat, "text": item.content}).encode())
+            told += 1
     return told
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
 import msgspec
 
-from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
+from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, lines
+
+Tell = Callable[[bytes], None]
 
 _HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 
@@ -49,10 +51,10 @@ async def session_default(base_url: str) -> None:
 
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
     """Read streams side by side and write each token out as one JSON line, at once."""
-    with sink() as fd:
+    with lines() as tell:
         async with httpx2.AsyncClient(verify=False, trust_env=False) as client:
             told = await asyncio.gather(
-                *(_tell(client, base_url, tokens, f"seat{number}", fd) for number in range(streams))
+                *(_tell(client, base_url, tokens, f"seat{number}", tell) for number in range(streams))
             )
     return {"lines": sum(told)}
 
@@ -69,13 +71,11 @@ async def _ask(client: httpx2.AsyncClient, base_url: str, prompt: str) -> str:
     return "".join([word async for word in _words(client, base_url, "session", prompt)])
 
 
-async def _tell(client: httpx2.AsyncClient, base_url: str, tokens: int, seat: str, fd: int) -> int:
+async def _tell(client: httpx2.AsyncClient, base_url: str, tokens: int, seat: str, tell: Tell) -> int:
     told = 0
-    with open(fd, "wb", closefd=False) as out:
-        async for word in _words(client, base_url, f"paced-{tokens}", QUESTION):
-            out.write(_encode(_Line(seat, word)) + b"\n")
-            out.flush()
-            told += 1
+    async for word in _words(client, base_url, f"paced-{tokens}", QUESTION):
+        tell(_encode(_Line(seat, word)))
+        told += 1
     return told
 
 

@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
-from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
+from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, lines
 
 
 class State(TypedDict):
@@ -39,11 +39,10 @@ async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
         graph.add_edge(f"seat{number}", END)
     told = 0
     running = graph.compile(checkpointer=InMemorySaver()).astream(_EMPTY, _thread(), stream_mode="messages")
-    with sink() as fd, open(fd, "wb", closefd=False) as out:
+    with lines() as tell:
         async for piece, about in running:
             if piece.content and piece.type == "AIMessageChunk":
-                out.write(json.dumps({"seat": about["langgraph_node"], "text": piece.content}).encode() + b"\n")
-                out.flush()
+                tell(json.dumps({"seat": about["langgraph_node"], "text": piece.content}).encode())
                 told += 1
     return {"lines": told}
 

@@ -162,6 +162,11 @@ def test_no_objection(given_stances: dict[str, Stance], support: Support, outcom
     assert no_objection(stances(**given_stances), SEATS, support).outcome is outcome
 
 
+def test_half_is_not_a_majority() -> None:
+    assert no_objection(stances(a=SUPPORT, b=SUPPORT), tuple("abcd")).outcome is DEADLOCK
+    assert no_objection(stances(a=SUPPORT, b=SUPPORT, c=SUPPORT), tuple("abcd")).outcome is REACHED
+
+
 def test_the_tally_is_per_option_and_amendments_are_listed() -> None:
     moves = [
         move("ada", Verdict(SUPPORT, target="rest")),

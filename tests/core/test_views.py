@@ -215,6 +215,7 @@ SNEAKY = [
     "````\n```\n<b>\n````\n<h2>out</h2>",
     "```a`b\n<h2>out</h2>",
     "<!--\n\n\n# end",
+    "\\<b> \\\\<b> \\\\\\<b>",
 ]
 
 
@@ -225,7 +226,9 @@ def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
     assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
 
 
-@given(st.lists(st.sampled_from([*"`~<>-#= \n!", "```", "<b>", "![", "](x)", "> ", "- ", "    ", "1. "]), max_size=30))
+@given(
+    st.lists(st.sampled_from([*"`~<>-#= \n!\\", "```", "<b>", "![", "](x)", "> ", "- ", "    ", "1. "]), max_size=30)
+)
 def test_no_text_gets_out_of_its_quote(pieces: list[str]) -> None:
     found = tokens(f"{quoted(''.join(pieces))}\n\nours")
     assert [kind for kind, depth in found if depth == 0][-5:-1] == [

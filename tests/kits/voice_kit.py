@@ -145,6 +145,10 @@ class VoiceKit(ABC):
         await speech.aclose()
         await _becomes_idle(stage)
 
+    async def test_odd_characters_in_the_prompt_do_no_harm(self, stage: Stage) -> None:
+        said = await hear(stage.talker(), ask("half a character \udc80, a null \x00 and an end \u2028."))
+        assert not isinstance(said[-1], str)
+
     async def test_close_is_safe_twice(self, stage: Stage) -> None:
         voice = stage.talker()
         await voice.close()

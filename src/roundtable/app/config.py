@@ -117,7 +117,7 @@ def is_trusted(places: Places, workspace: Path) -> bool:
 def _trusted(places: Places) -> dict[str, str]:
     try:
         return msgspec.json.decode(places.trusted.read_bytes(), type=dict[str, str])
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError):
         return {}
 
 

@@ -87,7 +87,7 @@ def use(name: str) -> None:
 def _progress(model: str) -> Generator[Progress]:
     """A bar where a person looks on, a line for every tenth elsewhere."""
     if not sys.stderr.isatty():
-        yield _tenths(model)
+        yield tenths(model)
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -99,7 +99,8 @@ def _progress(model: str) -> Generator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tenths(model: str) -> Progress:
+def tenths(model: str) -> Progress:
+    """Tells every tenth once, however often it is called."""
     said = -1
 
     def tell(done: int, total: int) -> None:

@@ -216,7 +216,7 @@ class LivePanels:
         if not spoken.plain and not kept:
             spoken = Text("thinking…" if seat.glyph == RESPONDING else "", "dim italic")
         room = max(0, lines - len(kept))
-        said = list(spoken.wrap(self._console, max(1, width)))[-room:] if room else []
+        said = list(spoken.wrap(self._console, max(1, width)))[-room:] if room and spoken.plain else []
         return Text("\n").join([*said, *kept])
 
     def _head(self, width: int, now: float) -> Iterator[Text]:

@@ -37,7 +37,7 @@ def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
         head = ("session", "status", "outcome", "seats", "age", "question")
         if everywhere:
             head = (*head[:-1], "workspace", head[-1])
-        show_table(head, [_cells(it, everywhere) for it in found])
+        show_table(head, [_cells(it, everywhere) for it in found], cut=True)
     else:
         where = "" if everywhere else " in this workspace"
         click.echo(f'There are no sessions{where} yet. Start one: roundtable discuss "…"', err=True)
@@ -68,7 +68,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
 
 def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
     outcome = f"{it['outcome']}{' (degraded)' if it['degraded'] else ''}"
-    cells = [it["address"], it["status"], outcome or "–", ", ".join(it["seats"]), _age(it["updated_at"])]
+    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), _age(it["updated_at"])]
     return [*cells, *([it["workspace"]] if everywhere else []), it["question"]]
 
 
@@ -134,7 +134,7 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
     gate = session.open_gate
     if gate is not None:
         lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
-        lines.append(f"    answer it: roundtable answer {address} {gate.id} {gate.default}")
+        lines.append(f"    answer it: roundtable answer {address} {gate.id}={gate.default}")
     return lines
 
 

@@ -11,25 +11,35 @@ import msgspec
 
 from roundtable.core.views import one_line
 
+NARROWEST = 24
+"""The last column takes what is left of the terminal's width; with less than this, it is not worth having."""
 
-def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, widest: int = -1) -> None:
-    """Print rows; on a terminal the column `widest` gives way first."""
+
+def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
+    """Print rows. On a terminal the first column stays whole, for copying; the last is broken, or `cut`, to fit."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in (head, *rows):
             click.echo("\t".join(row))
         return
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    console = Console()
+    widths = [max(cell_len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
+    room = console.width - sum(widths[:-1]) - 2 * (len(head) - 1)
+    if cut and room < NARROWEST:
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    elif cut:
+        rows = [[*row[:-1], one_line(row[-1], room)] for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for place, name in enumerate(head):
-        gives_way = place == widest % len(head)
-        table.add_column(name, overflow="ellipsis" if gives_way else "fold", no_wrap=gives_way)
+        table.add_column(name, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    console.print(table)
 
 
 def show_json(data: Any) -> None:

@@ -95,6 +95,8 @@ def brief(event: Event) -> list[Line]:
             return [Line(f"{short(event.round)}: {glyph_of(event.fault)} {words}", "dim", event.seat)]
         case SessionOpened():
             return _opened(event)
+        case RoundOpened():
+            return [_round(event)._replace(tone="dim")]
         case NoteSaid() | GateAnswered():
             return _person(event)
         case _:
@@ -255,9 +257,8 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
     yield from _notices(decision)
     position = f": {one_line(decision.position)}" if decision.position else ""
     yield Line(f"Decision {decision.outcome}{position}", "decision")
-    counted = f" ({', '.join(decision.counted)})" if decision.counted else ""
     yield Line(one_line(decision.how))
-    yield Line(one_line(f"Counted {len(decision.counted)} of {len(decision.electorate)}{counted}."))
+    yield Line(one_line(_counted(decision)))
     yield from _votes(decision)
     if decision.text:
         yield Line(f"In the words of {one_line(decision.author)}:", "system")
@@ -283,255 +284,10 @@ def _notices(decision: Decision) -> Iterator[Line]:
         yield Line(one_line(notice), "fault", indent=2)
 
 
-def _votes(decision: Decision) -> Iterator[Line]:
-    if not decision.proposals:
-        return
-    yield Line("Votes, blind and final:", "system")
-    width = max(len(it.id) for it in decision.proposals)
-    for it in decision.proposals:
-        mark = "*" if it.id == decision.winner else " "
-        blind, final = decision.blind_vote.get(it.id, 0), decision.tally.get(it.id, 0)
-        yield Line(f"{mark}{it.id:<{width}}  {blind:>2} → {final:<2}  {one_line(it.text)}", indent=1)
-
-
-def _bill(session: Session) -> Iterator[Line]:
-    total = costs(session).total
-    if total.calls:
-        more = "" if total.priced or total.cost_usd is None else " or more"
-        yield Line(f"Cost: {price(total.cost_usd)}{more}, {total.tokens:,} tokens.", "dim")
-
-
-def plain(self) -> str:
-    """The line without colours; every line of a seat's words carries its name, so none can be forged."""
-    prefix = (f"[{one_line(self.seat)}] " if self.seat else "") + " " * self.indent
-    return "\n".join(f"{prefix}{part}".rstrip() for part in clean(self.text).split("\n"))
-
-
-def facts(event: Event) -> list[Line]:
-    """What is worth telling of one fact; the decision has its own block at the end."""
-    match event:
-        case MoveMade():
-            return [*move_words(event), Line(move_figures(event), "dim", event.seat)]
-        case SeatMissed():
-            lines = [Line(f"{glyph_of(event.fault)} {fault_words(event.fault)}", "fault", event.seat)]
-            return lines + ([Line(f"Until then: {event.partial}", "dim", event.seat)] if event.partial else [])
-        case CallFailed() | TurnAsked() | TurnInterrupted():
-            return _call(event)
-        case SessionOpened():
-            return _opened(event)
-        case RoundOpened() | RoundClosed() | LimitReached():
-            return [_round(event)]
-        case GateOpened():
-            return gate_words(event.gate)
-        case EffectStarted() | EffectDone() | EffectFailed():
-            return [_effect(event)]
-        case RunStarted():
-            return [Line("Resumed.", "dim")] if event.resumed else []
-        case RunStopped():
-            return [Line(f"The run stopped: {one_line(event.reason)}.", "system")]
-        case Unknown():
-            return [Line(f"{one_line(event.kind_name)} (of a newer version)", "dim")]
-        case _:
-            return _person(event)
-
-
-def brief(event: Event) -> list[Line]:
-    """The same in a line, for what happened before a session was resumed; most of it goes without saying."""
-    match event:
-        case MoveMade():
-            said = event.verdict.position or event.verdict.target or event.text
-            return [Line(f"{short(event.round)}: {one_line(said, BRIEF)}", "dim", event.seat)]
-        case SeatMissed():
-            words = one_line(fault_words(event.fault), BRIEF)
-            return [Line(f"{short(event.round)}: {glyph_of(event.fault)} {words}", "dim", event.seat)]
-        case SessionOpened():
-            return _opened(event)
-        case NoteSaid() | GateAnswered():
-            return _person(event)
-        case _:
-            return []
-
-
-# --- seats ---------------------------------------------------------------------------------------
-
-
-def move_words(move: MoveMade) -> list[Line]:
-    """What a seat said, then what that comes to."""
-    verdict, lines = move.verdict, list[Line]()
-    if verdict.ratings:
-        return [Line(f"Ballot: {one_line(rates(verdict))}", seat=move.seat)]
-    lines.append(Line(move.text.strip(), seat=move.seat))
-    if words := stands_for(verdict):
-        sure = f" ({verdict.confidence:.0%} sure)" if verdict.confidence is not None else ""
-        lines.append(Line(f"Stands for: {one_line(words)}{sure}", "strong", move.seat))
-    if verdict.error:
-        lines.append(Line(f"Because: {one_line(verdict.error)}", seat=move.seat))
-    if not verdict.counts:
-        lines.append(Line("This could not be read as a vote and does not count.", "fault", move.seat))
-    if move.status is MoveStatus.LATE:
-        lines.append(Line("Too late for this round: kept, not counted.", "fault", move.seat))
-    return lines
-
-
-def move_figures(move: MoveMade) -> str:
-    """`412 tokens, free, 1.2 s`."""
-    return f"{move.usage.tokens:,} tokens, {price(move.usage.cost_usd)}, {move.timing.total:.1f} s"
-
-
-def fault_words(fault: Fault) -> str:
-    """A failure in people's words: what happened and what to do."""
-    kind = "timed out" if fault.kind is FaultKind.TIMEOUT else fault.kind.replace("_", " ")
-    return one_line(f"{kind}: {sentence(fault.message)} {fault.help}")
-
-
-def glyph_of(fault: Fault) -> str:
-    """The sign of a seat that did not answer."""
-    return {FaultKind.TIMEOUT: TIMED_OUT, FaultKind.CANCELLED: WAITING}.get(fault.kind, ERROR)
-
-
-def _call(event: CallFailed | TurnAsked | TurnInterrupted) -> list[Line]:
-    match event:
-        case CallFailed():
-            if event.delay is None:
-                return []
-            again = f"Trying again in {event.delay:.1f} s."
-            words = f"{event.fault.kind.replace('_', ' ')}: {sentence(event.fault.message)}"
-            return [Line(one_line(f"{words} {again}"), "fault", event.seat)]
-        case TurnInterrupted():
-            kept = f", {len(event.partial.split())} words kept" if event.partial else ""
-            return [Line(f"interrupted{kept}", "dim", event.seat)]
-        case TurnAsked():
-            words = {"fallback": f"asking its next voice, {event.voice}", "repair": "asked to mend its closing block"}
-            said = words.get(event.purpose)
-            return [Line(one_line(said), "dim", event.seat)] if said else []
-
-
-# --- the session ---------------------------------------------------------------------------------
-
-
-def short(round: str) -> str:
-    """`council/1-blind` without its stage."""
-    return one_line(round.rpartition("/")[2])
-
-
-def _opened(event: SessionOpened) -> list[Line]:
-    charter = event.charter
-    seats = ", ".join(f"{seat.name} ({seat.voices[0] if seat.voices else 'no voice'})" for seat in charter.seats)
-    lines = [Line(f"Question: {one_line(charter.question)}", "strong"), Line(f"Seats: {one_line(seats)}", "dim")]
-    if charter.options:
-        lines.append(Line(f"Options: {one_line(', '.join(charter.options))}", "dim"))
-    if charter.context:
-        lines.append(Line(f"Files: {one_line(', '.join(item.name for item in charter.context))}", "dim"))
-    return lines
-
-
-def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
-    match event:
-        case RoundOpened():
-            secret = " (a secret ballot)" if event.turns.secret else ""
-            return Line(f"Round {event.round}{secret}: {', '.join(event.electorate)}", "system")
-        case RoundClosed():
-            of = len(event.counted) + len(event.missing)
-            how = "" if event.how == "all" else f", closed by {event.how}"
-            quorum = "" if event.quorate else "; that is less than the quorum"
-            return Line(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
-        case LimitReached():
-            words = f"{event.limit.replace('_', ' ')}, {event.spent:g} of {event.allowed:g} used"
-            return Line(f"Limit reached before {event.round}: {words}.", "system")
-
-
-def _effect(event: EffectStarted | EffectDone | EffectFailed) -> Line:
-    match event:
-        case EffectStarted():
-            return Line(f"Step {event.step} begins.", "dim")
-        case EffectDone():
-            return Line(f"Step {event.step} is done.", "dim")
-        case EffectFailed():
-            return Line(f"Step {event.step} failed: {fault_words(event.fault)}", "fault")
-
-
-def gate_words(gate: Gate) -> list[Line]:
-    """A gate with its options, numbered as they can be answered."""
-    lines = [Line(f"Gate {gate.id}: {one_line(gate.question)}", "system")]
-    for number, option in enumerate(gate.options, 1):
-        details = one_line(gate.details.get(option, ""))
-        mark = " (the default)" if option == gate.default else ""
-        lines.append(Line(f"{number}. {one_line(option)}{': ' if details else ''}{details}{mark}", indent=2))
-    return lines
-
-
-def _person(event: Event) -> list[Line]:
-    match event:
-        case NoteSaid():
-            to = f" to {', '.join(event.to)}" if event.to else ""
-            return [Line(f"Note from {_who(event.by)}{to}:", "person"), Line(event.text.strip(), "person", indent=2)]
-        case PauseAsked():
-            return [Line(f"{_who(event.by)} paused the session: no new turn starts.", "person")]
-        case ContinueAsked():
-            return [Line(f"{_who(event.by)} lets the session go on.", "person")]
-        case CancelAsked():
-            reason = f": {one_line(event.reason)}" if event.reason else ""
-            return [Line(f"{_who(event.by)} cancelled the session{reason}.", "person")]
-        case GateAnswered():
-            return [Line(f"Gate {event.gate}: {one_line(event.option)} ({_who(event.by)}).", "person")]
-        case SessionAmended():
-            return [Line(f"{_who(event.by)} amended the session: {amendment_words(event)}.", "person")]
-        case _:
-            return []
-
-
-def amendment_words(event: SessionAmended) -> str:
-    """What an amendment changes."""
-    changes = [f"renamed to {event.name}"] if event.name is not None else []
-    changes += [f"seat {seat} on" for seat in event.seats_on] + [f"seat {seat} off" for seat in event.seats_off]
-    changes += [f"file {item.name} added" for item in event.context_added]
-    changes += [f"file {name} taken away" for name in event.context_removed]
-    changes += ["new limits"] if event.limits is not None else []
-    return one_line(", ".join(changes) or "nothing")
-
-
-def _who(by: str) -> str:
-    return one_line(by) or "a person"
-
-
-# --- the decision --------------------------------------------------------------------------------
-
-
-def decision_words(session: Session, address: str) -> Iterator[Line]:
-    """The end of a session as a block people can read: notices first, then the result, then what it rests on."""
-    decision = session.decision
-    if decision is None:
-        return
-    yield Line("")
-    yield from _notices(decision)
-    position = f": {one_line(decision.position)}" if decision.position else ""
-    yield Line(f"Decision {decision.outcome}{position}", "decision")
-    counted = f" ({', '.join(decision.counted)})" if decision.counted else ""
-    yield Line(one_line(decision.how))
-    yield Line(one_line(f"Counted {len(decision.counted)} of {len(decision.electorate)}{counted}."))
-    yield from _votes(decision)
-    if decision.text:
-        yield Line(f"In the words of {one_line(decision.author)}:", "system")
-        yield Line(decision.text.strip(), indent=2)
-    if decision.dissent:
-        yield Line("Minority report:" if decision.settled else "What the seats stand for:", "system")
-    for dissent in decision.dissent:
-        stand = one_line(dissent.position) or "(no position)"
-        yield Line(f"{one_line(dissent.seat)}: {stand}", "strong", indent=2)
-        yield Line(dissent.text.strip(), indent=4)
-    yield from _bill(session)
-    yield Line(f"See it again: roundtable show {address}", "dim")
-
-
-def _notices(decision: Decision) -> Iterator[Line]:
-    if not decision.degraded:
-        return
-    yield Line(f"DEGRADED: counted {len(decision.counted)} of {len(decision.electorate)}.", "fault")
-    for absence in decision.missing:
-        sign = glyph_of(absence.fault)
-        yield Line(f"{sign} {one_line(absence.seat)} was not heard: {fault_words(absence.fault)}", "fault", indent=2)
-    for notice in decision.notices:
-        yield Line(one_line(notice), "fault", indent=2)
+def _counted(decision: Decision) -> str:
+    seats = ", ".join(f"{seat}†" if seat in decision.conformity else seat for seat in decision.counted)
+    mark = "; † changed without a named reason, counted at its blind position" if decision.conformity else ""
+    return f"Counted {len(decision.counted)} of {len(decision.electorate)}{f' ({seats}{mark})' if seats else ''}."
 
 
 def _votes(decision: Decision) -> Iterator[Line]:
@@ -550,10 +306,6 @@ def _bill(session: Session) -> Iterator[Line]:
     if total.calls:
         more = "" if total.priced or total.cost_usd is None else " or more"
         yield Line(f"Cost: {price(total.cost_usd)}{more}, {total.tokens:,} tokens.", "dim")
-
-
-def _indented(text: str, by: str = "  ") -> str:
-    return "\n".join(f"{by}{line}".rstrip() for line in clean(text).strip().split("\n"))
 
 
 def plain(lines: Iterable[Line]) -> str:

@@ -28,6 +28,7 @@ from roundtable.voices.openai_chat import OpenAIChat
 
 _START_TIMEOUT = 120.0
 _CRASHES_IN_A_ROW = 3
+_BROKEN = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
 _INSTALL = '`pip install "roundtable-engine[local]"` brings it.'
 
@@ -92,7 +93,7 @@ class EmbeddedVoice:
         )
         async with aclosing(chat.speak(_seeded(request))) as speech:
             async for item in speech:
-                if isinstance(item, Fault) and await self._server.died(running):
+                if isinstance(item, Fault) and item.kind in _BROKEN and await self._server.died(running):
                     yield self._server.crashed(running)
                     return
                 if isinstance(item, Reply):
@@ -216,9 +217,9 @@ class LlamaServer:
                 child.stdin.write(json.dumps(settings).encode() + b"\n")
                 await child.stdin.drain()
                 line = await child.stdout.readline()
-        except (TimeoutError, ConnectionError):
+            return str(json.loads(line)["url"])
+        except (TimeoutError, ConnectionError, ValueError, KeyError):
             return None
-        return str(json.loads(line)["url"]) if line else None
 
     def _not_started(self, log: IO[bytes]) -> Fault:
         log.seek(0)

@@ -111,7 +111,9 @@ class OpenAIChat:
                             text = hearing.feed(chunk)
                             if text:
                                 yield text
-                            if hearing.over:
+                            if hearing.fault is not None:
+                                break
+                            if hearing.done:
                                 await _drain(chunks)
                                 break
                     text = hearing.feed(b"\n")
@@ -128,7 +130,7 @@ class OpenAIChat:
         """The request as it goes over the wire: the prompt word for word."""
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+            "messages": [{"role": message.role, "content": _sound(message.text)} for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.max_tokens,
@@ -144,7 +146,7 @@ class OpenAIChat:
 
     def _fallback(self, request: Request, hearing: _Hearing) -> Usage:
         """What the call used where the server does not say: about four bytes a token."""
-        asked = sum(len(message.text.encode()) for message in request.messages)
+        asked = sum(len(_sound(message.text).encode()) for message in request.messages)
         cost = 0.0 if self._endpoint.local else None
         return Usage(asked // 4, hearing.said // 4, cost_usd=cost)
 
@@ -163,15 +165,10 @@ class _Hearing:
         self._refusal = ""
         self._model = ""
         self._usage: _Usage | None = None
-        self._done = False
+        self.done = False
         self._heard = False
         self.said = 0
         self.fault: Fault | None = None
-
-    @property
-    def over(self) -> bool:
-        """True when nothing more can come."""
-        return self._done or self.fault is not None
 
     def feed(self, chunk: bytes) -> str:
         """Take bytes off the wire and return the words in them."""
@@ -225,7 +222,7 @@ class _Hearing:
     def _unfinished(self, data: bytes) -> str:
         """The end mark, or an event whose data goes on in the next line."""
         if data.strip() == b"[DONE]":
-            self._done = True
+            self.done = True
         else:
             self._open = data
         return ""
@@ -264,7 +261,7 @@ class _Hearing:
         if self._open:
             self.fault = self._malformed("sent something that is not JSON")
             return ""
-        self._done = True
+        self.done = True
         if text:
             self._parts.append(text)
             self.said += len(text)
@@ -272,7 +269,7 @@ class _Hearing:
 
     def broke(self, error: Exception) -> None:
         """The connection failed; an answer that was already complete still counts."""
-        if not self.over and not self._finish:
+        if self.fault is None and not (self.done or self._finish):
             self.fault = http_faults.from_exception(self._who, error, bool(self._size))
 
     def ending(self, fallback: Usage) -> Reply | Fault:
@@ -283,7 +280,7 @@ class _Hearing:
         if self._finish == "content_filter" or (self._refusal and not text.strip()):
             said = f": {http_faults.excerpt(self._refusal, self._key)}" if self._refusal else "."
             return Fault.of(FaultKind.REFUSED, f"{self._who} declined to answer{said}")
-        if not (self._done or self._finish):
+        if not (self.done or self._finish):
             return self._cut_off()
         if not text.strip():
             why = " within its token limit" if self._finish == "length" else ""
@@ -306,6 +303,11 @@ class _Hearing:
 
     def _malformed(self, what: str) -> Fault:
         return Fault.of(FaultKind.MALFORMED, f"{self._who} {what}.")
+
+
+def _sound(text: str) -> str:
+    """Text without halves of characters, which come in from odd file names and cannot be sent."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _text_of(message: Any) -> str:

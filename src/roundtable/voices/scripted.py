@@ -234,8 +234,8 @@ def _ending(turn: Turn, text: str, usage: Usage) -> Reply | Fault:
 
 
 def _estimate(request: Request, text: str) -> Usage:
-    asked = sum(len(message.text.encode()) for message in request.messages)
-    return Usage(asked // 4, len(text.encode()) // 4, cost_usd=0.0)
+    asked = sum(len(message.text.encode(errors="replace")) for message in request.messages)
+    return Usage(asked // 4, len(text.encode(errors="replace")) // 4, cost_usd=0.0)
 
 
 async def _until(moment: float) -> None:

@@ -33,7 +33,7 @@ p { margin: .4rem 0; overflow-wrap: anywhere; }
 .seat > header .soft { font-weight: 400; margin-left: .4rem; }
 .s0 { --seat: var(--s0); } .s1 { --seat: var(--s1); } .s2 { --seat: var(--s2); } .s3 { --seat: var(--s3); }
 .s4 { --seat: var(--s4); } .s5 { --seat: var(--s5); } .s6 { --seat: var(--s6); } .s7 { --seat: var(--s7); }
-.absent { opacity: .8; border-style: dashed; border-left-style: solid; }
+.absent { border-style: dashed; border-left-style: solid; }
 .tag {
   display: inline-block; border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; font-size: .8rem;
   font-weight: 600;

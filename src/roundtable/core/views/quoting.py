@@ -6,7 +6,7 @@ import re
 
 from roundtable.core.views.clean import clean, one_line
 
-_ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=!)\[")
+_ACTIVE = re.compile(r"(?<!\\)(?P<pairs>(?:\\\\)*)(?P<mark><(?=[A-Za-z/!?])|(?<=!)\[)")
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)")
 _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
@@ -27,17 +27,22 @@ def inline(text: str, most: int = 0) -> str:
 def _inert(text: str) -> str:
     """Escape tags and pictures, except in code blocks where an escape would be seen."""
     if not _plainly_fenced(text):
-        return _ACTIVE.sub(r"\\\g<0>", text)
+        return _escaped(text)
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
         found = _FENCE.match(line)
-        lines.append(line if fence or found else _ACTIVE.sub(r"\\\g<0>", line))
+        lines.append(line if fence or found else _escaped(line))
         if found and not fence:
             fence = found["marks"]
         elif found and found["marks"].startswith(fence) and not found["info"].strip():
             fence = ""
     return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """A mark after an odd number of backslashes is escaped already; one more would set it free."""
+    return _ACTIVE.sub(r"\g<pairs>\\\g<mark>", text)
 
 
 def _plainly_fenced(text: str) -> bool:

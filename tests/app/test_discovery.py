@@ -1,0 +1,215 @@
+"""Who is found on a machine: configured seats, agents on the PATH, keys, local servers, embedded models."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import stat
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from roundtable.app import discovery
+from roundtable.app.desk import Roundtable
+from roundtable.app.discovery import Found, discover, embedded_table, proposed, remember, remembered
+from roundtable.app.places import Places
+from roundtable.core.values import Seat
+
+NOBODY = "".join(
+    f'[endpoints.{name}]\nbase_url = "http://127.0.0.1:9/v1"\nlocal = true\n'
+    for name in ("llamacpp", "lmstudio", "ollama", "vllm")
+)
+"""No server of this machine takes part in a test."""
+
+
+@pytest.fixture(autouse=True)
+def _bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
+async def found_with(places: Places, workspace: Path, text: str = "") -> list[Found]:
+    places.user_config.parent.mkdir(parents=True, exist_ok=True)
+    places.user_config.write_text(NOBODY + text)
+    async with await Roundtable.open(workspace, places) as desk:
+        return [it for it in await discover(desk) if it.kind != "embedded"]
+
+
+@contextlib.asynccontextmanager
+async def server(body: bytes, *, silent: bool = False) -> AsyncGenerator[tuple[str, list[str]]]:
+    """A local server that answers everything with one body, or never; and the request lines it saw."""
+    seen: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            seen.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
+            if silent:
+                await reader.read()
+            else:
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+                await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", seen
+
+
+def lab(address: str, more: str = "") -> str:
+    return f'[endpoints.lab]\ntitle = "The lab"\nbase_url = "{address}"\nlocal = true\nprobe = "/models"\n{more}'
+
+
+async def test_a_bare_machine_offers_nobody(places: Places, workspace: Path) -> None:
+    assert await found_with(places, workspace) == []
+
+
+async def test_configured_seats_come_first_with_the_voice_that_can_speak(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text('[[turns]]\ntext = "x"')
+    text = """
+[seats.well]
+voices = ["openai:gpt-4o", "script:s.toml"]
+[seats.ill]
+voices = ["openai:gpt-4o"]
+[seats.mute]
+brief = "No voice."
+[seats.away]
+voices = ["script:s.toml"]
+enabled = false
+"""
+    found = await found_with(places, workspace, text)
+    assert [(it.name, it.voice, it.usable) for it in found] == [
+        ("well", "script:s.toml", True),
+        ("ill", "openai:gpt-4o", False),
+        ("mute", "", False),
+    ]
+    assert "no key" in found[1].note
+    assert {it.kind for it in found} == {"configured"}
+
+
+async def test_withheld_voices_wait_for_trust(places: Places, workspace: Path) -> None:
+    (workspace / ".roundtable").mkdir()
+    (workspace / ".roundtable" / "config.toml").write_text('[seats.spy]\nvoices = ["openai:gpt-4o"]')
+    (found,) = await found_with(places, workspace)
+    assert not found.usable
+    assert "roundtable trust" in found.note
+
+
+async def test_agents_on_the_path_are_named_but_not_seated_yet(places: Places, workspace: Path, tmp_path: Path) -> None:
+    for name in ("claude", "opencode", "unrelated"):
+        program = tmp_path / "bin" / name
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    (tmp_path / "bin" / "codex").write_text("not executable")
+    found = await found_with(places, workspace)
+    assert [(it.voice, it.kind, it.usable) for it in found] == [
+        ("cli:claude", "cli", False),
+        ("cli:opencode", "cli", False),
+    ]
+    assert "later version" in found[0].note
+
+
+async def test_a_key_in_the_environment_is_a_seat_and_is_never_shown(
+    places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-secret-0123456789")
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "")
+    found = await found_with(places, workspace)
+    assert [(it.voice, it.usable) for it in found] == [("openai:gpt-4o", True), ("openrouter:", False)]
+    assert "OpenAI" in found[0].note
+    assert "openrouter:MODEL" in found[1].note
+    assert "sk-secret" not in repr(found)
+
+
+async def test_looking_around_asks_local_servers_for_their_list_and_nothing_else(
+    places: Places, workspace: Path
+) -> None:
+    body = json.dumps({"data": [{"id": "nomic-embed-text"}, {"id": "llama3.2"}, {"id": "qwen"}]}).encode()
+    async with server(body) as (address, seen), server(body) as (remote, paid):
+        text = (
+            lab(address) + f'[endpoints.paid]\nbase_url = "{remote}"\nkey = "env:PAID_API_KEY"\ndefault_model = "x"\n'
+        )
+        found = await found_with(places, workspace, text)
+    assert [(it.name, it.voice, it.kind, it.usable) for it in found] == [("lab", "lab:llama3.2", "local", True)]
+    assert seen == ["GET /v1/models HTTP/1.1"]
+    assert paid == []
+
+
+async def test_a_server_that_never_answers_costs_less_than_a_second(places: Places, workspace: Path) -> None:
+    loop = asyncio.get_running_loop()
+    async with server(b"", silent=True) as (one, _), server(b"", silent=True) as (two, _):
+        text = lab(one) + lab(two).replace("endpoints.lab", "endpoints.other")
+        await found_with(places, workspace)
+        began = loop.time()
+        assert await found_with(places, workspace, text) == []
+        assert loop.time() - began < 4 * discovery.PROBE_SECONDS
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": [{"name": "x"}]}'])
+async def test_a_stranger_on_the_port_is_no_seat(places: Places, workspace: Path, body: bytes) -> None:
+    async with server(body) as (address, _):
+        assert await found_with(places, workspace, lab(address)) == []
+
+
+async def test_a_server_without_a_model_says_so(places: Places, workspace: Path) -> None:
+    async with server(b'{"data": []}') as (address, _):
+        (found,) = await found_with(places, workspace, lab(address))
+    assert not found.usable
+    assert "no model" in found.note
+
+
+async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, places: Places) -> None:
+    places.models.mkdir(parents=True)
+    (places.models / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
+    found = [it for it in await discover(desk) if it.kind == "embedded"]
+    assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.runtime_there())
+    assert any("roundtable models get" in it.note and not it.usable for it in found[1:])
+
+
+def test_three_seats_on_one_model_are_no_echoes() -> None:
+    seats = embedded_table("smollm2-135m")
+    assert [seat.voices for seat in seats] == [("embedded:smollm2-135m",)] * 3
+    assert len({seat.name for seat in seats}) == len({seat.brief for seat in seats}) == 3
+
+
+def test_the_table_that_is_offered() -> None:
+    def found(name: str, kind: discovery.Kind, usable: bool = True) -> Found:
+        return Found(name, f"{name}:m", kind, usable)
+
+    api, local, cli, small = found("a", "api"), found("b", "local"), found("c", "cli"), found("embedded", "embedded")
+    assert [seat.name for seat in proposed([cli, api, local, small])] == ["a", "b"]
+    assert [seat.voices for seat in proposed([api, small])] == [("a:m",)] * 3
+    assert [seat.voices for seat in proposed([found("a", "api", False), small])] == [("embedded:m",)] * 3
+    assert proposed([found("a", "api", False)]) == ()
+
+
+def test_a_pick_is_kept_for_this_person_alone(desk: Roundtable, places: Places) -> None:
+    assert remembered(desk) == ()
+    seats = (Seat("a", ("lab:x", "lab:y"), brief="Be brief."), Seat("b", ("lab:z",)))
+    remember(desk, seats)
+    assert remembered(desk) == seats
+    assert stat.S_IMODE(places.chosen.stat().st_mode) == 0o600
+    remember(desk, seats[:1])
+    assert remembered(desk) == seats[:1]
+    places.chosen.write_text("{")
+    assert remembered(desk) == ()
+
+
+async def test_endpoints_as_a_list_shows_them(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XAI_API_KEY", "xai-0123456789")
+    async with server(b'{"data": [{"id": "alpha"}]}') as (address, _):
+        places.user_config.parent.mkdir(parents=True, exist_ok=True)
+        places.user_config.write_text(NOBODY + lab(address))
+        async with await Roundtable.open(workspace, places) as desk:
+            states = {it.name: it for it in await discovery.endpoint_states(desk)}
+    assert (states["lab"].answers, states["lab"].voice, states["lab"].usable) == (True, "lab:alpha", True)
+    assert (states["xai"].key_present, states["xai"].answers, states["xai"].usable) == (True, None, True)
+    assert (states["openai"].key_present, states["openai"].usable) == (False, False)
+    assert (states["ollama"].answers, states["ollama"].usable) == (False, False)
+    assert "xai-0123456789" not in repr(states)

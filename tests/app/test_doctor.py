@@ -1,0 +1,149 @@
+"""The doctor says what is wrong, however much is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.discovery import remember
+from roundtable.app.doctor import Report, examine
+from roundtable.app.places import Places
+from roundtable.core.values import Seat
+from tests.servers.openai_server import OpenAIServer
+
+SCRIPT = '[[turns]]\ntext = "ready"'
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+
+
+def configure(places: Places, text: str) -> None:
+    places.user_config.parent.mkdir(parents=True, exist_ok=True)
+    places.user_config.write_text(text)
+
+
+def two_seats(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text(SCRIPT)
+    configure(places, '[seats.a]\nvoices = ["script:s.toml"]\n[seats.b]\nvoices = ["cli:nowhere", "script:s.toml"]')
+
+
+async def test_all_is_well(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    report = await examine(workspace, places)
+    assert (report.ok, report.exit_code, report.session_state) == (True, 0, "skipped")
+    assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "ok"}
+    assert report.participants["b"].voice == "script:s.toml"
+    assert report.store.integrity == "absent"
+    again = await examine(workspace, places)
+    assert (again.store.schema, again.store.sessions, again.store.integrity) == (1, 0, "ok")
+
+
+async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    data = json.loads(msgspec.json.encode(await examine(workspace, places)))
+    wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
+    assert wanted | {"platform"} <= set(data)
+    assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
+    assert data["participants"]["a"] == {"status": "ok", "voice": "script:s.toml", "note": ""}
+    assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
+
+
+@pytest.mark.parametrize(
+    ("voice", "status", "note"),
+    [
+        ("script:none.toml", "missing", "There is no script"),
+        ("openai:gpt-4o", "no_key", "OPENAI_API_KEY"),
+        ("nobody:x", "missing", "no endpoint called"),
+        ("cli:nowhere", "missing", "no voice cli:nowhere yet"),
+        ("cli:sh", "unusable", "later version"),
+        ("gone:x", "unreachable", "Nothing answers at http://127.0.0.1:9/v1"),
+        ("other:x", "missing", "dialect gemini"),
+    ],
+)
+async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: str, status: str, note: str) -> None:
+    endpoints = '[endpoints.gone]\nbase_url = "http://127.0.0.1:9/v1"\nlocal = true\n'
+    endpoints += '[endpoints.other]\nbase_url = "http://127.0.0.1:9/v1"\ndialect = "gemini"\n'
+    configure(places, f'{endpoints}[seats.a]\nvoices = ["{voice}"]')
+    report = await examine(workspace, places)
+    seat = report.participants["a"]
+    assert (seat.status, seat.voice) == (status, voice)
+    assert note in seat.note
+    assert (report.ok, report.exit_code) == (False, 2)
+
+
+async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) -> None:
+    async with OpenAIServer() as server:
+        configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
+        assert (await examine(workspace, places)).ok
+        assert server.seen == []
+        asked = await examine(workspace, places, ask=True)
+    assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
+    assert asked.participants["a"].note.startswith("answered in")
+
+
+async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
+    configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
+    report = await examine(workspace, places, ask=True)
+    assert (report.ok, report.participants["a"].status) == (False, "unusable")
+    assert report.participants["a"].note.startswith("No credit.")
+
+
+async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> None:
+    configure(places, "langage = 'en'")
+    report = await examine(workspace, places)
+    assert (report.ok, report.config.ok, report.exit_code) == (False, False, 2)
+    assert "Did you mean language?" in report.config.note
+
+
+async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    places.database.write_bytes(b"this is no database" * 100)
+    report = await examine(workspace, places, session="last")
+    assert (report.ok, report.store.ok, report.exit_code) == (False, False, 1)
+    assert "not a database" in report.store.integrity
+    assert report.session_state == "error"
+
+
+async def test_a_record_of_a_newer_version_is_a_finding(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    await examine(workspace, places)
+    with sqlite3.connect(places.database) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    report = await examine(workspace, places)
+    assert not report.ok
+    assert "version 999" in report.store.integrity
+
+
+async def test_sessions(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    async with await Roundtable.open(workspace, places) as desk:
+        await desk.convene(Agenda("REST or GraphQL?", name="api"))
+    assert (await examine(workspace, places, "api")).session_state == "ok"
+    missing = await examine(workspace, places, "nothing-like-it")
+    assert (missing.session_state, missing.ok, missing.exit_code) == ("missing", False, 2)
+
+
+async def test_a_pick_that_is_remembered_is_looked_at(desk: Roundtable, places: Places, workspace: Path) -> None:
+    remember(desk, [Seat("kept", ("openai:gpt-4o",))])
+    report = await examine(workspace, places)
+    assert report.participants["kept"].status == "no_key"
+
+
+async def test_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:
+    (tmp_path / "file").write_text("")
+    home = Places(tmp_path / "file" / "home", tmp_path / "file" / "home")
+    report: Report = await examine(workspace, home)
+    assert (report.roundtable_home.writable, report.ok, report.exit_code) == (False, False, 2)
+    assert any("ROUNDTABLE_HOME" in advice for advice in report.advice)

@@ -1,0 +1,412 @@
+"""The commands that hold and steer a session, as people and programs use them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from roundtable.cli.main import COMMANDS
+from roundtable.cli.output import exit_code
+from roundtable.core.events import decode_line
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Absence, Decision, Outcome
+from tests.doors.terminal import HANGS, ROUNDTABLE, Cli, answer, seat
+
+OPTIONS = ("--option", "REST", "--option", "GraphQL")
+HEAVY = ("msgspec", "rich", "httpx2", "asyncio", "sqlite3")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def kinds(lines: list[dict[str, Any]]) -> list[str]:
+    return [line["kind"] for line in lines]
+
+
+# --- the front door ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for section in COMMANDS.values() for name in section])
+def test_the_table_of_commands_says_what_the_commands_say(name: str) -> None:
+    module, attribute, help = next(section[name] for section in COMMANDS.values() if name in section)
+    command = getattr(import_module(module), attribute)
+    assert isinstance(command, click.Command)
+    assert command.get_short_help_str(200) == help
+    assert command.name == name
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from roundtable.cli.main import _run; _run(['--help']); "
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "discuss" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+def test_an_unknown_command_names_the_nearest(cli: Cli) -> None:
+    assert "Did you mean discuss?" in cli.run("discus", code=2).stderr
+
+
+def test_a_missing_workspace_is_one_sentence(cli: Cli) -> None:
+    assert "No such file or directory" in cli.run("-C", "nowhere", "discuss", "x", code=2).stderr
+
+
+def test_debug_is_understood_after_the_command_and_adds_the_traceback(cli: Cli) -> None:
+    done = subprocess.run(
+        [*ROUNDTABLE, "watch", "nothing-here", "--debug"], cwd=cli.work, env=cli.env, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+    assert "Error: There is no session nothing-here." in done.stderr
+
+
+# --- exit codes ----------------------------------------------------------------------------------
+
+MISSING = (Absence("gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")),)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "how", "code"),
+    [
+        (Outcome.REACHED, {}, 0),
+        (Outcome.REJECTED, {}, 0),
+        (Outcome.REACHED, {"degraded": True}, 0),
+        (Outcome.REACHED, {"degraded": True, "strict": True}, 4),
+        (Outcome.REACHED, {"strict": True}, 0),
+        (Outcome.TIE, {"degraded": True, "strict": True}, 3),
+        (Outcome.DEADLOCK, {}, 3),
+        (Outcome.CANCELLED, {}, 3),
+        (Outcome.INSUFFICIENT, {"limited": True}, 3),
+        (Outcome.INSUFFICIENT, {}, 6),
+        (Outcome.FAILED, {}, 6),
+    ],
+)
+def test_exit_codes_of_decisions(outcome: Outcome, how: dict[str, bool], code: int) -> None:
+    missing = MISSING if how.pop("degraded", False) else ()
+    assert exit_code(Decision(outcome, "", missing=missing), **how) == code
+
+
+@pytest.mark.parametrize(
+    ("seats", "args", "code"),
+    [
+        ({"a": seat("REST"), "b": seat("REST")}, (), 0),
+        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, (), 3),
+        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, ("--answer", "choose=B"), 0),
+        ({"a": seat("REST"), "b": seat("REST"), "c": HANGS}, ("--timeout", "0.5", "--strict"), 4),
+        ({"a": seat("REST"), "b": {"turns": [{"fault": "refused"}]}}, (), 6),
+        ({"a": {"turns": [{"fault": "refused"}]}, "b": {"turns": [{"fault": "quota"}]}}, (), 6),
+        ({"a": seat("REST", "A"), "b": seat("GraphQL", "B")}, ("--budget-usd", "0"), 3),
+    ],
+)
+def test_a_discussion_leaves_with_its_exit_code(
+    cli: Cli, seats: dict[str, Any], args: tuple[str, ...], code: int
+) -> None:
+    done = cli.run("discuss", "REST or GraphQL?", *cli.script(**seats), *OPTIONS, *args, code=code)
+    assert "Decision" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("discuss", " "), "There is no question."),
+        (("discuss", "x"), "There are no seats"),
+        (("discuss", "x", "--seat", "nonsense"), "--seat nonsense cannot be read."),
+        (("discuss", "x", "--seat", "a=b"), "b is not a voice."),
+        (("discuss", "x", "--seat", "a=script:s.json", "--file", "no.txt"), "There is no file no.txt"),
+        (("discuss", "x", "--seat", "a=script:s.json", "--option", "one"), "Options must be at least two"),
+        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "--answer yes cannot be read."),
+        (("discuss", "x", "--seat", "a=script:s.json", "--meeting", "brawl"), "brawl"),
+        (("discuss", "x", "--json", "--plain"), "exclude each other"),
+        (("discuss", "x", "--timeout", "-1"), "--timeout"),
+        (("resume",), "There is no session last."),
+        (("say", "last", "one", "two"), "more than two arguments"),
+        (("amend", "last"), "nothing to change"),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_sentence(cli: Cli, args: tuple[str, ...], says: str) -> None:
+    done = cli.run(*args, code=2)
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+# --- pipes and programs --------------------------------------------------------------------------
+
+
+def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
+    done = cli.run("discuss", "Which?", *cli.script(a=seat("REST", rate=500), b=seat("REST")), *OPTIONS, "--json")
+    lines = done.stdout.splitlines()
+    assert done.stderr == ""
+    for line in lines:
+        decode_line(line)
+    items = [json.loads(line) for line in lines]
+    assert [it["seq"] for it in items if it["kind"] != "delta"] == list(
+        range(1, 1 + sum(k != "delta" for k in kinds(items)))
+    )
+    assert all("seq" not in it for it in items if it["kind"] == "delta")
+    said = "".join(it["text"] for it in items if it["kind"] == "delta" and it["seat"] == "a")
+    assert said.startswith("Because.")
+    assert kinds(items)[-1] == "session.ended"
+
+
+def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
+    evil = "One.\x1b[31m red\x1b[0m\x1b]0;title\x07 [bold]two[/bold]\n[b] forged\r\nthree"
+    done = cli.run("discuss", "Which?", *cli.script(a=seat("REST", text=evil), b=seat("REST")), *OPTIONS)
+    assert "\x1b" not in done.stdout
+    assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in done.stdout
+    assert "[a] Stands for: REST (80% sure)" in done.stdout
+    assert "Decision reached: REST" in done.stdout
+    assert "roundtable show " in done.stdout
+
+
+def test_the_question_may_come_from_standard_input(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    assert "Question: From a pipe?" in cli.run("discuss", *seats, *OPTIONS, input="From a pipe?\n").stdout
+    assert "Question: With a dash?" in cli.run("discuss", "-", *seats, *OPTIONS, input="With a dash?\n").stdout
+
+
+def test_files_are_named_from_where_the_person_stands(cli: Cli) -> None:
+    (cli.work / "docs").mkdir()
+    (cli.work / "docs" / "api.md").write_text("one\ntwo\nthree\n")
+    seats = [part.replace("script:", f"script:{cli.work}/") for part in cli.script(a=seat("REST"), b=seat("REST"))]
+    lines = cli.json("-C", "docs", "discuss", "Which?", *seats, *OPTIONS, "-f", "api.md:2-3")
+    assert lines[0]["charter"]["context"][0]["name"] == "docs/api.md:2-3"
+
+
+def test_a_reader_who_leaves_stops_the_run_without_a_traceback(cli: Cli) -> None:
+    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), "--json") as running:
+        running.until("round.opened")
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+        cli.run("say", "last", "Anybody there?")
+        assert running.process.stderr is not None
+        err = running.process.stderr.read()
+        assert running.process.wait(60) == 130
+    assert "Resume with: roundtable resume" in err
+    assert "Traceback" not in err
+
+
+def test_a_reader_who_sleeps_does_not_hold_the_meeting_up(cli: Cli) -> None:
+    long = seat("REST", text="word " * 40_000)
+    with cli.started("discuss", "Which?", *cli.script(a=long, b=long), *OPTIONS, "--json") as running:
+        running.until("run.started")
+        assert kinds(cli.json("watch", "last"))[-1] == "session.ended"
+        running.rest(code=0)
+        assert kinds(running.lines)[-1] == "session.ended"
+
+
+# --- stopping and resuming -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, number: signal.Signals) -> None:
+    with cli.started("discuss", "Which one?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+        running.until("move.made")
+        running.until("delta", seat="b")
+        running.signal(number)
+        err = running.rest(code=130)
+    assert "Stopped. Resume with: roundtable resume" in err
+    address = err.split()[-1]
+    assert "which-one" in address
+    assert {"kind": "turn.interrupted", "seat": "b", "partial": "I was about to"}.items() <= running.lines[-2].items()
+    assert kinds(running.lines)[-1] == "run.stopped"
+
+    cli.script(a=HANGS, b=seat("REST"))
+    lines = cli.json("resume", address)
+    assert [it["seat"] for it in lines if it["kind"] == "turn.asked"] == ["a", "b", "b"]
+    assert lines[-1]["outcome"] == "reached"
+    assert "has ended" in cli.run("resume", address).stderr
+
+
+def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
+    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+        running.until("move.made")
+        running.process.kill()
+        running.process.wait()
+    cli.script(a=HANGS, b=seat("REST"))
+    told = cli.run("resume").stdout
+    assert "[a] 1-blind: REST" in told
+    assert told.count("[a] ") == 1
+    assert "[b] Because." in told
+    assert "Decision reached: REST" in told
+
+
+def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> None:
+    named = (*cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--session", "api", "--json")
+    with cli.started("discuss", "Which?", *named) as running:
+        running.until("move.made")
+        assert "is run by process" in cli.run("discuss", "Which?", *named, code=5).stderr
+        running.signal(signal.SIGINT)
+        running.rest(code=130)
+    first = running.lines[0]["session"]
+    assert "it asks: Which?" in cli.run("discuss", "Something else?", *named, code=2).stderr
+    cli.script(a=seat("REST"), b=seat("REST"))
+    assert {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])} == {first}
+    assert first not in {it["session"] for it in cli.json("discuss", "Which?", *named[:-1])}
+
+
+# --- two terminals -------------------------------------------------------------------------------
+
+
+def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
+    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
+        running.until("move.made")
+        with cli.started("watch", "last", "--json") as watching:
+            assert watching.until("delta", seat="b")["text"] == "I was about to"
+            assert "will hear it at the next turn" in cli.run("say", "The budget is small.").stdout
+            assert running.until("note.said")["text"] == "The budget is small."
+            cli.run("say", "last", "-", "--to", "b", input="Look again.")
+            assert running.until("note.said")["to"] == ["b"]
+            assert "There is no seat nobody" in cli.run("say", "x", "--to", "nobody", code=2).stderr
+            assert "is run by process" in cli.run("resume", code=5).stderr
+            assert "pauses once the turns under way are done" in cli.run("pause").stdout
+            running.until("pause.asked")
+            assert "goes on" in cli.run("resume").stderr
+            running.until("continue.asked")
+            cli.run("amend", "last", "--rename", "api", "--seat-off", "b", "--timeout", "300")
+            assert running.until("session.amended")["limits"]["seat_timeout"] == 300
+            assert "waits at no gate" in cli.run("answer", "yes", code=2).stderr
+            assert "is cancelled" in cli.run("cancel", "api", "--reason", "enough").stdout
+            assert running.until("cancel.asked")["reason"] == "enough"
+            running.rest(code=3)
+            watching.rest(code=3)
+        assert kinds(running.lines)[-1] == kinds(watching.lines)[-1] == "session.ended"
+        facts = [it for it in running.lines if it["kind"] != "delta"]
+        assert [it for it in watching.lines if it["kind"] != "delta"] == facts
+    assert "has ended" in cli.run("cancel", code=2).stderr
+    assert "has ended" in cli.run("say", "hello", code=2).stderr
+
+
+def test_a_session_nobody_runs_can_be_cancelled_and_told_things(cli: Cli) -> None:
+    with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), "--json") as running:
+        running.until("move.made")
+        running.signal(signal.SIGINT)
+        running.rest(code=130)
+    assert "nothing to pause" in cli.run("pause", code=2).stderr
+    assert "once the session goes on" in cli.run("say", "Hello.").stdout
+    cli.run("cancel")
+    lines = cli.json("watch", "last", code=3)
+    assert kinds(lines)[-1] == "session.ended"
+    assert lines[-1]["outcome"] == "cancelled"
+    assert "Decision cancelled" in cli.run("resume", code=3).stdout
+
+
+def test_watching_what_is_there(cli: Cli) -> None:
+    cli.run("discuss", "Which?", *cli.script(a=seat("REST"), b=seat("REST")), *OPTIONS)
+    whole = cli.json("watch")
+    assert [it["seq"] for it in cli.json("watch", "last", "--after", "3")] == [it["seq"] for it in whole][3:]
+    assert cli.json("watch", "last", "--after", "999") == []
+    assert "Decision reached: REST" in cli.run("watch", "last", "--no-follow").stdout
+
+
+def test_a_branch_goes_its_own_way(cli: Cli) -> None:
+    cli.run("discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS, code=3)
+    own = cli.run("branch", "last", "--at", "3").stdout.split()[-1]
+    cli.script(a=seat("REST", "A"), b=seat("REST", "A"))
+    lines = cli.json("resume", own, code=3)
+    assert lines[0]["charter"]["parent"]
+    assert [it["round"] for it in lines if it["kind"] == "round.opened"] == ["council/1-blind", "council/3-reconsider"]
+    assert "There is no one round 9" in cli.run("branch", own, "--at", "9", code=2).stderr
+
+
+# --- at a terminal -------------------------------------------------------------------------------
+
+
+def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(cli: Cli) -> None:
+    text = "Plain [bold]REST[/bold] is \x1b[31mcheaper\x1b[0m to run."
+    seats = cli.script(
+        claude=seat("REST", text=text, rate=30),
+        gpt={"turns": [{"fault": "unauthorized", "message": "No such key", "latency": 0.5}]},
+        gemini=seat("REST", rate=30),
+        grok=HANGS,
+    )
+    with cli.terminal("discuss", "Which?", *seats, *OPTIONS, "--timeout", "3") as terminal:
+        terminal.expect("● claude responding · 1-blind")
+        terminal.expect("✗ gpt error")
+        terminal.expect("○ claude waiting")
+        shown = terminal.end(code=0)
+    assert "\x1b[36m" in terminal.seen
+    assert "\x1b[31mcheaper" not in terminal.seen
+    assert "Plain [bold]REST[/bold] is cheaper to run." in shown
+    assert "◌ grok was not heard: timed out" in shown
+    assert "DEGRADED: counted 2 of 4." in shown
+    assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
+
+
+def test_a_person_is_asked_at_a_gate(cli: Cli) -> None:
+    with cli.terminal(
+        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+    ) as terminal:
+        terminal.expect("Your choice [1-3, Enter for none]:")
+        terminal.type("7\n")
+        terminal.expect("There is no option 7.")
+        terminal.type("2\n")
+        assert "Decision reached: GraphQL" in terminal.end(code=0)
+
+
+def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
+    with cli.terminal(
+        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+    ) as terminal:
+        terminal.expect("Your choice")
+        assert "is not an answer" in cli.run("answer", "last", "choose=maybe", code=2).stderr
+        assert "Gate choose is answered: A" in cli.run("answer", "a").stdout
+        assert "Decision reached: REST" in terminal.end(code=0)
+
+
+def test_a_gate_left_unanswered_waits_for_the_next_time(cli: Cli) -> None:
+    with cli.terminal(
+        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+    ) as terminal:
+        terminal.expect("Your choice")
+        terminal.type("\x04")
+        assert "The gate is not answered." in terminal.end(code=3)
+    assert cli.run("answer", "last", "choose", "1").stdout.startswith("Gate choose is answered: A; go on with")
+    assert "Decision reached: REST" in cli.run("resume").stdout
+
+
+def test_a_gate_takes_its_default_when_resumed_without_a_terminal(cli: Cli) -> None:
+    with cli.terminal(
+        "discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS
+    ) as terminal:
+        terminal.expect("Your choice")
+        terminal.type("\x03")
+        assert "Stopped. Resume with" in terminal.end(code=130)
+    (answered,) = [it for it in cli.json("resume", code=3) if it["kind"] == "gate.answered"]
+    assert (answered["option"], answered["by"]) == ("none", "headless default")
+
+
+def test_ctrl_c_takes_the_panels_away_and_a_second_one_forces(cli: Cli) -> None:
+    with cli.terminal("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS) as terminal:
+        terminal.expect("I was about to")
+        terminal.type("\x03")
+        shown = terminal.end(code=130)
+    assert "Resume with: roundtable resume" in shown
+    assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
+    with cli.terminal("watch", columns=60, lines=12) as terminal:
+        terminal.expect("Nobody runs this session now")
+        terminal.type("\x03")
+        assert "the session itself goes on" in terminal.end(code=130)
+
+
+def test_seats_found_here_are_offered_once_and_remembered(cli: Cli) -> None:
+    cli.env["OPENAI_API_KEY"] = "not-a-real-key"
+    with cli.terminal("discuss", "Which?", "--timeout", "0.1") as terminal:
+        terminal.expect("Which ones?")
+        terminal.type("q\n")
+        assert "No seats were chosen." in terminal.end(code=2)
+
+
+def test_answers_in_the_script_fit_what_a_model_writes() -> None:
+    assert json.loads(answer("REST").partition("```json")[2].strip("`\n")) == {"position": "REST", "confidence": 8}

@@ -1,0 +1,349 @@
+"""Commands that show things: show, list, status, doctor, voices, models, trust."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.models import list_models
+from roundtable.app.places import Places
+from roundtable.cli.main import cli
+from roundtable.cli.models import tenths
+from roundtable.core.events import GateOpened, Recorded, decode_line
+from roundtable.core.ports import Lease
+from roundtable.core.values import Gate, Limits, Seat
+from roundtable.store.holders import this_process
+from tests.stories.house import answer
+
+SLUG = "rest-or-graphql"
+TALK: dict[str, Any] = {
+    "seats": {
+        "gpt": {"turns": [{"text": answer("Use REST", text="\x1b[31m# Mine\n<b>bold</b>")}]},
+        "gemini": {"turns": [{"fault": "quota", "message": "No credit."}]},
+    },
+    "turns": [{"text": answer("Use REST")}],
+}
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A person with a home, a workspace, no keys and a bare PATH."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    (tmp_path / "work" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("ROUNDTABLE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path / "home"
+
+
+def run(*args: str, input: str | None = None) -> Result:
+    return CliRunner().invoke(cli, args, input=input)
+
+
+def said(*args: str) -> Any:
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def seats() -> tuple[Seat, ...]:
+    Path("talk.json").write_bytes(msgspec.json.encode(TALK))
+    return tuple(Seat(name, ("script:talk.json",)) for name in ("claude", "gpt", "gemini"))
+
+
+def hold(*, name: str = "", started: bool = True) -> str:
+    """A session on the record, held to its end if `started`."""
+
+    async def work() -> str:
+        async with await Roundtable.open() as desk:
+            limits = Limits(retries=0, budget_tokens=9000)
+            session = await desk.convene(Agenda("REST or GraphQL?", seats(), name=name, headless=True, limits=limits))
+            if started:
+                await desk.run(session)
+            return session
+
+    return asyncio.run(work())
+
+
+# --- show -----------------------------------------------------------------------------------------
+
+
+def test_show_prints_markdown_into_a_pipe() -> None:
+    hold()
+    text = run("show").stdout
+    assert text.startswith("# REST or GraphQL?\n")
+    assert "**DEGRADED: counted 2 of 3.**" in text
+    assert "> # Mine\n> \\<b>bold\\</b>" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("address", ["last", "api", "slug", "id"])
+def test_show_takes_every_address(address: str) -> None:
+    session = hold(name="api")
+    row = said("list", "--json")["sessions"][0]
+    given = {"slug": row["slug"], "id": session[:13]}.get(address, address)
+    assert said("show", given, "--format", "json")["id"] == session
+
+
+def test_show_in_every_format() -> None:
+    session = hold()
+    lines = run("show", session, "--format", "jsonl").stdout.splitlines()
+    records = [decode_line(line) for line in lines]
+    assert [it.seq for it in records if isinstance(it, Recorded)] == list(range(1, len(lines) + 1))
+    assert run("show", "--format", "html").stdout.startswith("<!doctype html>")
+    data = said("show", "--format", "json")
+    assert data["rounds"][0]["turns"][1]["text"] == "# Mine\n<b>bold</b>"
+    assert data["decision"]["outcome"] == "reached"
+
+
+def test_show_one_round() -> None:
+    hold()
+    assert run("show", "--round", "1").stdout.startswith("### council/1-blind\n")
+    assert said("show", "--round", "1-blind", "--format", "json")["name"] == "council/1-blind"
+    kinds = [json.loads(it)["kind"] for it in run("show", "--round", "1", "--format", "jsonl").stdout.splitlines()]
+    assert (kinds[0], kinds[-1]) == ("round.opened", "round.closed")
+    missing = run("show", "--round", "7")
+    assert missing.exit_code == 2
+    assert "council/1-blind" in missing.stderr
+
+
+def test_show_writes_a_file(tmp_path: Path) -> None:
+    hold()
+    result = run("show", "--format", "html", "--output", str(tmp_path / "page.html"))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    refused = run("show", "--output", str(tmp_path / "nowhere" / "x.md"))
+    assert (refused.exit_code, "cannot be written" in refused.stderr) == (2, True)
+
+
+def test_show_of_nothing() -> None:
+    result = run("show")
+    assert result.exit_code == 2
+    assert "roundtable list" in result.stderr
+
+
+def on_terminal(*args: str) -> str:
+    """What a command prints on a terminal of 80 columns."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    child = subprocess.Popen([sys.executable, "-m", "roundtable", *args], stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    assert child.wait() == 0, shown
+    return shown.decode()
+
+
+def test_a_terminal_gets_rendered_text_and_a_table() -> None:
+    hold()
+    shown = on_terminal("show")
+    assert "\x1b[" in shown
+    assert "**DEGRADED" not in shown
+    assert "DEGRADED: counted 2 of 3." in shown
+    assert "\x1b[31m# Mine" not in shown
+    listed = on_terminal("list")
+    assert SLUG in listed
+    assert "\t" not in listed
+
+
+# --- list and status ------------------------------------------------------------------------------
+
+
+def test_list_is_short_and_cut_nowhere() -> None:
+    empty = run("list")
+    assert (empty.exit_code, empty.stdout) == (0, "")
+    assert "no sessions" in empty.stderr
+    hold()
+    head, row = (line.split("\t") for line in run("list").stdout.splitlines())
+    assert head == ["session", "status", "outcome", "seats", "age", "question"]
+    assert row[0].endswith(SLUG)
+    assert row[1:] == ["done", "reached (degraded)", "3", "now", "REST or GraphQL?"]
+
+
+def test_list_of_every_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold()
+    (tmp_path / "other" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "other")
+    assert said("list", "--json") == {"v": 1, "sessions": []}
+    (row,) = said("list", "--all", "--json")["sessions"]
+    assert row["workspace"] == str(tmp_path / "work")
+    assert str(tmp_path / "work") in run("list", "--all").stdout
+
+
+def test_status_for_people_and_programs() -> None:
+    session = hold(name="api")
+    text = run("status").stdout
+    for part in ("REST or GraphQL?", "(api)", "reached: ended", "council/1-blind", " of 9,000", "✗ gemini  missing"):
+        assert part in text
+    data = said("status", session, "--json")
+    assert (data["v"], data["running"], data["pid"], data["degraded"]) == (1, False, None, True)
+    assert "text" not in data["rounds"][0]["turns"][0]
+
+
+def test_a_running_session_names_its_process() -> None:
+    session = hold(started=False)
+
+    async def take() -> Lease:
+        async with await Roundtable.open() as desk:
+            lease = await desk.store.acquire(session, this_process())
+            await desk.store.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
+            return lease
+
+    lease = asyncio.run(take())
+    assert said("list", "--json")["sessions"][0]["status"] == "running"
+    text = run("status").stdout
+    assert f"running in process {os.getpid()}" in text
+    assert f"{SLUG} choose=none" in text
+
+    async def let_go() -> None:
+        async with await Roundtable.open() as desk:
+            await desk.store.release(lease)
+
+    asyncio.run(let_go())
+    assert said("list", "--json")["sessions"][0]["status"] == "waiting"
+    assert "no process runs it" in run("status").stdout
+
+
+# --- doctor and voices ----------------------------------------------------------------------------
+
+
+def test_doctor_for_people_and_programs(home: Path) -> None:
+    home.mkdir()
+    seats()
+    (home / "config.toml").write_text('[seats.a]\nvoices = ["script:talk.json"]')
+    result = run("doctor")
+    assert result.exit_code == 0, result.output
+    assert "✓ seat a: script:talk.json: ok" in result.stdout
+    assert "All is well." in result.stdout
+    data = said("doctor", "--json")
+    assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
+    (home / "config.toml").write_text("langage = 'en'")
+    broken = run("doctor", "--json")
+    assert broken.exit_code == 2
+    assert json.loads(broken.stdout)["ok"] is False
+
+
+def test_doctor_asks_only_after_a_yes(home: Path) -> None:
+    home.mkdir()
+    seats()
+    (home / "config.toml").write_text('[seats.a]\nvoices = ["script:talk.json"]')
+    assert "answered in" not in run("doctor", "--ask", input="n\n").stdout
+    asked = run("doctor", "--ask", input="y\n")
+    assert "cost a fraction of a cent" in asked.stderr
+    assert "answered in" in asked.stdout
+    assert "answered in" in run("doctor", "--ask", "--yes").stdout
+
+
+def test_doctor_checks_a_session() -> None:
+    hold()
+    assert "✓ session:" in run("doctor", "--session", "last").stdout
+    result = run("doctor", "--session", "nothing-like-it", "--json")
+    assert json.loads(result.stdout)["session_state"] == "missing"
+
+
+def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "claude").chmod(0o755)
+    result = run("voices")
+    rows = {row[0]: row[1:] for row in (line.split("\t") for line in result.stdout.splitlines())}
+    assert rows["openai:gpt-4o"] == ["yes", "OpenAI, key from OPENAI_API_KEY"]
+    assert rows["xai:grok-4"] == ["no", "xAI: set XAI_API_KEY"]
+    assert rows["cli:claude"][0] == "later"
+    assert "--seat NAME=VOICE" in result.stderr
+    data = run("voices", "--json").stdout
+    assert {it["name"] for it in json.loads(data)["endpoints"]} > {"openai", "ollama"}
+    assert "sk-secret" not in result.output + data
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def test_models_are_listed_chosen_and_fetched_once(tmp_path: Path, home: Path) -> None:
+    before = {it["name"]: it for it in said("models", "list", "--json")["models"]}
+    assert "can be fetched" in run("models").stdout
+    name, model = next(iter(before.items()))
+    assert (model["installed"], model["licence"] != "") == (False, True)
+
+    own = tmp_path / "own.gguf"
+    own.write_bytes(b"GGUF" + bytes(60))
+    assert run("models", "use", str(own)).exit_code == 0
+    assert [it["path"] for it in said("models", "list", "--json")["models"] if it["default"]] == [str(own)]
+
+    known = next(it for it in list_models(Places(home, home)) if it.name == name)
+    (target,) = (home / "models" / path for path in _files(home, name))
+    target.touch()
+    os.truncate(target, known.size)
+    fetched = run("models", "get", name)
+    assert (fetched.exit_code, fetched.stdout) == (0, f"{target}\n")
+
+
+def _files(home: Path, name: str) -> list[str]:
+    from roundtable.voices.models import catalog
+
+    return [catalog()[name].file]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("get", "smolm2-135m"), "Did you mean `smollm2-135m`?"),
+        (("get", "smollm2-135m", "--from", "nowhere"), "has no source called `nowhere`"),
+        (("use", "nothing"), "There is no model called `nothing`"),
+        (("use", "/nowhere/x.gguf"), "cannot be read"),
+    ],
+)
+def test_models_say_what_is_wrong(args: tuple[str, ...], words: str) -> None:
+    result = run("models", *args)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = tenths("small")
+    for done in range(0, 101, 5):
+        tell(done * 1_000_000, 100_000_000)
+    lines = capsys.readouterr().err.splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (11, "small: 0% of 100 MB", "small: 100% of 100 MB")
+
+
+# --- trust ----------------------------------------------------------------------------------------
+
+
+def test_trust_shows_what_it_allows_and_asks() -> None:
+    assert "nothing to trust" in run("trust").stderr
+    Path(".roundtable").mkdir()
+    file = Path(".roundtable/config.toml")
+    file.write_text(
+        '[seats.spy]\nvoices = ["openai:gpt-4o\\u001b[2J"]\n[endpoints.evil]\nbase_url = "http://evil/v1"\n'
+    )
+    refused = run("trust", input="n\n")
+    assert refused.exit_code == 3
+    assert "http://evil/v1" in refused.stderr
+    assert "\x1b" not in refused.stderr
+    assert run("trust", input="y\n").exit_code == 0
+    assert "already trusted" in run("trust").stderr
+    file.write_text(file.read_text() + "\n# changed")
+    assert run("trust", "--yes").stderr.endswith("Trusted.\n")
+    assert "no longer trusted" in run("trust", "--revoke").stderr
+    assert "was not trusted" in run("trust", "--revoke").stderr

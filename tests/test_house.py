@@ -40,9 +40,9 @@ def test_events_are_dotted() -> None:
 
 
 def test_no_path_of_a_machine_and_no_registry_is_in_the_repository() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listing = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     words = ("/" + "root/", "/" + "work/", "pypi" + ".org", "registry" + ".npmjs", "files.python" + "hosted")
-    for name in filter(None, listed):
+    for name in listing.stdout.splitlines():
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".json", ".yml", ""} and path.is_file():
             text = path.read_text(errors="replace")

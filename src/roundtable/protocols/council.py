@@ -15,7 +15,6 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 
-
 BALLOT = "council/2-ballot"
 
 

@@ -66,7 +66,14 @@ def _read_reconsider(block: Fields, expect: Expect) -> Verdict | None:
 
 def _ratings_schema(expect: Expect) -> Schema:
     return record(
-        {"ratings": record({choice: one_of("compared with yours", RATING_WORDS) for choice in expect.choices})}
+        {
+            "ratings": record(
+                {
+                    choice: one_of("the same as your own, acceptable to you, or opposed", RATING_WORDS)
+                    for choice in expect.choices
+                }
+            )
+        }
     )
 
 

@@ -90,7 +90,8 @@ def _meaning(schema: Schema) -> str:
         case "object":
             return "an object with " + "; ".join(f"{name} ({_meaning(part)})" for name, part in _parts(schema))
         case "array":
-            return f"a list, empty if there is nothing; each entry: {_meaning(schema['items'])}"
+            empty = "" if schema["minItems"] else ", empty if there is nothing"
+            return f"a list{empty}; each entry: {_meaning(schema['items'])}"
         case _:
             return str(schema["description"])
 

@@ -191,7 +191,7 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         outcome,
         how=_how(standing, outcome, winner, chosen),
         winner=winner,
-        position=texts.get(winner, ""),
+        position=(standing.words[author].verdict.position if author else "") or texts.get(winner, ""),
         text=standing.words[author].text if author else "",
         author=author,
         electorate=standing.blind.electorate,

@@ -19,6 +19,7 @@ def key_similarity(one: str, other: str) -> float:
     words, others = set(one.split("-")), set(other.split("-"))
     if (words ^ others) & _NEGATIONS:
         return 0.0
+    # Both ways, because difflib's ratio depends on the order of its arguments.
     shared = min(_found(words, others), _found(others, words))
     return shared / (len(words) + len(others) - shared)
 
@@ -28,6 +29,4 @@ def _found(words: set[str], others: set[str]) -> int:
 
 
 def _alike(one: str, other: str) -> bool:
-    # Sorted, because difflib's ratio depends on the order of its arguments.
-    first, second = sorted((one, other))
-    return one == other or SequenceMatcher(None, first, second).ratio() >= _SAME_WORD
+    return one == other or SequenceMatcher(None, one, other).ratio() >= _SAME_WORD

@@ -1,0 +1,63 @@
+"""`demo`: a whole deliberation on whatever embedded model is there, so that a newcomer sees the real thing at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.cli.conduct import conduct
+from roundtable.cli.displays import Manner
+from roundtable.cli.output import at_desk, note
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+SMALLEST = "smollm2-135m"
+QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
+OPTIONS = ("One program", "Many small services")
+HONEST = (
+    "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
+    "{about}\n"
+    "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
+    "  roundtable models get qwen2.5-coder-1.5b        (1.1 GB, still small)\n"
+    '  roundtable discuss "…" --seat a=openai:gpt-4o   (any key or server; see `roundtable voices`)\n'
+)
+
+
+@click.command()
+@click.argument("question", default=QUESTION)
+def demo(question: str) -> int:
+    """Hold a real deliberation on an embedded model: no key, no account.
+
+    Uses the best model that is already here and fetches the smallest (98 MB) if there is none. It never
+    uses a paid seat, whatever keys it could find.
+    """
+    from roundtable.app.models import default_model
+    from roundtable.app.places import Places
+    from roundtable.cli.models import fetch
+
+    places = Places.of_this_person()
+    model = default_model(places)
+    if model is None:
+        note(f"No model is here yet, so {SMALLEST} is fetched once.")
+        fetch(SMALLEST)
+        model = default_model(places)
+    assert model is not None
+    note(HONEST.format(title=model.title or model.name, about=model.about))
+    return at_desk(lambda desk: _hold(desk, model.name, question))
+
+
+async def _hold(desk: Roundtable, model: str, question: str) -> int:
+    from roundtable.app.desk import Agenda
+    from roundtable.app.discovery import embedded_table
+
+    agenda = Agenda(
+        question,
+        embedded_table(model),
+        meeting="council",
+        options=OPTIONS if question == QUESTION else (),
+        headless=True,
+    )
+    state = await desk.session(await desk.convene(agenda))
+    return await conduct(desk, state, Manner(), headless=True, strict=False)

@@ -85,21 +85,21 @@ async def open_desk(base_url: str, home: str) -> Roundtable:
 async def hold(desk: Roundtable, rules: object, seats: tuple[Seat, ...], session: str = "") -> Decision:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
-    await desk.session(session)
     meeting = Meeting("bench", 1, rules)  # pyright: ignore[reportArgumentType]
     async with LiveServer(desk.places.socket(session), session, desk.feed):
-        return await desk.engine.run(session, meeting, this_process())
+        return await desk.engine.run(session, lambda _: meeting, this_process())
 
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
     """Put a charter on the record."""
     session = new_session_id()
+    digests = await asyncio.gather(*(desk.store.keep(text.encode()) for text in TEMPLATES.values()))
     charter = Charter(
         QUESTION,
         seats,
         "bench",
         1,
-        templates={name: await desk.store.keep(text.encode()) for name, text in TEMPLATES.items()},
+        templates=dict(zip(TEMPLATES, digests, strict=True)),
         workspace=str(desk.workspace),
         owner=getpass.getuser(),
         headless=True,

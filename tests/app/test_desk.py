@@ -170,8 +170,8 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
     await desk.store.append(session, SessionOpened(top))
     engine = desk.engine
     assert isinstance(engine, Engine)
-    assert (await engine.run(session, meeting, "test")).how == "The child says: Use REST."
-    assert (await engine.run(session, meeting, "test")).how == "The child says: Use REST."
+    assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
+    assert (await engine.run(session, lambda _: meeting, "test")).how == "The child says: Use REST."
     assert len([row for row in await desk.sessions() if row.question == "And which framework?"]) == 1
 
 

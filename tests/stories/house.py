@@ -82,12 +82,12 @@ class MortalStore(MemoryStore):
         super().__init__()
         self.lifetime = lifetime
 
-    async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded:
+    async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
         if lease is not None:
-            if self.lifetime <= 0:
+            if self.lifetime < len(events):
                 raise Killed
-            self.lifetime -= 1
-        return await super().append(session, event, lease)
+            self.lifetime -= len(events)
+        return await super().append_many(session, events, lease)
 
 
 class House:
@@ -135,7 +135,7 @@ class House:
     async def run(self) -> Decision:
         """Open or resume, whichever the record says."""
         engine = Engine(self.store, self.store, self._other_voices or self.voices, self.performer, self.feed)
-        return await engine.run(SESSION, self.meeting, "test")
+        return await engine.run(SESSION, lambda _: self.meeting, "test")
 
     async def records(self) -> list[Recorded]:
         """The facts so far."""

@@ -143,6 +143,17 @@ class TestRealModel:
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.CONTEXT_OVERFLOW
 
+    async def test_a_call_cancelled_while_its_prompt_is_read_frees_the_slot(self, stage: LlamaStage) -> None:
+        await stage.server.ready()
+        task = asyncio.create_task(hear(stage.voice, ask("some words of context " * 350)))
+        await asyncio.sleep(0.5)
+        assert any(await busy(stage.server))
+        task.cancel()
+        await asyncio.wait({task})
+        # llama.cpp looks for hung-up callers after a second without news; asking for the slots is news.
+        await asyncio.sleep(2.5)
+        assert not any(await busy(stage.server))
+
     async def test_a_crash_is_a_fault_and_the_next_call_starts_again(self, stage: LlamaStage) -> None:
         speech = stage.slow().speak(ask())
         assert isinstance(await anext(speech), str)

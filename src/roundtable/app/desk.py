@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import os
 import random
@@ -69,16 +70,22 @@ class Agenda(msgspec.Struct, frozen=True):
 class Roundtable:
     """The product as a library. `async with await Roundtable.open() as desk: …`"""
 
-    def __init__(self, places: Places, workspace: Path, loaded: settings.Settings, store: SqliteStore) -> None:
+    def __init__(
+        self,
+        places: Places,
+        workspace: Path,
+        loaded: settings.Settings,
+        endpoints: dict[str, Endpoint],
+        store: SqliteStore,
+    ) -> None:
         self.places = places
         self.workspace = workspace
         self.settings = loaded
+        self.endpoints = endpoints
         self.store = store
         self.feed = Feed()
-        own = [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
-        self.endpoints: dict[str, Endpoint] = merged(shipped_endpoints().values(), own)
-        self.redactor = Redactor(known_secrets(self.endpoints))
-        self.voices = VoiceRegistry(self.endpoints, resolve_key, models_dir=places.models, workspace=workspace)
+        self.redactor = Redactor(known_secrets(endpoints))
+        self.voices = VoiceRegistry(endpoints, resolve_key, models_dir=places.models, workspace=workspace)
         self.performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
         self.engine = Engine(store, store, self.voices, self.performer, self.feed)
 
@@ -88,11 +95,10 @@ class Roundtable:
         places = places or Places.of_this_person()
         workspace = workspace_of(workspace or Path.cwd())
         loaded = settings.load(places, workspace)
-        endpoints = merged(
-            shipped_endpoints().values(), [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
-        )
+        own = [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
+        endpoints = merged(shipped_endpoints().values(), own)
         store = await SqliteStore.open(places.database, Redactor(known_secrets(endpoints)))
-        return cls(places, workspace, loaded, store)
+        return cls(places, workspace, loaded, endpoints, store)
 
     async def close(self) -> None:
         """Close voices and the record."""
@@ -139,10 +145,8 @@ class Roundtable:
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
-        charter = (await self.session(session)).charter
-        rules = protocol(charter.meeting)
         async with LiveServer(self.places.socket(session), session, self.feed):
-            return await self.engine.run(session, Meeting(rules.name, rules.version, rules.hold), this_process())
+            return await self.engine.run(session, _meeting, this_process())
 
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
         """Follow a session: the record, then what is being said, then live; here or in another process.
@@ -158,7 +162,9 @@ class Roundtable:
 
     async def _templates(self, rules: Protocol) -> dict[str, Digest]:
         folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
-        return {name: await self.store.keep(folder.joinpath(f"{name}.md").read_bytes()) for name in rules.templates}
+        texts = (folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates)
+        digests = await asyncio.gather(*(self.store.keep(text) for text in texts))
+        return dict(zip(rules.templates, digests, strict=True))
 
     # --- what people say -------------------------------------------------------------------------
 
@@ -268,6 +274,11 @@ class Roundtable:
             )
         fields = {key: value for key, value in msgspec.structs.asdict(seat).items() if key != "enabled"}
         return Seat(name=name, **fields)
+
+
+def _meeting(name: str) -> Meeting:
+    rules = protocol(name)
+    return Meeting(rules.name, rules.version, rules.hold)
 
 
 def resolve_key(reference: str) -> str | None:

@@ -32,6 +32,16 @@ WORDS = {RESPONDING: "responding", WAITING: "waiting", TIMED_OUT: "timed out", E
 BYTES_PER_TOKEN = 4
 
 
+class View(msgspec.Struct, frozen=True):
+    """How somebody came to a session: what they know of it already, and whether it runs in this process."""
+
+    charter: Charter
+    address: str
+    brief_until: int = 0
+    live_from: int = 0
+    own: bool = True
+
+
 class SeatView(msgspec.Struct):
     """One seat: its sign, its words so far in this turn, and what it has used."""
 

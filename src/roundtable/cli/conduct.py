@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING
 
 from roundtable.cli.asking import Gatekeeper
+from roundtable.cli.board import View
 from roundtable.cli.displays import Display, Manner, display
 from roundtable.cli.output import INTERRUPTED, NO_DECISION, address_of, ended_with, let_go_of_stdout, note
 from roundtable.cli.words import decision_words
@@ -32,7 +33,7 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     """Run a session from where it stands, show it, and say how it ended; the exit code is returned."""
     address = await address_of(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
-    show = display(manner, state.charter, address, brief_until=known, live_from=known)
+    show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
     keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless))
     stopped = await _Holding(desk, state.id, show, keeper).hold()
     if stopped is not None:
@@ -137,10 +138,11 @@ def stopping(stop: Callable[[], object], abandon: Callable[[], None]) -> Generat
         asked = True
         stop()
 
-    for number in SIGNALS:
+    wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+    for number in wanted:
         loop.add_signal_handler(number, heard)
     try:
         yield
     finally:
-        for number in SIGNALS:
+        for number in wanted:
             loop.remove_signal_handler(number)

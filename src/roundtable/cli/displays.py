@@ -9,11 +9,11 @@ from typing import Protocol
 
 import msgspec
 
+from roundtable.cli.board import View
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.words import Line, brief, facts, plain
 from roundtable.core.events import Delta, Recorded, encode_line
 from roundtable.core.faults import UsageError
-from roundtable.core.values import Charter
 
 
 class Display(Protocol):
@@ -64,16 +64,16 @@ class Manner(msgspec.Struct, frozen=True):
         return not alone and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def display(manner: Manner, charter: Charter, address: str, *, brief_until: int = 0, live_from: int = 0) -> Display:
+def display(manner: Manner, view: View) -> Display:
     """The display that fits; facts up to `brief_until` are told in short, panels open after `live_from`."""
     outlet = Outlet()
     if manner.json:
         return JsonLines(outlet)
     if not manner.live:
-        return PlainLines(outlet, brief_until)
+        return PlainLines(outlet, view.brief_until)
     from roundtable.cli.panels import LivePanels
 
-    return LivePanels(outlet, charter, address, brief_until=brief_until, live_from=live_from)
+    return LivePanels(outlet, view)
 
 
 class JsonLines:

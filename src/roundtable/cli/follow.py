@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roundtable.cli.board import View
 from roundtable.cli.conduct import conclude, conduct, follow, stopping
 from roundtable.cli.displays import Manner, display
 from roundtable.cli.options import HeadedCommand, manner_options, option, session_argument, strict_option
@@ -19,6 +20,10 @@ from roundtable.core.session import Session
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
+
+
+FOREVER = 1 << 60
+"""Panels that open after this fact never do."""
 
 
 @click.command(cls=HeadedCommand)
@@ -48,7 +53,7 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
     state = await desk.session(await desk.find(address))
     address = await address_of(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
-    show = display(manner, state.charter, address, live_from=state.seq if stay else 1 << 60)
+    show = display(manner, View(state.charter, address, live_from=state.seq if stay else FOREVER, own=False))
     alone = stay and await desk.holder(state.id) is None
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(follow(items, show))
@@ -116,8 +121,8 @@ async def _resume(desk: Roundtable, address: str, manner: Manner, *, headless: b
 
 
 async def _show_ended(desk: Roundtable, state: Session, manner: Manner, address: str, *, strict: bool) -> int:
-    note(f"This session has ended; ask again with: roundtable discuss, or branch it: roundtable branch {address}")
-    show = display(manner, state.charter, address, live_from=state.seq)
+    note(f"This session has ended. To go another way from a round on: roundtable branch {address} --at ROUND")
+    show = display(manner, View(state.charter, address, live_from=FOREVER))
     if manner.json:
         await follow(_so_far(desk, state.id, 0), show)
         return ended_with(state, strict=strict)

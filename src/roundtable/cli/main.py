@@ -25,14 +25,30 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "The record": {
         "show": ("roundtable.cli.show", "show", "Print a session: the decision first, then how it came about."),
         "list": ("roundtable.cli.sessions", "list_sessions", "List sessions, newest first."),
-        "status": ("roundtable.cli.sessions", "status", "Say where a session stands."),
+        "status": (
+            "roundtable.cli.sessions",
+            "status",
+            "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
+        ),
     },
     "Set-up": {
         "demo": ("roundtable.cli.demo", "demo", "Hold a real deliberation on an embedded model: no key, no account."),
-        "doctor": ("roundtable.cli.doctor", "doctor", "Check the set-up and say what to mend."),
+        "doctor": (
+            "roundtable.cli.doctor",
+            "doctor",
+            "Check folders, config, the record and every seat; no model is asked anything unless you say --ask.",
+        ),
         "voices": ("roundtable.cli.voices", "voices", "List the voices that can be reached from here."),
-        "models": ("roundtable.cli.models", "models", "List, fetch and choose embedded models."),
-        "trust": ("roundtable.cli.trust", "trust", "Let this workspace's config name endpoints and programs."),
+        "models": (
+            "roundtable.cli.models",
+            "models",
+            "List, fetch and choose the models that run on this machine, without a key or an account.",
+        ),
+        "trust": (
+            "roundtable.cli.trust",
+            "trust",
+            "Let this workspace's config, as it is now, name endpoints, programs and keys.",
+        ),
     },
 }
 """Per heading: command, module, attribute and the one line of help, so that `--help` imports none of them."""

@@ -14,18 +14,17 @@ from typing import IO, Any, cast
 from rich.color import Color, ColorParseError
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from roundtable.cli.board import Board, SeatView
+from roundtable.cli.board import Board, SeatView, View
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, price, seconds
 from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, brief, facts, move_words, short
 from roundtable.core.events import Delta, MoveMade, Recorded
-from roundtable.core.values import Charter, Seat
+from roundtable.core.values import Seat
 from roundtable.core.views import clean, one_line
 
 TICK = 0.1
@@ -72,13 +71,11 @@ def _valid(color: str) -> str:
 class LivePanels:
     """Panels that follow the seats; what is finished moves up into the scrollback and stays there."""
 
-    def __init__(self, outlet: Outlet, charter: Charter, address: str, *, brief_until: int = 0, live_from: int = 0):
+    def __init__(self, outlet: Outlet, view: View) -> None:
         self.outlet = outlet
-        self._address = address
-        self._brief_until = brief_until
-        self._live_from = live_from
-        self._board = Board(charter)
-        self._colors = seat_colors(charter.seats)
+        self._view = view
+        self._board = Board(view.charter)
+        self._colors = seat_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
         )
@@ -97,9 +94,9 @@ class LivePanels:
         if isinstance(item, Delta):
             self._start()
             return
-        if item.seq > self._live_from:
+        if item.seq > self._view.live_from:
             self._start()
-        if item.seq <= self._brief_until:
+        if item.seq <= self._view.brief_until:
             self.tell(brief(item.event))
         elif isinstance(item.event, MoveMade):
             self._tell_move(item.event)
@@ -111,7 +108,7 @@ class LivePanels:
         for line in lines:
             style = TONES[line.tone]
             head = Text(f"{one_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
-            self._console.print(Padding(head.append(clean(line.text), style), (0, 0, 0, line.indent)))
+            self._print(head.append(clean(line.text), style), line.indent)
 
     def _tell_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
@@ -120,7 +117,16 @@ class LivePanels:
         head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
         parts = [Text(clean(line.text), TONES[line.tone]) for line in move_words(move)]
-        self._console.print(Group(head, Padding(Group(*parts), (0, 0, 1, 2))))
+        self._print(head)
+        self._print(Text("\n").join(parts), 2)
+        self._print(Text())
+
+    def _print(self, text: Text, indent: int = 0) -> None:
+        """Print with every wrapped line indented, and none filled up with spaces that copying would take along."""
+        lines = list(text.wrap(self._console, max(8, self._console.width - indent)))
+        for line in lines:
+            line.rstrip()
+        self._console.print(Text("\n").join([Text(" " * indent) + line if line.plain else line for line in lines]))
 
     def suspend(self) -> None:
         """Take the panels away, so that a person can be asked."""
@@ -235,8 +241,10 @@ class LivePanels:
         yield Text(one_line(" · ".join(parts), width - 1), SYSTEM, no_wrap=True)
 
     def _foot(self, width: int) -> Text:
-        full = f"{self._address} · Ctrl-C stops, nothing is lost · elsewhere: roundtable say | pause | cancel"
-        words = full if len(full) < width else f"{self._address} · Ctrl-C stops"
+        keys = "Ctrl-C stops, nothing is lost" if self._view.own else "Ctrl-C leaves, the session goes on"
+        words = f"{self._view.address} · {keys}"
+        more = " · elsewhere: roundtable say | pause | cancel"
+        words += more if len(words + more) < width else ""
         return Text(one_line(words, width - 1), "dim", no_wrap=True)
 
     def _color(self, seat: str) -> str:

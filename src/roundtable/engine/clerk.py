@@ -21,19 +21,19 @@ class Clerk:
         self.session = session
         self.feed = feed
         self.texts: dict[Digest, str] = {}
+        self._kept: dict[str, Digest] = {}
         self._store = store
         self._lease = lease
         self._news = asyncio.Condition()
         self.on_cancel: Callable[[], None] = lambda: None
 
-    async def record(self, event: Event) -> Recorded:
-        """Write one fact; when this returns it is on disk, in the fold and on the feed."""
-        recorded = await self._store.append(self.session.id, event, self._lease)
-        if recorded.seq == self.session.seq + 1:
-            self._take([recorded])
-        elif recorded.seq > self.session.seq:
+    async def record(self, *events: Event) -> None:
+        """Write facts, all or none; when this returns they are on the record, in the fold and on the feed."""
+        records = await self._store.append_many(self.session.id, events, self._lease)
+        if records[0].seq == self.session.seq + 1:
+            self._take(records)
+        elif records[-1].seq > self.session.seq:
             await self.catch_up()
-        return recorded
 
     async def catch_up(self) -> None:
         """Take in every fact others have written meanwhile."""
@@ -62,12 +62,14 @@ class Clerk:
             await self._news.wait_for(true)
 
     async def keep(self, text: str) -> Digest:
-        """Store a text once and remember it."""
-        digest = await self._store.keep(text.encode())
-        self.texts[digest] = text
-        return digest
+        """Store a text once and remember it; nothing to say needs no digest."""
+        if text and text not in self._kept:
+            self._kept[text] = await self._store.keep(text.encode())
+            self.texts[self._kept[text]] = text
+        return self._kept.get(text, "")
 
     async def load(self, digests: set[Digest]) -> None:
         """Have these texts at hand for the prompts."""
-        for digest in digests - self.texts.keys():
-            self.texts[digest] = (await self._store.fetch(digest)).decode(errors="replace")
+        missing = sorted(digests - self.texts.keys())
+        blobs = await asyncio.gather(*(self._store.fetch(digest) for digest in missing)) if missing else ()
+        self.texts |= {digest: blob.decode(errors="replace") for digest, blob in zip(missing, blobs, strict=True)}

@@ -27,6 +27,10 @@ class Meeting(msgspec.Struct, frozen=True):
     hold: Callable[[Table], Awaitable[Decision]]
 
 
+FindMeeting = Callable[[str], Meeting]
+"""The meeting of that name, as this version of the product holds it."""
+
+
 class Engine:
     """Runs sessions. It gets its record, voices and performers as arguments and knows no concrete one."""
 
@@ -37,15 +41,15 @@ class Engine:
         self._performer = performer
         self._feed = feed
 
-    async def run(self, session_id: str, meeting: Meeting, holder: str) -> Decision:
+    async def run(self, session_id: str, meetings: FindMeeting, holder: str) -> Decision:
         """Hold the meeting from where its record stands to a decision. The same call opens and resumes."""
         lease = await self._leases.acquire(session_id, holder)
         self._feed.start(session_id)
         try:
             session = Session.fold(session_id, await self._store.read(session_id))
-            if session.ended and session.decision is not None:
+            if session.decision is not None:
                 return session.decision
-            _check(session, meeting)
+            meeting = _checked(session, meetings)
             clerk = Clerk(session, self._store, lease, self._feed)
             return await self._attended(clerk, meeting, holder, lease)
         finally:
@@ -75,7 +79,7 @@ class Engine:
         session = clerk.session
         table = RecordedTable(clerk, self._voices, self._performer)
         try:
-            decision = session.decision or await meeting.hold(table)
+            decision = await meeting.hold(table)
         except Cancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
         except LimitStop as stop:
@@ -83,9 +87,7 @@ class Engine:
         finally:
             await table.finish()
         decision = _with_limits(session, decision)
-        if session.decision is None:
-            await clerk.record(DecisionMade(decision))
-        await clerk.record(SessionEnded(str(decision.outcome)))
+        await clerk.record(DecisionMade(decision), SessionEnded(str(decision.outcome)))
         return decision
 
     async def _renew(self, lease: Lease) -> None:
@@ -94,16 +96,18 @@ class Engine:
             await self._leases.renew(lease)
 
 
-def _check(session: Session, meeting: Meeting) -> None:
+def _checked(session: Session, meetings: FindMeeting) -> Meeting:
     if session.charter_or_none is None:
         raise NotFound(f"There is no session {session.id}.", "`roundtable list` shows the sessions there are.")
     charter = session.charter
+    meeting = meetings(charter.meeting)
     if (charter.meeting, charter.version) != (meeting.name, meeting.version):
         raise RecordMismatch(
             f"This session was opened as {charter.meeting} version {charter.version}, "
             f"and this Roundtable holds {meeting.name} version {meeting.version}.",
             "Open a new session, or resume it with the version that opened it.",
         )
+    return meeting
 
 
 def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:

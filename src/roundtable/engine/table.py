@@ -108,7 +108,9 @@ class RecordedTable:
             raise LimitStop(self._session.limit_stops[round][1])
         form = codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
-        json_format = form.json_format(expect) if form.json_format else ""
+        json_text = form.json_format(expect) if form.json_format else ""
+        keeping = (self._clerk.keep(text) for text in (form.text_format(expect), json_text))
+        text_format, json_format = await asyncio.gather(*keeping)
         await self._clerk.record(
             RoundOpened(
                 round,
@@ -118,8 +120,8 @@ class RecordedTable:
                 expect=expect,
                 prompt=prompt,
                 template=self.charter.templates[prompt.template],
-                text_format=await self._clerk.keep(form.text_format(expect)) if form.text_format(expect) else "",
-                json_format=await self._clerk.keep(json_format) if json_format else "",
+                text_format=text_format,
+                json_format=json_format,
                 heard=self._session.seq,
             )
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Literal
 
 import msgspec
@@ -27,11 +29,10 @@ LONGEST_DELAY = 30.0
 
 
 class _Spoken(msgspec.Struct):
-    """How one call ended: the reply or the fault, and the words heard until then."""
+    """How one call ended."""
 
     asked: TurnAsked
     end: Reply | Fault
-    heard: str
     timing: Timing
 
 
@@ -51,6 +52,7 @@ class TurnTaker:
         self._retries_left = self._limits.retries
         self._call = ""
         self._said: list[str] = []
+        self._offset = 0
         self._heard = 0
         self._last_fault = Fault.of(FaultKind.MISSING, "This seat has no voice.")
 
@@ -121,33 +123,34 @@ class TurnTaker:
         return delay if delay < left else None
 
     async def _speak(self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]) -> _Spoken:
-        """One call, streamed to whoever listens."""
+        """One call. It is made while the fact that it was made is being written; no word is heard before that."""
         asked, request = await self._prepare(voice, name, purpose, more)
         speech = Speech(self._codec.spoken if asked.structured and not more else "")
-        offset, first = 0, 0.0
-        end: Reply | Fault | None = None
-        self._said = []
+        writing = asyncio.ensure_future(self._clerk.record(asked))
+        self._said, self._offset = [], 0
+        first, end = 0.0, None
         began = time.monotonic()
-        feed, session = self._clerk.feed, self._clerk.session.id
-        stream = voice.speak(request)
         try:
-            async for piece in stream:
-                if isinstance(piece, str):
-                    first = first or time.monotonic() - began
-                    if words := speech.feed(piece):
-                        self._said.append(words)
-                        feed.publish(Delta(session, asked.round, asked.seat, asked.call, offset, words))
-                        offset += len(words)
-                else:
-                    end = piece
-        except Exception as error:
-            end = Fault.of(FaultKind.CRASHED, f"The voice {name} failed unexpectedly: {type(error).__name__}.")
+            async with aclosing(_guarded(voice, request)) as stream:
+                async for piece in stream:
+                    if not first:
+                        first = time.monotonic() - began
+                        await asyncio.shield(writing)
+                    if isinstance(piece, str):
+                        self._hear(asked, speech.feed(piece))
+                    else:
+                        end = piece
         finally:
-            closer = getattr(stream, "aclose", None)
-            if closer is not None:
-                await closer()
-        total = time.monotonic() - began
-        return _Spoken(asked, _checked(end, name), "".join(self._said), Timing(round(first, 4), round(total, 4)))
+            await writing
+        timing = Timing(round(first, 4), round(time.monotonic() - began, 4))
+        return _Spoken(asked, _checked(end, name), timing)
+
+    def _hear(self, asked: TurnAsked, words: str) -> None:
+        if words:
+            offset, self._offset = self._offset, self._offset + len(words)
+            self._said.append(words)
+            delta = Delta(self._clerk.session.id, asked.round, asked.seat, asked.call, offset, words)
+            self._clerk.feed.publish(delta)
 
     async def _prepare(
         self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]
@@ -161,7 +164,6 @@ class TurnTaker:
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
         messages = self._layout.messages(self._round, self._seat.name, asked) + more
         asked = msgspec.structs.replace(asked, prompt_bytes=sum(len(message.text.encode()) for message in messages))
-        await self._clerk.record(asked)
         request = Request(
             self._call,
             self._seat.name,
@@ -213,6 +215,15 @@ class TurnTaker:
         verdict = msgspec.structs.replace(second.verdict, parse=Parse.REPAIRED)
         text = second.text if spoken.asked.structured else first.text
         return Reading(text or second.text, verdict), spoken.end.usage
+
+
+async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+    """A voice that raises breaks its contract; the table takes it as one more way to fail."""
+    try:
+        async for piece in voice.speak(request):
+            yield piece
+    except Exception as error:
+        yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
 
 
 _MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."

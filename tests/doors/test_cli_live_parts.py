@@ -1,0 +1,198 @@
+"""The parts of the live display and the outlet that can be looked at without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+
+from roundtable.cli.asking import chosen
+from roundtable.cli.board import Board
+from roundtable.cli.outlet import Outlet
+from roundtable.cli.output import count, explain, price, seconds, sentence
+from roundtable.cli.panels import layout, seat_colors
+from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, decision_words
+from roundtable.core.events import (
+    DecisionMade,
+    Delta,
+    Event,
+    MoveMade,
+    Recorded,
+    RoundOpened,
+    SeatMissed,
+    SessionOpened,
+    TurnAsked,
+)
+from roundtable.core.faults import Fault, FaultKind, SessionHeld
+from roundtable.core.session import Session
+from roundtable.core.values import (
+    Charter,
+    Decision,
+    Expect,
+    Gate,
+    Outcome,
+    Prompt,
+    Proposal,
+    Seat,
+    Turns,
+    Usage,
+)
+
+CHARTER = Charter("Which?", (Seat("claude", ("x:y",)), Seat("gpt", ("x:y",))), "council", 1)
+BLIND = "council/1-blind"
+
+
+class Told:
+    """A board that is told facts, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.board = Board(CHARTER)
+        self._seq = 0
+
+    def __call__(self, *events: Event) -> None:
+        for event in events:
+            self._seq += 1
+            self.board.apply(Recorded(self._seq, f"2026-11-15T18:00:{self._seq:02}.000000Z", "s", event))
+
+    def says(self, offset: int, text: str, *, round: str = BLIND, call: str = "c1") -> None:
+        self.board.apply(Delta("s", round, "claude", call, offset, text))
+
+
+def opened(round: str) -> RoundOpened:
+    return RoundOpened(round, ("claude", "gpt"), ("claude", "gpt"), Turns(), Expect(), Prompt("blind"), "")
+
+
+def test_a_seat_goes_through_its_signs() -> None:
+    told = Told()
+    told(SessionOpened(CHARTER), opened(BLIND))
+    claude, gpt = told.board.seats.values()
+    assert (claude.glyph, claude.word) == (WAITING, "waiting")
+    told(TurnAsked(BLIND, "claude", "c1", "x:y", 1), TurnAsked(BLIND, "gpt", "g1", "x:y", 1))
+    told.says(0, "Use REST")
+    assert (claude.glyph, claude.tail(100), claude.tokens) == (RESPONDING, "Use REST", 2)
+    told(MoveMade(BLIND, "claude", "c1", "Use REST.", "x:y", usage=Usage(900, 100, cost_usd=0.5)))
+    assert (claude.glyph, claude.tokens, claude.cost) == (WAITING, 1000, 0.5)
+    told(SeatMissed(BLIND, "gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")))
+    assert gpt.glyph == TIMED_OUT
+    told(opened("council/3-reconsider"), SeatMissed("council/3-reconsider", "gpt", Fault.of(FaultKind.QUOTA, "Empty.")))
+    assert (gpt.glyph, claude.tail(100)) == (ERROR, "")
+
+
+def test_words_are_never_doubled_and_may_come_before_their_facts() -> None:
+    told = Told()
+    told(SessionOpened(CHARTER))
+    claude = told.board.seats["claude"]
+    told.says(0, "Use RE")
+    told.says(4, "REST ")
+    told(opened(BLIND), TurnAsked(BLIND, "claude", "c1", "x:y", 1))
+    told.says(9, "now")
+    assert claude.tail(100) == "Use REST now"
+    assert claude.tail(3) == "now"
+    told(opened("council/3-reconsider"))
+    told.says(12, " late words", call="c1")
+    assert claude.tail(100) == ""
+    told.says(0, "Again", round="council/3-reconsider", call="c2")
+    assert claude.tail(100) == "Again"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (110, 35), (40, 12), (200, 60), (20, 8)])
+@pytest.mark.parametrize("seats", [1, 2, 3, 5, 9])
+def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
+    columns, rows, tall = layout(seats, width, height)
+    assert columns * rows >= seats
+    assert rows * tall + 3 <= max(height, rows * 3 + 3)
+
+
+def test_seats_have_the_colours_people_know_them_by() -> None:
+    names = ("claude", "gpt-4o", "gemini", "grok", "llama", "mistral")
+    colors = seat_colors(
+        [*(Seat(name, ()) for name in names), Seat("own", (), color="orange"), Seat("bad", (), color="?")]
+    )
+    assert [colors[name] for name in names[:4]] == ["cyan", "green", "magenta", "dark_orange"]
+    assert colors["llama"] != colors["mistral"]
+    assert colors["own"] == "dark_orange"
+    assert colors["bad"]
+
+
+def test_a_gate_is_answered_by_number_name_or_nothing() -> None:
+    gate = Gate("choose", "Which?", ("A", "B", "none"), default="none")
+    typed = {"": "none", "1": "A", "b": "B", "none": "none", "4": None, "C": None}
+    assert {text: chosen(gate, text) for text in typed} == typed
+    assert chosen(Gate("n", "?", ("2", "1"), default="1"), "1") == "1"
+
+
+def test_the_decision_says_what_it_rests_on() -> None:
+    decision = Decision(
+        Outcome.REACHED,
+        "2 of 3 counted seats agree.",
+        winner="A",
+        position="REST",
+        text="Use \x1b[31mREST\x1b[0m.",
+        author="claude",
+        electorate=("claude", "gpt", "grok"),
+        counted=("claude", "gpt", "grok"),
+        proposals=(Proposal("A", "REST"), Proposal("B", "GraphQL")),
+        blind_vote={"A": 1, "B": 2},
+        tally={"A": 2, "B": 1},
+        conformity=("grok",),
+        notices=("Changed without a named reason, counted at the blind position: grok.",),
+    )
+    session = Session.fold(
+        "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
+    )
+    lines = [line.plain() for line in decision_words(session, "here")]
+    assert lines[1] == "DEGRADED: counted 3 of 3."
+    assert lines.index("Decision reached: REST") > 1
+    assert (
+        "Counted 3 of 3 (claude, gpt, grok†; † changed without a named reason, counted at its blind position)." in lines
+    )
+    assert " *A   1 → 2   REST" in lines
+    assert "  Use REST." in lines
+    assert lines[-1] == "See it again: roundtable show here"
+
+
+def test_every_line_of_a_seat_carries_its_name() -> None:
+    assert Line("one\ntwo\r\nthree\x07", seat="a").plain() == "[a] one\n[a] two\n[a] three"
+
+
+def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(SessionHeld("It is held", "Watch it")) == 5
+    assert capsys.readouterr().err == "Error: It is held.\nWatch it.\n"
+    assert explain(ZeroDivisionError("by zero")) == 1
+    assert "Our own fault: ZeroDivisionError: by zero." in capsys.readouterr().err
+
+
+def test_figures() -> None:
+    assert [price(it) for it in (None, 0, 0.0021, 1234.5)] == ["?", "free", "$0.0021", "$1,234.50"]
+    assert [count(it) for it in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
+    assert [seconds(it) for it in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
+    assert [sentence(it) for it in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
+
+
+async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
+    reading, writing = os.pipe()
+    outlet = Outlet(writing)
+    sent = b"x" * 300_000
+    outlet.put(sent)
+    assert outlet.behind
+    draining = asyncio.create_task(outlet.drained())
+    got = b""
+    while len(got) < len(sent):
+        got += os.read(reading, 65536)
+        await asyncio.sleep(0)
+    await draining
+    assert got == sent
+    assert not outlet.behind
+    os.close(reading)
+    with pytest.raises(BrokenPipeError):
+        outlet.put(b"y")
+    os.close(writing)
+
+
+def test_json_output_needs_no_rich() -> None:
+    code = "import sys, roundtable.cli.discuss, roundtable.app.desk; print([m for m in ('rich', 'httpx2') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from statistics import median, quantiles
+from math import log
+from statistics import quantiles
 
 import msgspec
 
@@ -52,15 +53,8 @@ def union(intervals: Iterable[tuple[float, float]]) -> float:
     return total
 
 
-def paired_ratio(ours: Sequence[float], floor: Sequence[float]) -> float:
-    """The ratio of the medians of two interleaved series."""
-    return median(ours) / median(floor)
-
-
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
     """The power of the size that a cost grows with: 1 is linear, 2 is quadratic (least squares on logarithms)."""
-    from math import log
-
     xs, ys = [log(size) for size in sizes], [log(cost) for cost in costs]
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)

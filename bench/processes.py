@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any
 
@@ -106,6 +107,19 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.communicate("", timeout=20)
+
+
+def sync_seconds(times: int = 20) -> float:
+    """How long this disk takes to make a small write last: what one durable commit costs at least."""
+    taken: list[float] = []
+    with (OUT / "sync.tmp").open("wb") as file:
+        for _ in range(times):
+            file.write(bytes(4096))
+            file.flush()
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            taken.append(time.perf_counter() - began)
+    return median(taken)
 
 
 def timed(argv: list[str]) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import msgspec
 
 from bench.figures import Spread, Target, exponent
 from bench.growth import SIZES
+from bench.processes import sync_seconds
 from bench.suite import CONTESTANTS, SESSIONS, STREAMS, Series, per_seat
 
 MB = 1e6
@@ -39,7 +40,7 @@ class Result(msgspec.Struct, frozen=True):
     raw: Series
 
 
-def result(series: Series, versions: dict[str, str]) -> Result:
+def result(series: Series, versions: dict[str, str], machine: dict[str, Any]) -> Result:
     """Do the arithmetic."""
     growth = {
         round: {cost: per_seat(series.curves, round, cost) for cost in ("cpu", "stored", "prompt")}
@@ -64,10 +65,20 @@ def result(series: Series, versions: dict[str, str]) -> Result:
         opening_ms=_spreads(series.opening, 1e3),
         growth=growth,
         exponents=exponents,
-        machine={"cores": os.cpu_count(), "load": os.getloadavg(), "python": platform.python_version()},
+        machine=machine,
         versions=versions,
         raw=series,
     )
+
+
+def machine() -> dict[str, Any]:
+    """Where this was measured."""
+    return {
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "sync_ms": round(sync_seconds() * 1e3, 2),
+    }
 
 
 def targets(series: Series, growth: dict[str, dict[str, dict[int, float]]]) -> list[Target]:
@@ -114,7 +125,13 @@ def _ratio(series: dict[str, list[float]]) -> float:
 
 def table(result: Result) -> str:
     """The whole run as text."""
-    lines = [NOISE, NOT_STREAMED, ""]
+    here = result.machine
+    lines = [
+        f"Python {here['python']}, {here['cores']} cores, load {here['load']}, {here['sync_ms']} ms per fsync.",
+        NOISE,
+        NOT_STREAMED,
+        "",
+    ]
     lines += _grid(["7-call session", "overhead ms", "wall ms", "prompt bytes", "× floor"], _session_rows(result))
     lines += _grid(["", "import ms", "peak MB", *(f"µs/token ×{n}" for n in STREAMS)], _process_rows(result))
     lines += _grid(["Roundtable beside its floor", "ours", "floor"], _pair_rows(result))

@@ -13,7 +13,7 @@ def main() -> int:
     from bench.figures import Target
     from bench.peers import install_peers, versions
     from bench.processes import OUT, BenchError, ModelServer
-    from bench.report import result
+    from bench.report import machine, result
     from bench.suite import Bench, Plan
 
     options = _options()
@@ -23,7 +23,7 @@ def main() -> int:
         peers = install_peers()
         with ModelServer() as server:
             series = Bench(server, peers, Plan.quick() if options.quick else Plan(), _say).run()
-        measured = result(series, versions(peers))
+        measured = result(series, versions(peers), machine())
     except BenchError as error:
         _say("")
         print(f"Error: {error}", file=sys.stderr)

@@ -21,7 +21,8 @@ PEERS = ("langgraph_peer", "autogen_peer")
 SESSIONS = {
     "floor": ("floor", "session", "raw httpx2"),
     "floor_default": ("floor", "session_default", "raw httpx2, client as it comes"),
-    "ours": ("ours", "session", "Roundtable"),
+    "ours": ("ours", "session", "Roundtable, desk opened and closed"),
+    "ours_decided": ("ours", "session_decided", "Roundtable, up to the decision"),
     "ours_warm": ("ours", "session_warm", "Roundtable, desk already open"),
     "ours_json": ("ours", "session_json", "Roundtable, with --json output"),
     "langgraph": ("langgraph_peer", "session", "LangGraph"),

@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import os
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from roundtable.store.holders import this_process
 from roundtable.voices import http_client, openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 TEMPLATES = {"system": SYSTEM, "blind": BLIND, "again": AGAIN, "judge": JUDGE}
+Rules = Callable[[Table], Awaitable[Decision]]
 READING = Turns(visibility="previous_rounds")
 
 
@@ -47,6 +49,13 @@ async def session(base_url: str, home: str) -> None:
     """Seven calls, from opening the desk to closing it."""
     async with await open_desk(base_url, home) as desk:
         await hold(desk, seven_calls, _seats("session"))
+
+
+async def session_decided(base_url: str, home: str) -> dict[str, float]:
+    """The same, until the decision is in hand; closing the desk comes after that."""
+    async with await open_desk(base_url, home) as desk:
+        await hold(desk, seven_calls, _seats("session"))
+        return {"end": time.monotonic()}
 
 
 async def session_warm(base_url: str, home: str) -> dict[str, float]:
@@ -82,10 +91,10 @@ async def open_desk(base_url: str, home: str) -> Roundtable:
     return await Roundtable.open(folder, Places(folder, folder))
 
 
-async def hold(desk: Roundtable, rules: object, seats: tuple[Seat, ...], session: str = "") -> Decision:
+async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session: str = "") -> Decision:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
-    meeting = Meeting("bench", 1, rules)  # pyright: ignore[reportArgumentType]
+    meeting = Meeting("bench", 1, rules)
     async with LiveServer(desk.places.socket(session), session, desk.feed):
         return await desk.engine.run(session, lambda _: meeting, this_process())
 
@@ -109,7 +118,7 @@ async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
     return session
 
 
-async def _shown(desk: Roundtable, rules: object, seats: tuple[Seat, ...]) -> int:
+async def _shown(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...]) -> int:
     session = await convene(desk, seats)
     with sink() as fd:
         showing = asyncio.create_task(_show(desk, session, fd))

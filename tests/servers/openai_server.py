@@ -22,8 +22,6 @@ from typing import Any
 
 TEXT = "The table hears: naïve café, 東京, 🦉 and a plain word."
 
-_REASONS = {200: "OK", 307: "Temporary Redirect"}
-
 
 @dataclass
 class Seen:
@@ -147,7 +145,7 @@ class Answer:
         """A response with a length."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        head = f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\ncontent-type: {kind}\r\n{more}"
+        head = f"HTTP/1.1 {status} Said\r\ncontent-type: {kind}\r\n{more}"
         await self.send(f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
 
     async def send(self, data: bytes) -> None:
@@ -189,7 +187,6 @@ class Answer:
             "object": "chat.completion.chunk",
             "created": 1789500000,
             "model": self.seen.body.get("model"),
-            "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
         }
 
@@ -234,25 +231,24 @@ async def _status(answer: Answer) -> None:
     await answer.error(status, f"status {status} as asked")
 
 
-async def _rate_limited(answer: Answer) -> None:
-    await answer.error(429, "Rate limit reached for this context window", "rate_limit_exceeded", retry_after="7")
-
-
 async def _rate_limited_date(answer: Answer) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     await answer.error(429, "Rate limit reached", "rate_limit_exceeded", retry_after=moment)
 
 
-async def _insufficient_quota(answer: Answer) -> None:
-    await answer.error(429, "You exceeded your current quota", "insufficient_quota")
+_ERRORS = {
+    "insufficient_quota": (429, "You exceeded your current quota", "insufficient_quota"),
+    "context_overflow": (400, "This model's maximum context length is 8192 tokens", "context_length_exceeded"),
+    "model_not_found": (400, "The model does not exist", "model_not_found"),
+}
 
 
-async def _context_overflow(answer: Answer) -> None:
-    await answer.error(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
+async def _named_error(answer: Answer) -> None:
+    await answer.error(*_ERRORS[answer.seen.behaviour])
 
 
-async def _model_not_found(answer: Answer) -> None:
-    await answer.error(400, "The model does not exist", "model_not_found")
+async def _rate_limited(answer: Answer) -> None:
+    await answer.error(429, "Rate limit reached for this context window", "rate_limit_exceeded", retry_after="7")
 
 
 async def _leaky(answer: Answer) -> None:
@@ -321,7 +317,6 @@ async def _no_done(answer: Answer) -> None:
 
 
 async def _open_end(answer: Answer) -> None:
-    """Sends the end mark and then never ends the transfer."""
     await answer.start()
     await answer.words(answer.server.words())
     await answer.event("[DONE]")
@@ -447,9 +442,7 @@ BEHAVIOURS: dict[str, Callable[[Answer], Awaitable[None]]] = {
     **{str(status): _status for status in (400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 502, 503, 529)},
     "rate_limited": _rate_limited,
     "rate_limited_date": _rate_limited_date,
-    "insufficient_quota": _insufficient_quota,
-    "context_overflow": _context_overflow,
-    "model_not_found": _model_not_found,
+    **dict.fromkeys(_ERRORS, _named_error),
     "leaky": _leaky,
     "detail": _detail,
     "plain_error": _plain_error,

@@ -12,6 +12,8 @@ from roundtable.core.values import Digest
 from roundtable.engine.feed import Feed
 
 LISTEN_SECONDS = 30.0
+LISTEN_PAUSE = 0.1
+"""Most news are our own facts, and they come in bursts: one look after each is enough."""
 
 
 class Clerk:
@@ -55,6 +57,7 @@ class Clerk:
                 await self.catch_up()
             async with self._news:
                 self._news.notify_all()
+            await asyncio.sleep(LISTEN_PAUSE)
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something holds of the session."""

@@ -49,11 +49,14 @@ def quoted(tag: str, name: str, text: str) -> str:
     return f'<{tag} from="{name}">\n{inside}\n</{tag}>'
 
 
+def opening_texts(session: Session) -> set[Digest]:
+    """The blobs the charter names: the meeting's templates and the context."""
+    return {*session.charter.templates.values(), *(item.digest for item in session.charter.context)}
+
+
 def needed(session: Session, round: RoundRecord) -> set[Digest]:
     """The blobs a prompt of this round is made of."""
-    digests = {item.digest for item in session.charter.context}
-    digests |= {item.digest for _, item in session.context_added}
-    digests |= {digest for name, digest in session.charter.templates.items() if name == "system"}
+    digests = opening_texts(session) | {item.digest for _, item in session.context_added}
     for record in session.rounds.values():
         if record.seq <= round.seq:
             opened = record.opened

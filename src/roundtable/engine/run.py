@@ -14,6 +14,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.feed import Feed
+from roundtable.engine.prompts import opening_texts
 from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
 
 RENEW_SECONDS = 8.0
@@ -58,7 +59,8 @@ class Engine:
 
     async def _attended(self, clerk: Clerk, meeting: Meeting, holder: str, lease: Lease) -> Decision:
         """Hold the meeting with someone at the door: hear other processes, keep the lease."""
-        await clerk.record(RunStarted(holder, resumed=clerk.session.runs > 0))
+        started = RunStarted(holder, resumed=clerk.session.runs > 0)
+        await asyncio.gather(clerk.record(started), clerk.load(opening_texts(clerk.session)))
         main = asyncio.create_task(self._hold(clerk, meeting))
         watchers = [asyncio.create_task(clerk.listen()), asyncio.create_task(self._renew(lease))]
         try:

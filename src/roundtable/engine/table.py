@@ -96,6 +96,8 @@ class RecordedTable:
                 f"Round {round} is on the record with other seats or another form of answer.",
                 "Open a new session, or branch from an earlier round.",
             )
+        elif record.closed is None:
+            await self._boundary()
         if record.closed is None:
             await self._hear(record)
         return record.result()
@@ -177,7 +179,6 @@ class RecordedTable:
 
     async def _together(self, record: RoundRecord) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
-        await self._boundary()
         pending = {self._start(record, seat) for seat in record.opened.order if not record.turns[seat].over}
         while pending:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -188,10 +189,10 @@ class RecordedTable:
 
     async def _in_turn(self, record: RoundRecord) -> None:
         """One after the other, each at a turn boundary."""
-        for seat in record.opened.order:
-            if record.turns[seat].over:
-                continue
-            await self._boundary()
+        waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
+        for seat in waiting:
+            if seat != waiting[0]:
+                await self._boundary()
             task = self._start(record, seat)
             await asyncio.wait({task})
             self._settle(task)

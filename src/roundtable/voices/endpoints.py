@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -90,6 +91,7 @@ def key_reference(key: str, where: str = "key") -> str:
     )
 
 
+@cache
 def shipped_endpoints() -> dict[str, Endpoint]:
     """The catalog that comes with the product, one data file each."""
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"

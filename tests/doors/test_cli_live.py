@@ -390,7 +390,7 @@ def test_a_gate_takes_its_default_when_resumed_without_a_terminal(cli: Cli) -> N
     assert (answered["option"], answered["by"]) == ("none", "headless default")
 
 
-def test_ctrl_c_takes_the_panels_away_and_a_second_one_forces(cli: Cli) -> None:
+def test_ctrl_c_takes_the_panels_away_and_only_leaves_what_is_watched(cli: Cli) -> None:
     with cli.terminal("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS) as terminal:
         terminal.expect("I was about to")
         terminal.type("\x03")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -174,6 +175,7 @@ def test_figures() -> None:
 
 async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
     reading, writing = os.pipe()
+    os.set_blocking(reading, False)
     outlet = Outlet(writing)
     sent = b"x" * 300_000
     outlet.put(sent)
@@ -181,7 +183,8 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
     draining = asyncio.create_task(outlet.drained())
     got = b""
     while len(got) < len(sent):
-        got += os.read(reading, 65536)
+        with contextlib.suppress(BlockingIOError):
+            got += os.read(reading, 65536)
         await asyncio.sleep(0)
     await draining
     assert got == sent
@@ -193,6 +196,7 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
 
 
 def test_json_output_needs_no_rich() -> None:
-    code = "import sys, roundtable.cli.discuss, roundtable.app.desk; print([m for m in ('rich', 'httpx2') if m in sys.modules])"
+    looks = "print([name for name in ('rich', 'httpx2') if name in sys.modules])"
+    code = f"import sys, roundtable.cli.discuss, roundtable.app.desk; {looks}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

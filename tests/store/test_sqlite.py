@@ -102,7 +102,7 @@ async def test_processes_write_side_by_side_without_gaps(store: SqliteStore, pat
         there = [(await process.hears())[1] for process in (one, two)]
     assert sorted([1, *numbers(here), *there[0], *there[1]]) == list(range(1, 902))
     assert numbers(await store.read("s1")) == list(range(1, 902))
-    assert query(path, "SELECT last_seq FROM sessions") == [(901,)]
+    assert query(path, "SELECT last_seq FROM listed") == [(901,)]
 
 
 async def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> None:

@@ -13,6 +13,12 @@ PREFIX = 6
 
 LAST = "last"
 
+INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded)
+"""The facts that change more of a row than where its session ends."""
+
+LISTED = ("id", "slug", "name", "workspace", "question", "meeting", "parent", "branched_at", "opened_at", "outcome")
+"""What a store keeps of a row; the rest is the place of the session's newest fact."""
+
 
 class SessionRow(msgspec.Struct, frozen=True):
     """One session as a list shows it. `offset` is the global place of its newest fact, and the order of lists."""

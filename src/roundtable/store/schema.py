@@ -43,11 +43,14 @@ _V1 = (
         parent TEXT NOT NULL,
         branched_at INTEGER NOT NULL,
         opened_at TEXT NOT NULL,
-        updated_at TEXT NOT NULL,
-        last_seq INTEGER NOT NULL,
-        pos INTEGER NOT NULL,
         outcome TEXT NOT NULL
     ) WITHOUT ROWID
+    """,
+    """
+    CREATE VIEW listed AS
+    SELECT sessions.*, events.at AS updated_at, events.seq AS last_seq, events.pos AS pos
+    FROM sessions JOIN events ON events.session = sessions.id
+        AND events.seq = (SELECT max(seq) FROM events WHERE events.session = sessions.id)
     """,
     "CREATE INDEX sessions_by_workspace ON sessions (workspace)",
     "CREATE INDEX sessions_by_slug ON sessions (slug)",

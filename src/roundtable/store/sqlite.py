@@ -10,11 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound, RecordError
-from roundtable.core.index import LAST, PREFIX, SessionRow, addressed, index
+from roundtable.core.index import INDEXED, LAST, LISTED, PREFIX, SessionRow, addressed, index
 from roundtable.core.ports import Lease
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
@@ -27,6 +25,10 @@ T = TypeVar("T")
 
 _FACT = "seq, at, session, v, body, packed"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
+_PLACE = """
+    SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE session = :session), token, holder
+    FROM (SELECT 1) LEFT JOIN leases ON leases.session = :session
+"""
 _READ = f"SELECT {_FACT} FROM events WHERE session = ? AND seq > ? ORDER BY seq"
 _SINCE = f"SELECT pos, {_FACT} FROM events WHERE pos > ? ORDER BY pos LIMIT ?"
 _ADD = "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -45,17 +47,17 @@ _RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND tok
 _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome"
 )
-_INDEXED = f"SELECT {_ROW} FROM sessions WHERE id = ?"
-_INDEX = f"""
-    INSERT INTO sessions ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET name = excluded.name, updated_at = excluded.updated_at,
-        last_seq = excluded.last_seq, pos = excluded.pos, outcome = excluded.outcome
+_INDEXED = f"SELECT {_ROW} FROM listed WHERE id = ?"
+_INDEX = """
+    INSERT OR REPLACE INTO sessions
+        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LIST = f"SELECT {_ROW} FROM sessions ORDER BY pos DESC LIMIT ?"
-_LIST_HERE = f"SELECT {_ROW} FROM sessions WHERE workspace = ? ORDER BY pos DESC LIMIT ?"
-_NAMED = f"SELECT {_ROW} FROM sessions WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
+_LIST = f"SELECT {_ROW} FROM listed ORDER BY pos DESC LIMIT ?"
+_LIST_HERE = f"SELECT {_ROW} FROM listed WHERE workspace = ? ORDER BY pos DESC LIMIT ?"
+_NAMED = f"SELECT {_ROW} FROM listed WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
 _NEWEST = f"""
-    SELECT {_ROW} FROM sessions
+    SELECT {_ROW} FROM listed
     WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0)
     ORDER BY pos DESC LIMIT 1
 """
@@ -119,19 +121,15 @@ class SqliteStore:
         """Number and write several facts: all of them, or none."""
 
         def write(db: sqlite3.Connection) -> list[Recorded]:
-            if lease is not None:
-                _check_lease(db, session, lease)
-            (last,) = db.execute(_LAST, (session,)).fetchone()
-            row = _row(db, session)
+            last, token, holder = db.execute(_PLACE, {"session": session}).fetchone()
+            if lease is not None and (lease.session != session or lease.token != token or not holder):
+                raise lost(session)
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
                 admit(session, event, seq - 1, lease is not None)
                 body = pack(event, self._redact)
-                recorded = Recorded(seq, stamp(), session, body.event)
-                row = index(row, _insert(db, recorded, body), recorded)
-                written.append(recorded)
-            if row is not None:
-                db.execute(_INDEX, msgspec.structs.astuple(row))
+                written.append(Recorded(seq, stamp(), session, body.event))
+                _insert(db, written[-1], body)
             return written
 
         return await self._writer.submit(write, session)
@@ -197,7 +195,8 @@ class SqliteStore:
                 recorded = _recorded(db, fact)
                 rows[recorded.session] = index(rows.get(recorded.session), pos, recorded)
             db.execute("DELETE FROM sessions")
-            db.executemany(_INDEX, [msgspec.structs.astuple(row) for row in rows.values() if row is not None])
+            for row in rows.values():
+                _list(db, row)
 
         await self._writer.submit(fold)
 
@@ -260,11 +259,18 @@ class SqliteStore:
         self._reading.close()
 
 
-def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> int:
+def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
     for blob in body.blobs.items():
         db.execute(_KEEP, blob)
     fact = (recorded.session, recorded.seq, recorded.at, SCHEMA_VERSION, body.kind, body.data.decode())
-    return db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
+    pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
+    if isinstance(recorded.event, INDEXED):
+        _list(db, index(_row(db, recorded.session), pos, recorded))
+
+
+def _list(db: sqlite3.Connection, row: SessionRow | None) -> None:
+    if row is not None:
+        db.execute(_INDEX, tuple(getattr(row, column) for column in LISTED))
 
 
 def _recorded(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
@@ -284,9 +290,3 @@ def _blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     if digest_of(found[0]) != digest:
         raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
     return found[0]
-
-
-def _check_lease(db: sqlite3.Connection, session: str, lease: Lease) -> None:
-    token, holder, _ = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
-    if lease.session != session or lease.token != token or not holder:
-        raise lost(session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -43,6 +44,7 @@ class Writer:
         self._closed = False
         self._waiting: defaultdict[str, set[asyncio.Future[Any]]] = defaultdict(set)
         self._seen = 0
+        self._looked = 0.0
         self._thread = Thread(target=self._work, name="roundtable-writer", daemon=True)
         self._thread.start()
 
@@ -106,27 +108,41 @@ class Writer:
         return jobs
 
     def _transact(self, jobs: list[_Job]) -> list[_Outcome]:
+        """All jobs in one transaction; what fails takes nothing of its neighbours with it."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            outcomes = [self._attempt(job) for job in jobs]
-            self._connection.execute("COMMIT")
+            if len(jobs) == 1:
+                outcomes = [self._attempt(jobs[0], undo="ROLLBACK")]
+            else:
+                outcomes = [self._saved(job) for job in jobs]
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 self._connection.rollback()
             return [_Outcome(job.future, error=self._explain(error)) for job in jobs]
         return outcomes
 
-    def _attempt(self, job: _Job) -> _Outcome:
-        """One job under its own savepoint: what fails takes nothing of its neighbours with it."""
+    def _saved(self, job: _Job) -> _Outcome:
         self._connection.execute("SAVEPOINT job")
-        try:
-            outcome = _Outcome(job.future, job.run(self._connection))
-        except Exception as error:
-            self._connection.execute("ROLLBACK TO job")
-            failure = self._explain(error) if isinstance(error, sqlite3.Error) else error
-            outcome = _Outcome(job.future, error=failure)
+        outcome = self._attempt(job, undo="ROLLBACK TO job")
         self._connection.execute("RELEASE job")
         return outcome
+
+    def _attempt(self, job: _Job, undo: str) -> _Outcome:
+        try:
+            return _Outcome(job.future, job.run(self._connection))
+        except Exception as error:
+            self._connection.execute(undo)
+            failure = self._explain(error) if isinstance(error, sqlite3.Error) else error
+            return _Outcome(job.future, error=failure)
+
+    def _others_wrote(self) -> bool:
+        """Whether another process has committed since the last look; there is no need to look all the time."""
+        if time.monotonic() - self._looked < POLL / 2:
+            return False
+        seen, self._seen, self._looked = self._seen, self._data_version(), time.monotonic()
+        return seen != self._seen
 
     def _data_version(self) -> int:
         """Changes only with other connections' commits, and ours is the only one of this process that writes."""
@@ -137,9 +153,9 @@ class Writer:
 
     def _wake(self, changed: set[str] | None) -> list[_Outcome]:
         """Everybody when another process has written (or at the end), else those who wait for a changed session."""
-        seen, self._seen = self._seen, self._data_version()
+        others = changed is None or self._others_wrote()
         with self._lock:
-            sessions = set(self._waiting) if changed is None or seen != self._seen else changed & set(self._waiting)
+            sessions = set(self._waiting) if others or changed is None else changed & set(self._waiting)
             return [_Outcome(future) for session in sessions for future in self._waiting[session]]
 
 

@@ -21,6 +21,7 @@ from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Outcome, Prompt, Seat, Turns
 from roundtable.engine.run import Meeting
+from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 
 # The desk finds these by itself when a seat first needs them; a session always does.
@@ -102,19 +103,19 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
     """Put a charter on the record."""
     session = new_session_id()
-    digests = await asyncio.gather(*(desk.store.keep(text.encode()) for text in TEMPLATES.values()))
     charter = Charter(
         QUESTION,
         seats,
         "bench",
         1,
-        templates=dict(zip(TEMPLATES, digests, strict=True)),
+        templates={name: digest_of(text.encode()) for name, text in TEMPLATES.items()},
         workspace=str(desk.workspace),
         owner=getpass.getuser(),
         headless=True,
         seed=7,
     )
-    await desk.store.append(session, SessionOpened(charter))
+    keeping = (desk.store.keep(text.encode()) for text in TEMPLATES.values())
+    await asyncio.gather(*keeping, desk.store.append(session, SessionOpened(charter)))
     return session
 
 

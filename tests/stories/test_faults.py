@@ -169,7 +169,7 @@ async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_b
     move = record.turns["claude"].move
     assert move is not None
     assert move.status is MoveStatus.LATE
-    assert [it.seat for it in record.result().moves] == ["gpt", "gemini"]
+    assert [it.seat for it in record.result(record.closed).moves] == ["gpt", "gemini"]
 
 
 async def test_a_round_may_close_on_quorum() -> None:

@@ -39,10 +39,11 @@ from roundtable.core.faults import NotFound, NotTrusted, UsageError
 from roundtable.core.index import SessionRow
 from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Decision, Digest, Limits, Seat
+from roundtable.core.values import Charter, Decision, Limits, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, Meeting
 from roundtable.protocols import Protocol, protocol
+from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints
@@ -121,6 +122,7 @@ class Roundtable:
         _check_agenda(agenda, seats, rules)
         context = [await snapshot(self.store, self.redactor, self.workspace, name) for name in agenda.files]
         session = new_session_id()
+        templates = _templates(rules)
         charter = Charter(
             question=agenda.question,
             seats=tuple(seats),
@@ -130,7 +132,7 @@ class Roundtable:
             settings=_meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
             limits=agenda.limits or config.limits.as_limits(),
             context=tuple(context),
-            templates=await self._templates(rules),
+            templates={name: digest_of(text) for name, text in templates.items()},
             name=agenda.name,
             slug=slug_of(agenda.question, datetime.now(UTC).strftime("%Y-%m-%d")),
             workspace=str(self.workspace),
@@ -140,7 +142,8 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        await self.store.append(session, SessionOpened(charter))
+        keeping = (self.store.keep(text) for text in templates.values())
+        await asyncio.gather(*keeping, self.store.append(session, SessionOpened(charter)))
         return session
 
     async def run(self, session: str) -> Decision:
@@ -159,12 +162,6 @@ class Roundtable:
         if not await self.store.read(session):
             await self.store.append(session, SessionOpened(charter))
         return await self.run(session)
-
-    async def _templates(self, rules: Protocol) -> dict[str, Digest]:
-        folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
-        texts = (folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates)
-        digests = await asyncio.gather(*(self.store.keep(text) for text in texts))
-        return dict(zip(rules.templates, digests, strict=True))
 
     # --- what people say -------------------------------------------------------------------------
 
@@ -274,6 +271,12 @@ class Roundtable:
             )
         fields = {key: value for key, value in msgspec.structs.asdict(seat).items() if key != "enabled"}
         return Seat(name=name, **fields)
+
+
+def _templates(rules: Protocol) -> dict[str, bytes]:
+    """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
+    folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
+    return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}
 
 
 def _meeting(name: str) -> Meeting:

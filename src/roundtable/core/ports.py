@@ -77,8 +77,11 @@ class Store(Protocol):
 
     async def fetch(self, digest: Digest) -> bytes: ...
 
-    async def changed(self, session: str, after: int, timeout: float) -> bool:
-        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
+    async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
+        """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up.
+
+        Who writes the engine's facts need not be told of them: those under its `own` lease may go unmentioned.
+        """
         ...
 
 

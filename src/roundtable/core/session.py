@@ -103,11 +103,8 @@ class RoundRecord(msgspec.Struct):
         moves = (self.turns[seat].as_move() for seat in self.opened.order)
         return [move for move in moves if move is not None and move.status is MoveStatus.MADE]
 
-    def result(self) -> Round:
+    def result(self, closed: RoundClosed) -> Round:
         """What the meeting gets back. Only what had been counted at the close counts."""
-        closed = self.closed
-        if closed is None:
-            raise RecordError(f"Round {self.name} is still open.")
         moves = tuple(move for move in self.moves() if move.seat in closed.counted)
         missing = tuple(Absence(seat, self._cause(seat)) for seat in closed.missing)
         return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)

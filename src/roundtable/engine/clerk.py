@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from roundtable.core.events import Event, Recorded
@@ -12,8 +13,7 @@ from roundtable.core.values import Digest
 from roundtable.engine.feed import Feed
 
 LISTEN_SECONDS = 30.0
-LISTEN_PAUSE = 0.1
-"""Most news are our own facts, and they come in bursts: one look after each is enough."""
+FRESH_SECONDS = 0.05
 
 
 class Clerk:
@@ -27,21 +27,35 @@ class Clerk:
         self._store = store
         self._lease = lease
         self._news = asyncio.Condition()
+        self._deferred: list[Event] = []
+        self._looked = time.monotonic()
         self.on_cancel: Callable[[], None] = lambda: None
 
     async def record(self, *events: Event) -> None:
         """Write facts, all or none; when this returns they are on the record, in the fold and on the feed."""
+        events = (*self._deferred, *events)
+        self._deferred.clear()
         records = await self._store.append_many(self.session.id, events, self._lease)
         if records[0].seq == self.session.seq + 1:
             self._take(records)
         elif records[-1].seq > self.session.seq:
             await self.catch_up()
 
+    def record_with_next(self, event: Event) -> None:
+        """Write a fact together with the one that follows from it, in one step."""
+        self._deferred.append(event)
+
     async def catch_up(self) -> None:
         """Take in every fact others have written meanwhile."""
         self._take(await self._store.read(self.session.id, self.session.seq))
 
+    async def look(self) -> None:
+        """Catch up, unless a read or a write of ours has just shown that nobody else has spoken."""
+        if time.monotonic() - self._looked > FRESH_SECONDS:
+            await self.catch_up()
+
     def _take(self, records: list[Recorded]) -> None:
+        self._looked = time.monotonic()
         cancelled_before = self.session.cancel is not None
         for recorded in records:
             if recorded.seq == self.session.seq + 1:
@@ -53,14 +67,15 @@ class Clerk:
     async def listen(self) -> None:
         """Hear what people say from other processes, for as long as the run lasts."""
         while True:
-            if await self._store.changed(self.session.id, self.session.seq, LISTEN_SECONDS):
+            if await self._store.changed(self.session.id, self.session.seq, LISTEN_SECONDS, self._lease):
                 await self.catch_up()
             async with self._news:
                 self._news.notify_all()
-            await asyncio.sleep(LISTEN_PAUSE)
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something holds of the session."""
+        if self._deferred:
+            await self.record()
         async with self._news:
             await self._news.wait_for(true)
 

@@ -14,7 +14,6 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.feed import Feed
-from roundtable.engine.prompts import opening_texts
 from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
 
 RENEW_SECONDS = 8.0
@@ -59,8 +58,7 @@ class Engine:
 
     async def _attended(self, clerk: Clerk, meeting: Meeting, holder: str, lease: Lease) -> Decision:
         """Hold the meeting with someone at the door: hear other processes, keep the lease."""
-        started = RunStarted(holder, resumed=clerk.session.runs > 0)
-        await asyncio.gather(clerk.record(started), clerk.load(opening_texts(clerk.session)))
+        clerk.record_with_next(RunStarted(holder, resumed=clerk.session.runs > 0))
         main = asyncio.create_task(self._hold(clerk, meeting))
         watchers = [asyncio.create_task(clerk.listen()), asyncio.create_task(self._renew(lease))]
         try:

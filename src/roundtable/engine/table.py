@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from roundtable.core.codecs import codec
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
@@ -24,10 +24,11 @@ from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.limits import over_limit, quorate
-from roundtable.engine.prompts import labels, shuffled
+from roundtable.engine.prompts import labels, opening_texts, shuffled
 from roundtable.engine.turns import TurnTaker
 
 T = TypeVar("T")
+How = Literal["all", "deadline", "quorum", "cancelled"]
 
 
 class Cancelled(Exception):
@@ -98,9 +99,7 @@ class RecordedTable:
             )
         elif record.closed is None:
             await self._boundary()
-        if record.closed is None:
-            await self._hear(record)
-        return record.result()
+        return record.result(record.closed or await self._hear(record))
 
     async def _open(
         self, round: str, prompt: Prompt, expect: Expect, seats: Sequence[str] | None, turns: Turns
@@ -108,6 +107,7 @@ class RecordedTable:
         await self._boundary()
         if not await self.may_open(round):
             raise LimitStop(self._session.limit_stops[round][1])
+        await self._clerk.load(opening_texts(self._session))
         form = codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
@@ -142,9 +142,9 @@ class RecordedTable:
                 shift = len(self._session.rounds) % max(1, len(names))
                 return names[shift:] + names[:shift]
 
-    async def _hear(self, record: RoundRecord) -> None:
+    async def _hear(self, record: RoundRecord) -> RoundClosed:
         """Let every seat that has not spoken yet speak, then close the round."""
-        how = "all"
+        how: How = "all"
         try:
             async with asyncio.timeout(self._session.limits.round_deadline):
                 if record.opened.turns.concurrency == "parallel":
@@ -161,8 +161,13 @@ class RecordedTable:
         counted = tuple(move.seat for move in moves)
         missing = tuple(seat for seat in record.opened.electorate if seat not in counted)
         enough = quorate(moves, record.opened.electorate, self._session.limits)
-        await self._clerk.record(RoundClosed(record.name, how, counted, missing, enough))
+        closed = RoundClosed(record.name, how, counted, missing, enough)
+        if how == "all":
+            self._clerk.record_with_next(closed)
+        else:
+            await self._clerk.record(closed)
         self._raise_if_cancelled()
+        return closed
 
     def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
         taker = TurnTaker(self._clerk, self._voices, record, self._session.seat(seat))
@@ -223,7 +228,7 @@ class RecordedTable:
 
     async def _boundary(self) -> None:
         """Between turns: hear what people said, stay paused while they want it, stop if they want it."""
-        await self._clerk.catch_up()
+        await self._clerk.look()
         if self._session.paused:
             await self._clerk.until(lambda: not self._session.paused or self._session.cancel is not None)
         self._raise_if_cancelled()

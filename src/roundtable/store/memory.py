@@ -78,7 +78,7 @@ class MemoryStore:
         """The facts of all sessions after a global offset, each with its own."""
         return list(enumerate(self._log[offset : offset + limit], offset + 1))
 
-    async def changed(self, session: str, after: int, timeout: float) -> bool:
+    async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, or until the time is up."""
         wake = asyncio.Event()
         self._waiting[session].add(wake)

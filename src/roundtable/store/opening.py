@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from roundtable.core.faults import RecordError
-from roundtable.store.schema import migrate, version_of
+from roundtable.store.schema import MIGRATIONS, migrate, version_of
 
 
 def open_file(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
@@ -18,9 +18,12 @@ def open_file(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqli
     with ExitStack() as opened:
         try:
             writing = opened.enter_context(closing(_connect(path, busy_seconds)))
-            version_of(writing)  # before anything is changed in a file that may not be ours
-            _use_wal(writing, busy_seconds)
-            migrate(writing)
+            if version_of(writing) < len(MIGRATIONS):  # before anything is changed in a file that may not be ours
+                _use_wal(writing, busy_seconds)
+                migrate(writing)
+            # A killed process loses nothing; a power cut may take the last moments with it, and seats are asked
+            # again. FULL would cost one to four milliseconds of fsync for each step of a meeting.
+            writing.execute("PRAGMA synchronous = NORMAL")
             reading = opened.enter_context(closing(_connect_to_read(path, busy_seconds)))
         except sqlite3.Error as error:
             raise explained(path, error) from error
@@ -51,9 +54,6 @@ def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _use_wal(db: sqlite3.Connection, busy_seconds: float) -> None:
-    # A killed process loses nothing; a power cut may take the last moments with it, and the seats are asked again.
-    # FULL would cost one to four milliseconds of fsync for each step of a meeting.
-    db.execute("PRAGMA synchronous = NORMAL")
     give_up = time.monotonic() + busy_seconds
     while True:  # the switch to WAL does not wait for a busy neighbour by itself
         try:

@@ -79,10 +79,7 @@ def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
 def version_of(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> int:
     """How many steps a database has behind it; one of another program or a newer version is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    # Read last: a neighbour may be making the tables right now, and by then it has signed them.
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION and (version or tables):
+    if not _ours(connection, version):
         raise RecordError("The record is a database of another program.", "Give another path for the record.")
     if version > len(steps):
         raise RecordTooNew(
@@ -90,3 +87,11 @@ def version_of(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> int
             "Upgrade Roundtable to open it.",
         )
     return int(version)
+
+
+def _ours(connection: sqlite3.Connection, version: int) -> bool:
+    """Whether the tables are signed as ours, or there are none yet."""
+    (tables,) = (1,) if version else connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    # Read last: a neighbour may be making the tables right now, and by then it has signed them.
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    return application == APPLICATION or not tables

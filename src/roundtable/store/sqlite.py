@@ -16,12 +16,14 @@ from roundtable.core.index import INDEXED, LAST, LISTED, PREFIX, SessionRow, add
 from roundtable.core.ports import Lease
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.facts import BLOB_LIMIT, Body, admit, check_blob, digest_of, pack, stamp, unpack
+from roundtable.store.facts import BLOB_LIMIT, LONG_TEXT, Body, admit, check_blob, digest_of, pack, stamp, unpack
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
 from roundtable.store.opening import explained, open_file
 from roundtable.store.writer import Writer
 
 T = TypeVar("T")
+
+RECENT = 32
 
 _FACT = "seq, at, session, v, body, packed"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
@@ -70,7 +72,9 @@ class SqliteStore:
         self,
         path: Path,
         connections: tuple[sqlite3.Connection, sqlite3.Connection],
+        reader: ThreadPoolExecutor,
         redact: Redactor | None,
+        *,
         max_blob_bytes: int,
         lease_seconds: float,
     ) -> None:
@@ -80,7 +84,8 @@ class SqliteStore:
         self._lease_seconds = lease_seconds
         writing, self._reading = connections
         self._writer = Writer(writing, self._explain)
-        self._reader = ThreadPoolExecutor(1, "roundtable-reader")
+        self._reader = reader
+        self._recent: dict[Digest, bytes] = {}
         self._closed = False
 
     @classmethod
@@ -95,14 +100,16 @@ class SqliteStore:
     ) -> SqliteStore:
         """Open the record, made and brought up to date as needed."""
         path = Path(path)
-        connections = await asyncio.to_thread(open_file, path, busy_seconds)
-        return cls(path, connections, redact, max_blob_bytes, lease_seconds)
+        reader = ThreadPoolExecutor(1, "roundtable-reader")
+        connections = await asyncio.get_running_loop().run_in_executor(reader, open_file, path, busy_seconds)
+        return cls(path, connections, reader, redact, max_blob_bytes=max_blob_bytes, lease_seconds=lease_seconds)
 
     async def close(self) -> None:
         """Write what is under way, and let go of the file."""
         if not self._closed:
             self._closed = True
-            await asyncio.to_thread(self._shut)
+            await asyncio.get_running_loop().run_in_executor(self._reader, self._shut)
+            self._reader.shutdown(wait=False)
 
     async def __aenter__(self) -> SqliteStore:
         return self
@@ -132,7 +139,7 @@ class SqliteStore:
                 _insert(db, written[-1], body)
             return written
 
-        return await self._writer.submit(write, session)
+        return await self._writer.submit(write, session, lease)
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """The facts of a session after a sequence number."""
@@ -146,12 +153,12 @@ class SqliteStore:
             lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit)).fetchall()]
         )
 
-    async def changed(self, session: str, after: int, timeout: float) -> bool:
+    async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while True:
-            with self._writer.waiting(session) as wake:
+            with self._writer.waiting(session, own) as wake:
                 if await self._last(session) > after:
                     return True
                 await asyncio.wait((wake,), timeout=max(0.0, deadline - loop.time()))
@@ -165,11 +172,20 @@ class SqliteStore:
         check_blob(data, self._max_blob_bytes)
         digest = digest_of(data)
         await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
+        self._remember(digest, data)
         return digest
 
     async def fetch(self, digest: Digest) -> bytes:
         """What was kept, checked against its digest."""
-        return await self._read(lambda db: _blob(db, digest))
+        found = self._recent.get(digest)
+        return found if found is not None else await self._read(lambda db: _blob(db, digest))
+
+    def _remember(self, digest: Digest, data: bytes) -> None:
+        """A meeting's templates are kept at its opening and needed a moment later, by the same process."""
+        if len(data) <= LONG_TEXT:
+            self._recent[digest] = data
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
 
     # --- the list of sessions ------------------------------------------------------------------
 
@@ -255,7 +271,6 @@ class SqliteStore:
 
     def _shut(self) -> None:
         self._writer.close()
-        self._reader.shutdown()
         self._reading.close()
 
 

@@ -1,4 +1,4 @@
-"""The one thread that writes: whatever was queued while it committed shares the next commit."""
+"""The one thread that writes: what is handed in together, or while it commits, shares one commit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from roundtable.core.faults import RecordError
+from roundtable.core.ports import Lease
 
 T = TypeVar("T")
 
@@ -24,7 +25,17 @@ POLL = 0.2
 class _Job(NamedTuple):
     run: Callable[[sqlite3.Connection], Any]
     session: str
+    lease: Lease | None
     future: asyncio.Future[Any]
+
+
+class _Waiter(NamedTuple):
+    session: str
+    own: Lease | None
+    future: asyncio.Future[Any]
+
+    def cares_for(self, job: _Job) -> bool:
+        return job.session == self.session and (job.lease is None or job.lease != self.own)
 
 
 class _Outcome(NamedTuple):
@@ -39,50 +50,63 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._connection = connection
         self._explain = explain
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Job]] = SimpleQueue()
+        self._handing_in: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._lock = Lock()
         self._closed = False
-        self._waiting: defaultdict[str, set[asyncio.Future[Any]]] = defaultdict(set)
+        self._waiting: set[_Waiter] = set()
         self._seen = 0
         self._looked = 0.0
         self._thread = Thread(target=self._work, name="roundtable-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, run: Callable[[sqlite3.Connection], T], session: str = "") -> asyncio.Future[T]:
+    def submit(
+        self, run: Callable[[sqlite3.Connection], T], session: str = "", lease: Lease | None = None
+    ) -> asyncio.Future[T]:
         """Run a job in the next transaction; a session named here is announced as changed after the commit.
 
         Giving up on the future does not take the job back: it is done whole, or fails whole.
         """
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
         with self._lock:
             if self._closed:
                 raise RecordError("The record is closed.", "This is a bug: please report it.")
-            self._queue.put(_Job(run, session, future))
+            jobs = self._handing_in.setdefault(loop, [])
+            if not jobs:
+                loop.call_soon(self._hand_in, loop)
+            jobs.append(_Job(run, session, lease, future))
         return future
 
+    def _hand_in(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake the thread once for all that one turn of the loop wants written."""
+        with self._lock:
+            self._queue.put(self._handing_in.pop(loop, []))
+
     @contextmanager
-    def waiting(self, session: str) -> Generator[asyncio.Future[Any]]:
+    def waiting(self, session: str, own: Lease | None = None) -> Generator[asyncio.Future[Any]]:
         """A future that is done once the session, or anything written by another process, may have changed."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(session, own, asyncio.get_running_loop().create_future())
         with self._lock:
             idle = not self._waiting
-            self._waiting[session].add(future)
+            self._waiting.add(waiter)
         if idle:
-            self._queue.put(None)  # so that the thread begins to look for others' facts
+            self._queue.put([])  # so that the thread begins to look for others' facts
         try:
-            yield future
+            yield waiter.future
         finally:
-            future.cancel()
+            waiter.future.cancel()
             with self._lock:
-                self._waiting[session].discard(future)
-                if not self._waiting[session]:
-                    del self._waiting[session]
+                self._waiting.discard(waiter)
 
     def close(self) -> None:
         """Write what is queued, and end the thread."""
         with self._lock:
             self._closed = True
-        self._queue.put(None)
+            for jobs in self._handing_in.values():
+                self._queue.put(jobs)
+            self._handing_in.clear()
+            self._queue.put([])
         self._thread.join()
         self._connection.close()
 
@@ -91,20 +115,18 @@ class Writer:
         while True:
             jobs = self._next_jobs()
             outcomes = self._transact(jobs) if jobs else []
-            changed = {job.session for job, outcome in zip(jobs, outcomes, strict=True) if not outcome.error}
-            _settle(outcomes + self._wake(changed))
+            written = [job for job, outcome in zip(jobs, outcomes, strict=True) if not outcome.error]
+            _settle(outcomes + self._wake(written, everybody=self._others_wrote()))
             if self._closed and self._queue.empty():
                 break
-        _settle(self._wake(None))
+        _settle(self._wake([], everybody=True))
 
     def _next_jobs(self) -> list[_Job]:
         jobs: list[_Job] = []
         with suppress(Empty):
-            first = self._queue.get(timeout=POLL if self._waiting else None)
-            jobs += [first] if first else []
+            jobs += self._queue.get(timeout=POLL if self._waiting else None)
             while len(jobs) < BATCH:
-                another = self._queue.get_nowait()
-                jobs += [another] if another else []
+                jobs += self._queue.get_nowait()
         return jobs
 
     def _transact(self, jobs: list[_Job]) -> list[_Outcome]:
@@ -151,12 +173,13 @@ class Writer:
             return int(version)
         return -1
 
-    def _wake(self, changed: set[str] | None) -> list[_Outcome]:
-        """Everybody when another process has written (or at the end), else those who wait for a changed session."""
-        others = changed is None or self._others_wrote()
+    def _wake(self, written: list[_Job], *, everybody: bool) -> list[_Outcome]:
         with self._lock:
-            sessions = set(self._waiting) if others or changed is None else changed & set(self._waiting)
-            return [_Outcome(future) for session in sessions for future in self._waiting[session]]
+            return [
+                _Outcome(waiter.future)
+                for waiter in self._waiting
+                if everybody or any(waiter.cares_for(job) for job in written)
+            ]
 
 
 def _settle(outcomes: list[_Outcome]) -> None:

@@ -272,8 +272,9 @@ async def test_a_fact_that_cannot_be_read_is_said_so(store: SqliteStore, path: P
 async def test_a_damaged_blob_is_noticed(store: SqliteStore, path: Path) -> None:
     digest = await store.keep(b"as it was")
     query(path, "UPDATE blobs SET data = ?", b"as it is not")
-    with pytest.raises(RecordError, match="damaged"):
-        await store.fetch(digest)
+    async with await SqliteStore.open(path) as later:
+        with pytest.raises(RecordError, match="damaged"):
+            await later.fetch(digest)
 
 
 async def test_a_missing_long_text_is_an_error_of_the_record(store: SqliteStore, path: Path) -> None:

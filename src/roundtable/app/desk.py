@@ -30,8 +30,6 @@ from roundtable.core.events import (
     PauseAsked,
     Recorded,
     RoundOpened,
-    RunStarted,
-    RunStopped,
     SessionAmended,
     SessionOpened,
 )
@@ -134,7 +132,7 @@ class Roundtable:
             context=tuple(context),
             templates={name: digest_of(text) for name, text in templates.items()},
             name=agenda.name,
-            slug=slug_of(agenda.question, datetime.now(UTC).strftime("%Y-%m-%d")),
+            slug=await self._free_slug(slug_of(agenda.question, datetime.now(UTC).strftime("%Y-%m-%d"))),
             workspace=str(self.workspace),
             owner=getpass.getuser(),
             language=config.language,
@@ -150,6 +148,14 @@ class Roundtable:
         """Hold a session's meeting to its end, from wherever its record stands."""
         async with LiveServer(self.places.socket(session), session, self.feed):
             return await self.engine.run(session, _meeting, this_process())
+
+    async def _free_slug(self, slug: str) -> str:
+        """The slug, with a number behind it if another session has it already."""
+        candidate, number = slug, 1
+        while await self.store.find(candidate):
+            number += 1
+            candidate = f"{slug}-{number}"
+        return candidate
 
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
         """Follow a session: the record, then what is being said, then live; here or in another process.
@@ -214,14 +220,15 @@ class Roundtable:
         )
         if cut is None:
             raise NotFound(f"There is no round {before_round} in this session.", "`roundtable show` lists its rounds.")
-        kept = [it.event for it in records if it.seq < cut and not isinstance(it.event, RunStarted | RunStopped)]
-        opened = kept[0]
+        # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
+        opened, *kept = (it.event for it in records if it.seq < cut)
         assert isinstance(opened, SessionOpened)
-        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="")
+        slug = await self._free_slug(opened.charter.slug)
+        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="", slug=slug)
         child = new_session_id()
         lease = await self.store.acquire(child, this_process())
         try:
-            await self.store.append_many(child, [SessionOpened(charter), *kept[1:]], lease)
+            await self.store.append_many(child, [SessionOpened(charter), *kept], lease)
         finally:
             await self.store.release(lease)
         return child

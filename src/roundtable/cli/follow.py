@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
+ALONE_SECONDS = 2.0
 FOREVER = 1 << 60
 """Panels that open after this fact never do."""
 
@@ -54,13 +55,14 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
     address = await address_of(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
     show = display(manner, View(state.charter, address, live_from=state.seq if stay else FOREVER, own=False))
-    alone = stay and await desk.holder(state.id) is None
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(follow(items, show))
+    looking = asyncio.create_task(_say_when_alone(desk, state.id, address)) if stay else None
     with stopping(following.cancel, show.close):
-        if alone:
-            note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
         await asyncio.wait({following})
+    if looking is not None:
+        looking.cancel()
+        await asyncio.wait({looking})
     if following.cancelled():
         note(f"You no longer watch; the session itself goes on. Come back with: roundtable watch {address}")
         return INTERRUPTED
@@ -71,6 +73,17 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
         return TAKEN
     ended = state.ended or stay
     return await conclude(desk, state.id, show, address, strict=strict) if ended else TAKEN
+
+
+async def _say_when_alone(desk: Roundtable, session: str, address: str) -> None:
+    """Say so, once, whenever no process runs the session any more: a killed one cannot say it itself."""
+    said = False
+    while True:
+        alone = await desk.holder(session) is None
+        if alone and not said and not (await desk.session(session)).ended:
+            note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
+        said = alone
+        await asyncio.sleep(ALONE_SECONDS)
 
 
 async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:

@@ -81,7 +81,7 @@ class Layout:
     def __init__(self, session: Session, texts: Texts) -> None:
         self._session = session
         self._texts = texts
-        self._labels = labels(session)
+        self.labels = labels(session)
 
     def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
         """The whole prompt of one turn: system, the seat's own earlier turns, then what is new."""
@@ -157,7 +157,7 @@ class Layout:
             for name, items in prompt.lists.items()
         }
         template = Template(self._texts[round.opened.template].strip())
-        return template.safe_substitute({**prompt.values, **lists, "seat": seat, "label": self._labels[seat]})
+        return template.safe_substitute({**prompt.values, **lists, "seat": seat, "label": self.labels[seat]})
 
     def _peers(
         self,
@@ -184,4 +184,4 @@ class Layout:
                     said.append((turn.seat, move.text))
         if turns.concurrency == "parallel":
             said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
-        return [quoted("answer", who if turns.signed else self._labels[who], text) for who, text in said]
+        return [quoted("answer", who if turns.signed else self.labels[who], text) for who, text in said]

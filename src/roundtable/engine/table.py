@@ -24,7 +24,7 @@ from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.limits import over_limit, quorate
-from roundtable.engine.prompts import labels, opening_texts, shuffled
+from roundtable.engine.prompts import Layout, opening_texts, shuffled
 from roundtable.engine.turns import TurnTaker
 
 T = TypeVar("T")
@@ -51,6 +51,7 @@ class RecordedTable:
         self._session = clerk.session
         self._voices = voices
         self._performer = performer
+        self._layout = Layout(clerk.session, clerk.texts)
         self._speaking: set[asyncio.Task[None]] = set()
         clerk.on_cancel = self.silence
 
@@ -67,7 +68,7 @@ class RecordedTable:
     @property
     def labels(self) -> dict[str, str]:
         """The names under which seats are read out where they are anonymous."""
-        return labels(self._session)
+        return self._layout.labels
 
     def heard(self) -> tuple[str, ...]:
         """What people said to the table so far."""
@@ -170,7 +171,7 @@ class RecordedTable:
         return closed
 
     def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
-        taker = TurnTaker(self._clerk, self._voices, record, self._session.seat(seat))
+        taker = TurnTaker(self._clerk, self._voices, self._layout, record, self._session.seat(seat))
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
         task.add_done_callback(self._left)

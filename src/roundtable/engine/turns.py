@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Literal
+from zlib import crc32
 
 import msgspec
 
@@ -39,14 +40,14 @@ class _Spoken(msgspec.Struct):
 class TurnTaker:
     """Takes the turn of one seat in one round, and leaves exactly one settling fact on the record."""
 
-    def __init__(self, clerk: Clerk, voices: Voices, round: RoundRecord, seat: Seat) -> None:
+    def __init__(self, clerk: Clerk, voices: Voices, layout: Layout, round: RoundRecord, seat: Seat) -> None:
         self._clerk = clerk
         self._voices = voices
         self._round = round
         self._seat = seat
         self._expect = round.opened.expect
         self._codec = codec(self._expect.codec)
-        self._layout = Layout(clerk.session, clerk.texts)
+        self._layout = layout
         self._limits = clerk.session.limits
         self._calls = len(clerk.session.turn(round.name, seat.name).asked)
         self._retries_left = self._limits.retries
@@ -240,4 +241,4 @@ def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
 
 def _seed(session_seed: int, call: str) -> int:
     """A different, repeatable seed for every call, so that seats on one model do not echo each other."""
-    return random.Random(f"{session_seed}/{call}").getrandbits(31)
+    return crc32(f"{session_seed}/{call}".encode()) >> 1

@@ -1,0 +1,85 @@
+"""Documents that could lie: every command, option and example in them is checked against the code."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from roundtable.cli.main import cli
+from roundtable.core.values import Outcome
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Every `roundtable …` a reader could type, joined over line continuations."""
+    joined = text.replace("\\\n", " ")
+    return [line.split() for line in re.findall(r"(?:^ {4}|`|\| )roundtable ([a-z][^`#|\n]*)", joined, re.M)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_named_in_a_page_exists_with_its_options(page: str) -> None:
+    context = click.Context(cli)
+    for words in commands_in((ROOT / page).read_text()):
+        command = cli.get_command(context, words[0])
+        assert command is not None, f"{page} names `roundtable {words[0]}`"
+        if isinstance(command, click.Group) and len(words) > 1:
+            command = command.commands[words[1]]
+        known = {name for parameter in command.params for name in parameter.opts}
+        for word in words:
+            if word.startswith("--"):
+                assert word.split("=")[0] in known, f"{page}: `{' '.join(words)}` has no {word}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_a_page_points_to_is_there(page: str) -> None:
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), f"{page} points to {target}"
+    for path in re.findall(r"`((?:src|tests|docs|bench|core|engine|voices|store|app|cli|protocols)/[\w./-]+)`", text):
+        assert (ROOT / path).exists() or (ROOT / "src" / "roundtable" / path).exists(), f"{page} names {path}"
+
+
+def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (script,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    (tmp_path / "table.toml").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "ROUNDTABLE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "reached Spaces counted 3 of 3\n"
+
+
+def test_the_readme_names_every_make_target_it_promises() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        for target in re.findall(r"`?make ([a-z-]+)", (ROOT / page).read_text()):
+            assert re.search(rf"^{target}:", makefile, re.M), f"{page} names make {target}"
+
+
+def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
+    from roundtable.cli.output import DEGRADED, INTERRUPTED, NO_DECISION, NOT_HEARD, TAKEN, exit_code
+    from roundtable.core.faults import SessionHeld, UsageError
+    from roundtable.core.values import Decision
+
+    text = (ROOT / "README.md").read_text().replace("\n", " ")
+    codes = re.search(r"Exit codes: (.*?)\.", text)
+    assert codes is not None
+    numbers = [int(number) for number in re.findall(r"\b(\d+)\b", codes[1])]
+    held, usage = SessionHeld.exit_code, UsageError.exit_code
+    assert numbers == [TAKEN, usage, NO_DECISION, DEGRADED, held, NOT_HEARD, INTERRUPTED]
+    assert exit_code(Decision(Outcome.TIE, "")) == NO_DECISION

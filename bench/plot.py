@@ -85,8 +85,8 @@ def _color(key: str) -> str:
 
 def bars(title: str, rows: Bars, bound: float = 0.0) -> str:
     """One bar a line, longest to the right, with its quartiles and its figure."""
-    left, top, right = 196, 34, PANEL_WIDTH - 70
-    step = min(30.0, (PANEL_HEIGHT - top) / len(rows))
+    left, top, right = 212, 34, PANEL_WIDTH - 70
+    step = min(48.0, (PANEL_HEIGHT - top) / len(rows))
     most = max(max(spread.high for _, spread, _ in rows), bound)
     scale = (right - left) / most
     parts = [text(0, 16, title, weight="600")]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -35,6 +39,19 @@ def clean_environment() -> dict[str, str]:
     home = OUT / "home"
     home.mkdir(parents=True, exist_ok=True)
     return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8", "USER": "bench", **QUIET}
+
+
+@contextmanager
+def alone() -> Generator[Path]:
+    """A folder of this run's own, while no other run measures on this machine: two would distort each other."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (OUT / "running.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BenchError("Another bench is running here; wait for it to end and start again.") from None
+        with tempfile.TemporaryDirectory(prefix="run-", dir=OUT, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
 
 
 class ModelServer:

@@ -12,18 +12,18 @@ def main() -> int:
     """Run the bench; a missed target is an error only under --strict."""
     from bench.figures import Target
     from bench.peers import install_peers, versions
-    from bench.processes import OUT, BenchError, ModelServer
+    from bench.processes import BenchError, ModelServer, alone
     from bench.report import machine, result
     from bench.suite import Bench, Plan
 
     options = _options()
-    OUT.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     try:
-        peers = install_peers()
-        with ModelServer() as server:
-            series = Bench(server, peers, Plan.quick() if options.quick else Plan(), _say).run()
-        measured = result(series, versions(peers), machine())
+        with alone() as home:
+            peers = install_peers()
+            with ModelServer() as server:
+                series = Bench(server, peers, home, Plan.quick() if options.quick else Plan(), _say).run()
+            measured = result(series, versions(peers), machine())
     except BenchError as error:
         _say("")
         print(f"Error: {error}", file=sys.stderr)

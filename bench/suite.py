@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from bench.figures import union
-from bench.processes import OUT, BenchError, ModelServer, Worker, timed
+from bench.processes import BenchError, ModelServer, Worker, timed
 
 CONTESTANTS = {"floor": "raw httpx2", "ours": "Roundtable", "langgraph_peer": "LangGraph", "autogen_peer": "AutoGen"}
 PEERS = ("langgraph_peer", "autogen_peer")
@@ -34,6 +33,7 @@ CALLS = 7
 STREAMS = {1: 200, 20: 200}
 """Concurrent streams, and the tokens of each."""
 
+TRIES = 3
 FEW_TOKENS = 10
 """A run this short shows what setting up costs; it is taken off the long one, for everybody alike."""
 
@@ -79,13 +79,12 @@ class Series(msgspec.Struct, frozen=True):
 class Bench:
     """A run in progress."""
 
-    def __init__(self, server: ModelServer, peers: Path, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(self, server: ModelServer, peers: Path, home: Path, plan: Plan, say: Callable[[str], None]) -> None:
         self._server = server
         self._peers = peers
         self._plan = plan
         self._say = say
-        self._home = OUT / "roundtable-home"
-        shutil.rmtree(self._home, ignore_errors=True)
+        self._home = home
 
     def run(self) -> Series:
         """Measure everything, contestants in turns."""
@@ -181,12 +180,14 @@ class Bench:
 
 
 def _per_token(worker: Worker, streams: int, tokens: int) -> float:
-    short = worker.do("stream", streams=streams, tokens=FEW_TOKENS)
-    long = worker.do("stream", streams=streams, tokens=tokens)
+    """One measurement; a machine that stood still meanwhile glues tokens together, so such a one is not used."""
     lines = streams * tokens
-    if not lines * 0.9 <= long["lines"] <= lines:
-        raise BenchError(f"{worker.name} told {long['lines']} of {lines} tokens.")
-    return (long["cpu"] - short["cpu"]) / (streams * (tokens - FEW_TOKENS))
+    for _ in range(TRIES):
+        short = worker.do("stream", streams=streams, tokens=FEW_TOKENS)
+        long = worker.do("stream", streams=streams, tokens=tokens)
+        if lines * 0.9 <= long["lines"] <= lines:
+            return (long["cpu"] - short["cpu"]) / (streams * (tokens - FEW_TOKENS))
+    raise BenchError(f"{worker.name} told less than nine tenths of {lines} tokens, {TRIES} times.")
 
 
 def per_seat(curves: dict[str, list[dict[str, Any]]], round: str, cost: str) -> dict[int, float]:

@@ -22,18 +22,24 @@ class LiveServer:
         self._session = session
         self._feed = feed
         self._server: asyncio.Server | None = None
+        self._starting: asyncio.Task[None]
         self._readers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> LiveServer:
+        """The meeting does not wait for the socket: readers who come before it is there find the facts."""
+        self._starting = asyncio.create_task(self._start())
+        return self
+
+    async def _start(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._path.parent.stat().st_uid == os.getuid():
             self._path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 self._server = await asyncio.start_unix_server(self._serve, str(self._path))
                 self._path.chmod(0o600)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
+        await asyncio.wait({self._starting})
         if self._server is None:
             return
         self._server.close()

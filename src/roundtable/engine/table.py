@@ -186,8 +186,9 @@ class RecordedTable:
     async def _together(self, record: RoundRecord) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
         pending = {self._start(record, seat) for seat in record.opened.order if not record.turns[seat].over}
+        when = asyncio.FIRST_COMPLETED if self._session.limits.close_on_quorum else asyncio.FIRST_EXCEPTION
         while pending:
-            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            done, pending = await asyncio.wait(pending, return_when=when)
             for task in done:
                 self._settle(task)
             if self._enough(record):

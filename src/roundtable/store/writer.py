@@ -130,34 +130,24 @@ class Writer:
         return jobs
 
     def _transact(self, jobs: list[_Job]) -> list[_Outcome]:
-        """All jobs in one transaction; what fails takes nothing of its neighbours with it."""
+        """All jobs in one transaction; if one fails, each by itself, so that it takes no neighbour with it."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            if len(jobs) == 1:
-                outcomes = [self._attempt(jobs[0], undo="ROLLBACK")]
-            else:
-                outcomes = [self._saved(job) for job in jobs]
-            if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            with suppress(sqlite3.Error):
-                self._connection.rollback()
-            return [_Outcome(job.future, error=self._explain(error)) for job in jobs]
-        return outcomes
-
-    def _saved(self, job: _Job) -> _Outcome:
-        self._connection.execute("SAVEPOINT job")
-        outcome = self._attempt(job, undo="ROLLBACK TO job")
-        self._connection.execute("RELEASE job")
-        return outcome
-
-    def _attempt(self, job: _Job, undo: str) -> _Outcome:
-        try:
-            return _Outcome(job.future, job.run(self._connection))
+            return self._together(jobs)
         except Exception as error:
-            self._connection.execute(undo)
-            failure = self._explain(error) if isinstance(error, sqlite3.Error) else error
-            return _Outcome(job.future, error=failure)
+            if len(jobs) == 1:
+                failure = self._explain(error) if isinstance(error, sqlite3.Error) else error
+                return [_Outcome(jobs[0].future, error=failure)]
+        return [outcome for job in jobs for outcome in self._transact([job])]
+
+    def _together(self, jobs: list[_Job]) -> list[_Outcome]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            outcomes = [_Outcome(job.future, job.run(self._connection)) for job in jobs]
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.rollback()
+            raise
+        return outcomes
 
     def _others_wrote(self) -> bool:
         """Whether another process has committed since the last look; there is no need to look all the time."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from roundtable.app.places import Places
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
@@ -39,7 +39,7 @@ VERDICT = {
 @pytest.fixture(scope="module")
 def models_dir() -> Path:
     """Where models are kept between runs; the small one is fetched if it is not there."""
-    folder = Path(os.environ.get("ROUNDTABLE_TEST_MODELS", "/tmp/rt-models"))
+    folder = Places.of_this_person().models
     got = asyncio.run(models.get(SMALL, folder))
     assert isinstance(got, Path), got
     return folder

@@ -1,0 +1,54 @@
+"""Whole councils on real embedded models: whatever they write, the meeting ends in a labelled decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.discovery import embedded_table
+from roundtable.app.models import list_models
+from roundtable.app.places import Places
+from roundtable.core.events import MoveMade
+from roundtable.core.values import Limits, Outcome
+
+pytestmark = pytest.mark.real
+LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
+
+
+async def council(tmp_path: Path, model: str, question: str, options: tuple[str, ...]) -> list[MoveMade]:
+    """Hold one, with the person's own models and a home of its own for everything else."""
+    models = Places.of_this_person().models
+    places = Places(tmp_path / "home", tmp_path / "home")
+    places.data.mkdir()
+    places.models.symlink_to(models)
+    assert any(it.name == model and it.installed for it in list_models(places)), f"roundtable models get {model}"
+    async with await Roundtable.open(tmp_path, places) as desk:
+        agenda = Agenda(question, embedded_table(model), options=options, limits=LIMITS, headless=True)
+        session = await desk.convene(agenda)
+        decision = await desk.run(session)
+        assert decision.outcome in (Outcome.REACHED, Outcome.TIE, Outcome.DEADLOCK)
+        assert decision.counted == ("ada", "grace", "alan")
+        assert not decision.missing
+        return [it.event for it in await desk.store.read(session) if isinstance(it.event, MoveMade)]
+
+
+async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -> None:
+    moves = await council(tmp_path, "smollm2-135m", "Tea or coffee for a morning meeting?", ("Tea", "Coffee"))
+    assert all(move.verdict.counts for move in moves), "a grammar leaves no room for an unreadable vote"
+    blind = [move for move in moves if move.round == "council/1-blind"]
+    assert {move.verdict.position for move in blind} <= {"Tea", "Coffee"}
+    assert len({move.text for move in blind}) == 3, "three seats on one model are not three echoes"
+
+
+async def test_the_smallest_model_holds_an_open_council(tmp_path: Path) -> None:
+    moves = await council(tmp_path, "smollm2-135m", "What should a small team build first?", ())
+    assert all(move.text.strip() for move in moves)
+
+
+async def test_the_useful_model_knows_a_fact(tmp_path: Path) -> None:
+    question = "In Python, what does `[1, 2, 3][::-1]` evaluate to?"
+    moves = await council(tmp_path, "qwen2.5-coder-1.5b", question, ("[3, 2, 1]", "[1, 2, 3]", "an error"))
+    blind = [move.verdict.position for move in moves if move.round == "council/1-blind"]
+    assert blind.count("[3, 2, 1]") >= 2

@@ -13,7 +13,6 @@ from pathlib import Path
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
 from roundtable.app.desk import Roundtable
 from roundtable.app.ids import new_session_id
-from roundtable.app.live import LiveServer
 from roundtable.app.places import Places
 from roundtable.cli.displays import JsonLines
 from roundtable.cli.outlet import Outlet
@@ -96,8 +95,7 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
     meeting = Meeting("bench", 1, rules)
-    async with LiveServer(desk.places.socket(session), session, desk.feed):
-        return await desk.engine.run(session, lambda _: meeting, this_process())
+    return await desk.engine.run(session, lambda _: meeting, this_process())
 
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:

@@ -44,7 +44,7 @@ async def test_a_session_from_question_to_decision(desk: Roundtable, workspace: 
     items: list[Recorded | Delta] = []
 
     async def follow() -> None:
-        async for item in desk.watch(session):
+        async for item in desk.watch(session, here=True):
             items.append(item)
 
     following = asyncio.create_task(follow())

@@ -265,7 +265,7 @@ def test_a_running_session_is_steered_from_elsewhere(cli: Cli) -> None:
         running.until("move.made")
         with cli.started("watch", "last", "--json") as watching:
             assert watching.until("delta", seat="b")["text"] == "I was about to"
-            assert "will hear it at the next turn" in cli.run("say", "The budget is small.").stdout
+            assert "will hear it at their next turn" in cli.run("say", "The budget is small.").stdout
             assert running.until("note.said")["text"] == "The budget is small."
             cli.run("say", "last", "-", "--to", "b", input="Look again.")
             assert running.until("note.said")["to"] == ["b"]

@@ -77,7 +77,7 @@ class VoiceKit(ABC):
         assert all(said[:-1]), "a voice yields no empty pieces"
 
     async def test_nothing_follows_the_ending(self, stage: Stage) -> None:
-        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.talker().speak(ask()))
+        speech = stage.talker().speak(ask())
         async for item in speech:
             if not isinstance(item, str):
                 break
@@ -112,7 +112,7 @@ class VoiceKit(ABC):
             assert "".join(cast(list[str], said[:-1])) == reply.text
 
     async def test_closing_stops_the_work(self, stage: Stage) -> None:
-        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        speech = stage.slow().speak(ask())
         assert isinstance(await anext(speech), str)
         async with asyncio.timeout(stage.bound):
             await speech.aclose()
@@ -135,13 +135,13 @@ class VoiceKit(ABC):
         await _becomes_idle(stage)
 
     async def test_a_cancelled_call_leaves_the_voice_usable(self, stage: Stage) -> None:
-        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        speech = stage.slow().speak(ask())
         await anext(speech)
         await speech.aclose()
         assert isinstance(ending(await hear(stage.talker())), Reply)
 
     async def test_a_seat_that_gives_up_before_listening_costs_nothing(self, stage: Stage) -> None:
-        speech = cast(AsyncGenerator[str | Reply | Fault, None], stage.slow().speak(ask()))
+        speech = stage.slow().speak(ask())
         await speech.aclose()
         await _becomes_idle(stage)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from importlib import resources
 from typing import Any
 
@@ -31,7 +31,7 @@ class CountedVoice:
         self._calls = calls
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
 
-    async def speak(self, request: Request) -> AsyncIterator[str | Reply | Fault]:
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         self._calls.append(request)
         async for piece in self._voice.speak(request):
             yield piece
@@ -85,6 +85,7 @@ class MortalStore(MemoryStore):
     async def append_many(self, session: str, events: Sequence[Event], lease: Lease | None = None) -> list[Recorded]:
         if lease is not None:
             if self.lifetime < len(events):
+                self.lifetime = 0
                 raise Killed
             self.lifetime -= len(events)
         return await super().append_many(session, events, lease)
@@ -96,6 +97,7 @@ class House:
     def __init__(
         self, script: dict[str, Any], store: MemoryStore | None = None, other_voices: Voices | None = None
     ) -> None:
+        self.script = script
         self.voices = ScriptedVoices(script)
         self._other_voices = other_voices
         self.store = store or MemoryStore()

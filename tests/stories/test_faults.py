@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -127,7 +127,7 @@ class Broken:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def speak(self, request: Request) -> AsyncIterator[str | Reply | Fault]:
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         if self.name == "raises":
             raise RuntimeError("a bug in a voice")
         if self.name == "endless":

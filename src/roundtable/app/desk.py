@@ -37,7 +37,7 @@ from roundtable.core.faults import NotFound, NotTrusted, UsageError
 from roundtable.core.index import SessionRow
 from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Decision, Limits, Seat
+from roundtable.core.values import Charter, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, Meeting
 from roundtable.protocols import Protocol, protocol
@@ -86,7 +86,7 @@ class Roundtable:
         self.redactor = Redactor(known_secrets(endpoints))
         self.voices = VoiceRegistry(endpoints, resolve_key, models_dir=places.models, workspace=workspace)
         self.performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
-        self.engine = Engine(store, store, self.voices, self.performer, self.feed)
+        self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._let_others_listen)
 
     @classmethod
     async def open(cls, workspace: Path | None = None, places: Places | None = None) -> Roundtable:
@@ -117,7 +117,8 @@ class Roundtable:
         config = self.settings.config
         rules = protocol(agenda.meeting or config.table.meeting)
         seats = agenda.seats or self.configured_seats()
-        _check_agenda(agenda, seats, rules)
+        limits = agenda.limits or config.limits.as_limits()
+        _check_agenda(agenda, seats, rules, limits)
         context = [await snapshot(self.store, self.redactor, self.workspace, name) for name in agenda.files]
         session = new_session_id()
         templates = _templates(rules)
@@ -128,7 +129,7 @@ class Roundtable:
             version=rules.version,
             options=agenda.options,
             settings=_meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
-            limits=agenda.limits or config.limits.as_limits(),
+            limits=limits,
             context=tuple(context),
             templates={name: digest_of(text) for name, text in templates.items()},
             name=agenda.name,
@@ -146,8 +147,10 @@ class Roundtable:
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
-        async with LiveServer(self.places.socket(session), session, self.feed):
-            return await self.engine.run(session, _meeting, this_process())
+        return await self.engine.run(session, _meeting, this_process())
+
+    def _let_others_listen(self, session: str) -> LiveServer:
+        return LiveServer(self.places.socket(session), session, self.feed)
 
     async def _free_slug(self, slug: str) -> str:
         """The slug, with a number behind it if another session has it already."""
@@ -166,6 +169,7 @@ class Roundtable:
 
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
+            charter = msgspec.structs.replace(charter, slug=await self._free_slug(charter.slug))
             await self.store.append(session, SessionOpened(charter))
         return await self.run(session)
 
@@ -196,8 +200,12 @@ class Roundtable:
         return await self.store.append(session, ContinueAsked(by=getpass.getuser()))
 
     async def cancel(self, session: str, reason: str = "") -> Recorded:
-        """End a session now; what was said so far is kept."""
-        return await self.store.append(session, CancelAsked(by=getpass.getuser(), reason=reason))
+        """End a session now, and the meetings held under it; what was said so far is kept."""
+        recorded = await self.store.append(session, CancelAsked(by=getpass.getuser(), reason=reason))
+        for row in await self.sessions(everywhere=True, limit=10_000):
+            if row.child and row.parent == session and not row.outcome:
+                await self.cancel(row.id, reason)
+        return recorded
 
     async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
         """Change the charter in the open; it takes effect with the next round."""
@@ -262,17 +270,22 @@ class Roundtable:
     def configured_seats(self) -> tuple[Seat, ...]:
         """The seats the config names, in its order."""
         config = self.settings.config
-        if self.settings.withheld and not config.seats:
-            raise NotTrusted(
-                f"This workspace's config sets {', '.join(self.settings.withheld)}, and you have not trusted it.",
-                "Read .roundtable/config.toml, then run `roundtable trust`.",
-            )
         names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
+        if self.settings.withheld and not names:
+            raise self._untrusted()
         return tuple(self._seat(name) for name in names)
+
+    def _untrusted(self) -> NotTrusted:
+        return NotTrusted(
+            f"This workspace's config sets {', '.join(self.settings.withheld)}, and you have not trusted it.",
+            "Read .roundtable/config.toml, then run `roundtable trust`.",
+        )
 
     def _seat(self, name: str) -> Seat:
         seat = self.settings.config.seats.get(name)
         if seat is None or not seat.voices:
+            if self.settings.withheld:
+                raise self._untrusted()
             raise NotFound(
                 f"Seat {name} has no voices in the config.", f'Add [seats.{name}] with voices = ["endpoint:model"].'
             )
@@ -303,7 +316,7 @@ def known_secrets(endpoints: dict[str, Endpoint]) -> list[str]:
     return [key for key in keys if key]
 
 
-def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol) -> None:
+def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits: Limits) -> None:
     names = [seat.name for seat in seats]
     if not agenda.question.strip():
         raise UsageError("The question is empty.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
@@ -311,6 +324,13 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol) -> Non
         raise UsageError(f"A {rules.name} needs at least {rules.minimum} seat(s).", "Add some with --seat NAME=VOICE.")
     if len(set(names)) != len(names):
         raise UsageError("Two seats have the same name.", "Give each --seat a name of its own.")
+    if limits.quorum.seats > max(len(seats), Quorum().seats):
+        raise UsageError(f"A quorum of {limits.quorum.seats} cannot be met by {len(seats)} seats.", "Lower the quorum.")
+    if absent := set(limits.quorum.essential) - set(names):
+        raise UsageError(f"The quorum needs {', '.join(sorted(absent))}, who is not at the table.", "Seat it, or not.")
+    if unknown := set(agenda.answers) - set(rules.gates):
+        known = f"Its gates: {', '.join(rules.gates)}." if rules.gates else "It has none."
+        raise UsageError(f"A {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
         raise UsageError("Options must be at least two, and all different.")
     if len(agenda.options) > MOST_OPTIONS:

@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from roundtable.core.events import Delta, Recorded, decode_line, encode_line
+from roundtable.core.events import Delta, decode_line, encode_line
 from roundtable.engine.feed import Feed
 
 LINE_LIMIT = 16 * 1024 * 1024
@@ -31,10 +31,10 @@ class LiveServer:
         return self
 
     async def _start(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._path.parent.stat().st_uid == os.getuid():
-            self._path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # nobody can listen then, but the meeting goes on
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._path.parent.stat().st_uid == os.getuid():
+                self._path.unlink(missing_ok=True)
                 self._server = await asyncio.start_unix_server(self._serve, str(self._path))
                 self._path.chmod(0o600)
 
@@ -58,7 +58,7 @@ class LiveServer:
                 writer.write(encode_line(delta) + b"\n")
             await writer.drain()
             async for items in subscription.batches():
-                writer.writelines([encode_line(item) + b"\n" for item in items])
+                writer.writelines([encode_line(item) + b"\n" for item in items if isinstance(item, Delta)])
                 await writer.drain()
         except (ConnectionError, asyncio.CancelledError):
             pass
@@ -68,7 +68,7 @@ class LiveServer:
             writer.close()
 
 
-async def listen(path: Path) -> AsyncGenerator[Recorded | Delta]:
+async def listen(path: Path) -> AsyncGenerator[Delta]:
     """What a running session says, from a snapshot of now on; ends when that process does."""
     try:
         reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_LIMIT)
@@ -76,7 +76,9 @@ async def listen(path: Path) -> AsyncGenerator[Recorded | Delta]:
         return
     try:
         while line := await reader.readline():
-            yield decode_line(line)
+            delta = decode_line(line)
+            if isinstance(delta, Delta):
+                yield delta
     except (ConnectionError, ValueError):
         return
     finally:

@@ -64,11 +64,6 @@ def _own(name: str, path: Path, default: bool) -> ModelState:
     return ModelState(name, True, default, about="A file of your own.", size=path.stat().st_size, path=str(path))
 
 
-def best_model(places: Places) -> str:
-    """The model used when none is named; empty where none is installed."""
-    return shelf.best_installed(places.models) or ""
-
-
 async def get_model(places: Places, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
     """Fetch a model, going on where an earlier try stopped; returns at once if it is there."""
     return _path(await shelf.get(name, places.models, progress, source=source))

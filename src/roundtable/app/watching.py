@@ -6,13 +6,17 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from roundtable.app.live import listen
 from roundtable.core.events import Delta, Recorded, SessionEnded
+from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
 from roundtable.engine.feed import Feed
 
 LOOK_SECONDS = 1.0
+BACKLOG = 10_000
+News: TypeAlias = "asyncio.Queue[Recorded | Delta | RoundtableError]"
 
 
 async def watch(
@@ -54,31 +58,40 @@ async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGene
 
 async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
     """The session runs in another process, or in none: facts from the store, words from the socket."""
-    queue: asyncio.Queue[Delta] = asyncio.Queue(10_000)
-    words = asyncio.create_task(_words(socket, queue))
+    for recorded in await store.read(session, after):
+        after = recorded.seq
+        yield recorded
+    news: News = asyncio.Queue(BACKLOG)
+    tasks = (asyncio.create_task(_facts(store, session, after, news)), asyncio.create_task(_words(socket, news)))
     try:
         while True:
+            item = await news.get()
+            if isinstance(item, RoundtableError):
+                raise item
+            yield item
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def _facts(
+    store: Store, session: str, after: int, news: News
+) -> None:
+    try:
+        while True:
+            await store.changed(session, after, LOOK_SECONDS)
             for recorded in await store.read(session, after):
                 after = recorded.seq
-                yield recorded
-            fact = asyncio.create_task(store.changed(session, after, LOOK_SECONDS))
-            try:
-                while not fact.done():
-                    word = asyncio.create_task(queue.get())
-                    await asyncio.wait({fact, word}, return_when=asyncio.FIRST_COMPLETED)
-                    if word.done():
-                        yield word.result()
-                    else:
-                        word.cancel()
-            finally:
-                fact.cancel()
-            if words.done():
-                words = asyncio.create_task(_words(socket, queue))
-    finally:
-        words.cancel()
+                await news.put(recorded)
+    except RoundtableError as error:
+        await news.put(error)
 
 
-async def _words(socket: Path, queue: asyncio.Queue[Delta]) -> None:
-    async for item in listen(socket):
-        if isinstance(item, Delta) and not queue.full():
-            queue.put_nowait(item)
+async def _words(socket: Path, news: News) -> None:
+    """What is being said, whenever some process runs the session; a reader too far behind misses words."""
+    while True:
+        async for delta in listen(socket):
+            if not news.full():
+                news.put_nowait(delta)
+        await asyncio.sleep(LOOK_SECONDS / 20)

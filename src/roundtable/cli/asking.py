@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from roundtable.cli.words import Line, gate_words
-from roundtable.core.events import GateAnswered, GateOpened, Recorded
+from roundtable.core.events import GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
@@ -62,6 +62,8 @@ class Gatekeeper:
         self._session = state.id
         self._charter = state.charter
         self._settled = set(state.answers)
+        self._known = state.seq
+        self._left_open: Gate | None = None
         self._display = display
         self._asks = asks
         self._asking: tuple[str, asyncio.Task[None]] | None = None
@@ -71,16 +73,24 @@ class Gatekeeper:
         """Look at one fact."""
         event = recorded.event
         if isinstance(event, GateOpened) and self._is_ours(event.gate):
-            if self._asks:
-                self._display.suspend()
-                self._asking = event.gate.id, asyncio.create_task(self._ask(event.gate))
-            else:
+            if not self._asks:
                 await self._answer(event.gate.id, event.gate.default, HEADLESS)
+            elif recorded.seq > self._known:
+                self._start_asking(event.gate)
+            else:
+                self._left_open = event.gate
+        elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
+            self._display.tell(gate_words(self._left_open))
+            self._start_asking(self._left_open)
         elif isinstance(event, GateAnswered):
             self._settled.add(event.gate)
             if self._asking is not None and self._asking[0] == event.gate:
                 await self.close()
                 self._display.resume()
+
+    def _start_asking(self, gate: Gate) -> None:
+        self._display.suspend()
+        self._asking = gate.id, asyncio.create_task(self._ask(gate))
 
     def _is_ours(self, gate: Gate) -> bool:
         """The engine itself answers what was answered ahead, and everything in a headless session."""

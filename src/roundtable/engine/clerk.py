@@ -33,9 +33,12 @@ class Clerk:
 
     async def record(self, *events: Event) -> None:
         """Write facts, all or none; when this returns they are on the record, in the fold and on the feed."""
-        events = (*self._deferred, *events)
-        self._deferred.clear()
-        records = await self._store.append_many(self.session.id, events, self._lease)
+        deferred, self._deferred = self._deferred, []
+        try:
+            records = await self._store.append_many(self.session.id, (*deferred, *events), self._lease)
+        except Exception:
+            self._deferred = deferred + self._deferred
+            raise
         if records[0].seq == self.session.seq + 1:
             self._take(records)
         elif records[-1].seq > self.session.seq:

@@ -54,7 +54,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._readers: dict[str, set[Subscription]] = {}
-        self._speaking: dict[str, dict[str, tuple[Delta, list[str]]]] = {}
+        self._speaking: dict[str, dict[tuple[str, str], tuple[Delta, list[str]]]] = {}
 
     def start(self, session: str) -> None:
         """A run of this session begins in this process."""
@@ -89,13 +89,13 @@ class Feed:
         speaking = self._speaking.get(item.session)
         if speaking is not None:
             if isinstance(item, Delta):
-                current = speaking.get(item.seat)
+                current = speaking.get((item.round, item.seat))
                 if current is None or current[0].call != item.call:
-                    speaking[item.seat] = (item, [item.text])
+                    speaking[item.round, item.seat] = (item, [item.text])
                 else:
                     current[1].append(item.text)
             elif isinstance(item.event, MoveMade | SeatMissed):
-                speaking.pop(item.event.seat, None)
+                speaking.pop((item.event.round, item.event.seat), None)
             elif isinstance(item.event, SessionEnded):
                 speaking.clear()
         for reader in self._readers.get(item.session, ()):

@@ -29,9 +29,8 @@ def quorate(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) ->
     """Whether enough readable answers came in; the bar was set before the first one was heard."""
     valid = [move for move in moves if move.verdict.counts]
     quorum = limits.quorum
-    essential = [seat for seat in quorum.essential if seat in electorate]
     return (
-        len(valid) >= min(quorum.seats, len(electorate))
+        len(valid) >= max(1, min(quorum.seats, len(electorate)))
         and len({move.vendor for move in valid}) >= min(quorum.vendors, len(electorate))
-        and {move.seat for move in valid} >= set(essential)
+        and {move.seat for move in valid} >= set(quorum.essential)
     )

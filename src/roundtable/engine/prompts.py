@@ -2,7 +2,7 @@
 
 Nothing rendered is stored. A turn's prompt can be made again from the round's parts (by digest), the
 session's facts up to `heard`, and the seat. Because a seat's earlier prompt stays word for word the
-beginning of its next one, provider prefix caches hit.
+beginning of its next one, provider prefix caches hit; only taking context away breaks that, once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from roundtable.core.events import TurnAsked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.values import Digest, Message, MoveStatus
+from roundtable.core.values import ContextItem, Digest, Message, MoveStatus
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
@@ -85,14 +85,15 @@ class Layout:
 
     def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
         """The whole prompt of one turn: system, the seat's own earlier turns, then what is new."""
-        messages = [Message("system", self._system(seat))]
+        before_the_table = self._session.context(asked.heard)
+        messages = [Message("system", self._system(seat, [item for seq, item in before_the_table if not seq]))]
         earlier: list[tuple[RoundRecord, TurnAsked]] = []
         if round.opened.turns.visibility != "none":
             for record, asked_then, said in self._spoken(seat, round):
-                messages.append(Message("user", self._turn(record, seat, asked_then, earlier)))
+                messages.append(Message("user", self._turn(record, seat, asked_then, earlier, before_the_table)))
                 messages.append(Message("assistant", said))
                 earlier.append((record, asked_then))
-        messages.append(Message("user", self._turn(round, seat, asked, earlier)))
+        messages.append(Message("user", self._turn(round, seat, asked, earlier, before_the_table)))
         return tuple(messages)
 
     def _spoken(self, seat: str, before: RoundRecord) -> list[tuple[RoundRecord, TurnAsked, str]]:
@@ -107,13 +108,13 @@ class Layout:
                 turns.append((record, asked, turn.move.raw or turn.move.text))
         return turns
 
-    def _system(self, seat_name: str) -> str:
+    def _system(self, seat_name: str, context: Sequence[ContextItem]) -> str:
         seat = self._session.seat(seat_name)
         charter = self._session.charter
         parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
         if charter.language != "en":
             parts.append(f"Hold the whole discussion in this language: {charter.language}.")
-        parts += [quoted("context", item.name, self._texts[item.digest]) for item in charter.context]
+        parts += [quoted("context", item.name, self._texts[item.digest]) for item in context]
         if seat.role:
             parts.append(f"Your role at this table: {seat.role}.")
         if seat.brief:
@@ -126,6 +127,7 @@ class Layout:
         seat: str,
         asked: TurnAsked,
         earlier: Sequence[tuple[RoundRecord, TurnAsked]],
+        context: Sequence[tuple[int, ContextItem]],
     ) -> str:
         """One user message: what this seat has not heard yet, then what it is asked to do."""
         known = max((ask.heard for _, ask in earlier), default=0)
@@ -134,8 +136,8 @@ class Layout:
             parts.append(quoted("question", "the person", self._session.charter.question))
         parts += [
             quoted("context", item.name, self._texts[item.digest])
-            for seq, item in self._session.context_added
-            if known < seq <= asked.heard and item.name not in self._session.context_removed
+            for seq, item in context
+            if known < seq <= asked.heard
         ]
         parts += [
             quoted("note", "the person", note.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 import msgspec
 
@@ -31,10 +32,23 @@ FindMeeting = Callable[[str], Meeting]
 """The meeting of that name, as this version of the product holds it."""
 
 
+Attend = Callable[[str], AbstractAsyncContextManager[object]]
+"""What goes on beside a run, from the moment the session is ours: letting other processes listen."""
+
+
 class Engine:
     """Runs sessions. It gets its record, voices and performers as arguments and knows no concrete one."""
 
-    def __init__(self, store: Store, leases: Leases, voices: Voices, performer: Performer, feed: Feed) -> None:
+    def __init__(
+        self,
+        store: Store,
+        leases: Leases,
+        voices: Voices,
+        performer: Performer,
+        feed: Feed,
+        attend: Attend = lambda _: nullcontext(),
+    ) -> None:
+        self._attend = attend
         self._store = store
         self._leases = leases
         self._voices = voices
@@ -46,12 +60,13 @@ class Engine:
         lease = await self._leases.acquire(session_id, holder)
         self._feed.start(session_id)
         try:
-            session = Session.fold(session_id, await self._store.read(session_id))
-            if session.decision is not None:
-                return session.decision
-            meeting = _checked(session, meetings)
-            clerk = Clerk(session, self._store, lease, self._feed)
-            return await self._attended(clerk, meeting, holder, lease)
+            async with self._attend(session_id):
+                session = Session.fold(session_id, await self._store.read(session_id))
+                if session.decision is not None:
+                    return session.decision
+                meeting = _checked(session, meetings)
+                clerk = Clerk(session, self._store, lease, self._feed)
+                return await self._attended(clerk, meeting, holder, lease)
         finally:
             self._feed.stop(session_id)
             await self._leases.release(lease)
@@ -80,6 +95,7 @@ class Engine:
         table = RecordedTable(clerk, self._voices, self._performer)
         try:
             decision = await meeting.hold(table)
+            await table.before_the_end()
         except Cancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
         except LimitStop as stop:
@@ -119,7 +135,7 @@ def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:
 
 def _with_limits(session: Session, decision: Decision) -> Decision:
     """A meeting cut short by a bound says so above its text."""
-    stops = [stop.sentence for seq, stop in session.limit_stops.values() if seq > session.limits_seq]
+    stops = [stop.sentence for stop in session.limit_stops.values()]
     notices = dict.fromkeys((*decision.notices, *stops))
     notices.pop(decision.how, None)
     return msgspec.structs.replace(decision, notices=tuple(notices))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Literal, TypeVar
+
+import msgspec
 
 from roundtable.core.codecs import codec
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
@@ -52,6 +55,7 @@ class RecordedTable:
         self._voices = voices
         self._performer = performer
         self._layout = Layout(clerk.session, clerk.texts)
+        self._granted: set[str] = set()
         self._speaking: set[asyncio.Task[None]] = set()
         clerk.on_cancel = self.silence
 
@@ -93,21 +97,19 @@ class RecordedTable:
         record = self._session.rounds.get(round)
         if record is None:
             record = await self._open(round, prompt, expect, seats, turns)
-        elif record.opened.expect.codec != expect.codec or (seats and set(seats) != set(record.opened.electorate)):
-            raise RecordMismatch(
-                f"Round {round} is on the record with other seats or another form of answer.",
-                "Open a new session, or branch from an earlier round.",
-            )
-        elif record.closed is None:
-            await self._boundary()
-        return record.result(record.closed or await self._hear(record))
+        else:
+            _same_round(record.opened, expect, seats, turns)
+        if record.closed is None:
+            return record.result(await self._hear(record))
+        if record.closed.how == "cancelled":
+            raise Cancelled
+        return record.result(record.closed)
 
     async def _open(
         self, round: str, prompt: Prompt, expect: Expect, seats: Sequence[str] | None, turns: Turns
     ) -> RoundRecord:
-        await self._boundary()
         if not await self.may_open(round):
-            raise LimitStop(self._session.limit_stops[round][1])
+            raise LimitStop(self._session.limit_stops[round])
         await self._clerk.load(opening_texts(self._session))
         form = codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
@@ -125,7 +127,7 @@ class RecordedTable:
                 template=self.charter.templates[prompt.template],
                 text_format=text_format,
                 json_format=json_format,
-                heard=self._session.seq,
+                limits=self._session.limits,
             )
         )
         return self._session.rounds[round]
@@ -146,12 +148,13 @@ class RecordedTable:
     async def _hear(self, record: RoundRecord) -> RoundClosed:
         """Let every seat that has not spoken yet speak, then close the round."""
         how: How = "all"
+        await self._boundary()
         try:
-            async with asyncio.timeout(self._session.limits.round_deadline):
+            async with asyncio.timeout(record.opened.limits.round_deadline) as clock:
                 if record.opened.turns.concurrency == "parallel":
                     await self._together(record)
                 else:
-                    await self._in_turn(record)
+                    await self._in_turn(record, clock)
         except TimeoutError:
             how = "deadline"
         if self._session.cancel is not None:
@@ -161,8 +164,7 @@ class RecordedTable:
         moves = record.moves()
         counted = tuple(move.seat for move in moves)
         missing = tuple(seat for seat in record.opened.electorate if seat not in counted)
-        enough = quorate(moves, record.opened.electorate, self._session.limits)
-        closed = RoundClosed(record.name, how, counted, missing, enough)
+        closed = RoundClosed(record.name, how, counted, missing, _quorate(record))
         if how == "all":
             self._clerk.record_with_next(closed)
         else:
@@ -186,7 +188,8 @@ class RecordedTable:
     async def _together(self, record: RoundRecord) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
         pending = {self._start(record, seat) for seat in record.opened.order if not record.turns[seat].over}
-        when = asyncio.FIRST_COMPLETED if self._session.limits.close_on_quorum else asyncio.FIRST_EXCEPTION
+        early = record.opened.limits.close_on_quorum
+        when = asyncio.FIRST_COMPLETED if early else asyncio.FIRST_EXCEPTION
         while pending:
             done, pending = await asyncio.wait(pending, return_when=when)
             for task in done:
@@ -194,17 +197,27 @@ class RecordedTable:
             if self._enough(record):
                 return
 
-    async def _in_turn(self, record: RoundRecord) -> None:
-        """One after the other, each at a turn boundary."""
+    async def _in_turn(self, record: RoundRecord, clock: asyncio.Timeout) -> None:
+        """One after the other, each at a turn boundary. A pause does not eat the round's time."""
         waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
         for seat in waiting:
-            if seat != waiting[0]:
-                await self._boundary()
+            if seat != waiting[0] and not await self._still_going(clock):
+                return
             task = self._start(record, seat)
             await asyncio.wait({task})
             self._settle(task)
             if self._enough(record):
                 return
+
+    async def _still_going(self, clock: asyncio.Timeout) -> bool:
+        began, until = time.monotonic(), clock.when() or 0.0
+        clock.reschedule(None)
+        try:
+            await self._boundary()
+        except Cancelled:
+            return False
+        clock.reschedule(until + time.monotonic() - began)
+        return True
 
     @staticmethod
     def _settle(task: asyncio.Task[None]) -> None:
@@ -212,8 +225,7 @@ class RecordedTable:
             task.result()
 
     def _enough(self, record: RoundRecord) -> bool:
-        limits = self._session.limits
-        return limits.close_on_quorum and quorate(record.moves(), record.opened.electorate, limits)
+        return record.opened.limits.close_on_quorum and _quorate(record)
 
     def silence(self) -> None:
         """Stop every seat that is speaking, now."""
@@ -228,6 +240,10 @@ class RecordedTable:
 
     # --- boundaries ------------------------------------------------------------------------------
 
+    async def before_the_end(self) -> None:
+        """The last boundary: a person who paused or cancelled is heard before the decision is written."""
+        await self._boundary()
+
     async def _boundary(self) -> None:
         """Between turns: hear what people said, stay paused while they want it, stop if they want it."""
         await self._clerk.look()
@@ -241,13 +257,15 @@ class RecordedTable:
 
     async def may_open(self, round: str) -> bool:
         """Whether the limits leave room for this round; a no is recorded with its reason."""
-        if round in self._session.rounds:
+        if round in self._session.rounds or round in self._granted:
             return True
-        stopped = self._session.limit_stops.get(round)
-        if stopped is not None and stopped[0] > self._session.limits_seq:
+        if round in self._session.limit_stops:
             return False
+        await self._boundary()
         reached = over_limit(self._session, round)
-        if reached is not None:
+        if reached is None:
+            self._granted.add(round)
+        else:
             await self._clerk.record(reached)
         return reached is None
 
@@ -258,12 +276,15 @@ class RecordedTable:
         session = self._session
         if gate.id not in session.gates:
             await self._clerk.record(GateOpened(gate))
+        elif session.gates[gate.id].options != gate.options:
+            raise _mismatch(f"Gate {gate.id} is on the record with other options.")
         if gate.id not in session.answers:
             ahead = self.charter.answers.get(gate.id)
             if ahead in gate.options:
                 await self._clerk.record(GateAnswered(gate.id, ahead, by="answered ahead"))
             elif self.charter.headless:
-                await self._clerk.record(GateAnswered(gate.id, gate.default, by="headless default"))
+                why = f"headless default, since {ahead} is no option" if ahead else "headless default"
+                await self._clerk.record(GateAnswered(gate.id, gate.default, by=why))
             else:
                 await self._wait_for_answer(gate)
         self._raise_if_cancelled()
@@ -280,6 +301,8 @@ class RecordedTable:
     async def do(self, step: str, effect: Effect) -> Result | Fault:
         """Have something done once, whatever happens in between."""
         session = self._session
+        if session.effects.get(step, effect) != effect:
+            raise _mismatch(f"Step {step} is on the record with something else to do.")
         if step in session.results:
             return session.results[step]
         await self._boundary()
@@ -293,12 +316,28 @@ class RecordedTable:
             outcome = await self._performer.perform(key, effect)
         done = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
         await self._clerk.record(done)
+        self._raise_if_cancelled()
         return outcome
 
     async def child(self, step: str, charter: Charter) -> Decision:
         """Hold another meeting under this one."""
-        result = await self.do(step, OpenChild(charter))
+        result = await self.do(step, OpenChild(msgspec.structs.replace(charter, parent=self._session.id)))
         if isinstance(result, ChildEnded):
             return result.decision
         reason = result.message if isinstance(result, Fault) else "the child meeting gave no decision"
         return Decision(Outcome.FAILED, how=reason)
+
+
+def _quorate(record: RoundRecord) -> bool:
+    return quorate(record.moves(), record.opened.electorate, record.opened.limits)
+
+
+def _same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:
+    """A resumed meeting must ask what it asked before, or somebody has changed the meeting."""
+    others = seats is not None and not set(opened.electorate) <= set(seats)
+    if others or opened.expect != expect or opened.turns != turns:
+        raise _mismatch(f"Round {opened.round} is on the record with other seats, turns or another form of answer.")
+
+
+def _mismatch(message: str) -> RecordMismatch:
+    return RecordMismatch(message, "Open a new session, or branch from an earlier round.")

@@ -13,13 +13,12 @@ from zlib import crc32
 import msgspec
 
 from roundtable.core.codecs import codec, read
-from roundtable.core.codecs.base import Reading
 from roundtable.core.codecs.speech import Speech
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
 from roundtable.core.session import RoundRecord
-from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Usage
+from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing
 from roundtable.core.verdict import Parse
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.prompts import Layout, needed
@@ -48,13 +47,15 @@ class TurnTaker:
         self._expect = round.opened.expect
         self._codec = codec(self._expect.codec)
         self._layout = layout
-        self._limits = clerk.session.limits
-        self._calls = len(clerk.session.turn(round.name, seat.name).asked)
+        self._limits = round.opened.limits
+        self._turn = round.turns[seat.name]
+        self._calls = len(self._turn.asked)
         self._retries_left = self._limits.retries
         self._call = ""
         self._said: list[str] = []
         self._offset = 0
         self._heard = 0
+        self._unmended: MoveMade | None = None
         self._last_fault = Fault.of(FaultKind.MISSING, "This seat has no voice.")
 
     async def take(self) -> None:
@@ -73,7 +74,10 @@ class TurnTaker:
         except asyncio.CancelledError:
             await self._stopped()
             raise
-        await self._give_up(self._last_fault)
+        if self._unmended is not None:
+            await self._settle(self._unmended)
+        else:
+            await self._give_up(self._last_fault)
 
     async def _stopped(self) -> None:
         """Our run ends in mid-turn: keep the words. A cancelled session never asks again, an interrupted one does."""
@@ -81,18 +85,29 @@ class TurnTaker:
             await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
         elif self._round.closed is not None:
             await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before it answered."))
-        elif self._call:
-            partial = "".join(self._said)
-            await self._clerk.record(TurnInterrupted(self._round.name, self._seat.name, self._call, partial))
+        elif self._call and not self._turn.over:
+            event = TurnInterrupted(self._round.name, self._seat.name, self._call, "".join(self._said))
+            await self._clerk.record(event)
 
     async def _give_up(self, fault: Fault) -> None:
-        await self._clerk.record(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._said)))
+        await self._settle(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._said)))
+
+    async def _settle(self, event: MoveMade | SeatMissed) -> None:
+        """Write the one fact that ends this turn. A write under way cannot be taken back, so it is waited for."""
+        if self._turn.over:
+            return
+        writing = asyncio.ensure_future(self._clerk.record(event))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
 
     async def _try_voice(self, name: str, purpose: Purpose, started: float) -> bool:
         voice = self._voices.find(name)
         if isinstance(voice, Fault):
-            self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
-            await self._failed(name, voice, None, Usage())
+            self._next_call()
+            await self._failed(name, voice, None)
             return False
         while True:
             spoken = await self._speak(voice, name, purpose, ())
@@ -100,17 +115,22 @@ class TurnTaker:
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
             delay = self._delay(spoken.end, started)
-            await self._failed(name, spoken.end, delay, Usage())
+            await self._failed(name, spoken.end, delay)
             if delay is None:
                 return False
             self._retries_left -= 1
             await asyncio.sleep(delay)
             purpose = "retry"
 
-    async def _failed(self, voice: str, fault: Fault, delay: float | None, usage: Usage) -> None:
+    def _next_call(self) -> None:
+        self._calls += 1
+        self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
+        self._said, self._offset = [], 0
+
+    async def _failed(self, voice: str, fault: Fault, delay: float | None) -> None:
         self._last_fault = fault
         partial = "".join(self._said)
-        event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
+        event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial)
         await self._clerk.record(event)
 
     def _delay(self, fault: Fault, started: float) -> float | None:
@@ -128,7 +148,6 @@ class TurnTaker:
         asked, request = await self._prepare(voice, name, purpose, more)
         speech = Speech(self._codec.spoken if asked.structured and not more else "")
         writing = asyncio.ensure_future(self._clerk.record(asked))
-        self._said, self._offset = [], 0
         first, end = 0.0, None
         began = time.monotonic()
         try:
@@ -157,8 +176,7 @@ class TurnTaker:
         self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]
     ) -> tuple[TurnAsked, Request]:
         session = self._clerk.session
-        self._calls += 1
-        self._call = f"{self._round.name}/{self._seat.name}#{self._calls}"
+        self._next_call()
         self._heard = self._heard or session.seq
         await self._clerk.load(needed(session, self._round))
         structured = voice.structured and self._codec.schema is not None
@@ -179,50 +197,48 @@ class TurnTaker:
 
     async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
         reading = read(self._expect, reply.text, spoken.asked.structured)
-        usage = reply.usage
-        if reading.verdict.parse is Parse.FAILED:
-            reading, more = await self._mend(voice, name, reply, reading)
-            usage = usage.plus(more)
-        status = MoveStatus.MADE if self._round.closed is None else MoveStatus.LATE
-        await self._clerk.record(
-            MoveMade(
-                self._round.name,
-                self._seat.name,
-                spoken.asked.call,
-                reading.text,
-                name,
-                reading.verdict,
-                raw=reply.text if reply.text != reading.text else "",
-                vendor=voice.vendor,
-                model=reply.model,
-                usage=usage,
-                timing=spoken.timing,
-                status=status,
-            )
+        move = MoveMade(
+            self._round.name,
+            self._seat.name,
+            spoken.asked.call,
+            reading.text,
+            name,
+            reading.verdict,
+            raw=reply.text if reply.text != reading.text else "",
+            vendor=voice.vendor,
+            model=reply.model,
+            usage=reply.usage,
+            timing=spoken.timing,
         )
+        if reading.verdict.parse is Parse.FAILED:
+            self._unmended = move
+            move = await self._mend(voice, name, reply, move)
+        late = self._round.closed is not None
+        await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
-    async def _mend(self, voice: Voice, name: str, reply: Reply, first: Reading) -> tuple[Reading, Usage]:
+    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade) -> MoveMade:
         """Ask once for the part that could not be read; the words of the first reply stand."""
         form = self._codec.text_format(self._expect)
         more = (Message("assistant", reply.text), Message("user", f"{_MEND}\n\n{form}"))
-        said = self._said
         spoken = await self._speak(voice, name, "repair", more)
-        self._said = said
         if isinstance(spoken.end, Fault):
-            return first, Usage()
+            await self._failed(name, spoken.end, None)
+            return move
+        usage = move.usage.plus(spoken.end.usage)
         second = read(self._expect, spoken.end.text, spoken.asked.structured)
         if second.verdict.parse is Parse.FAILED:
-            return first, spoken.end.usage
+            return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=Parse.REPAIRED)
-        text = second.text if spoken.asked.structured else first.text
-        return Reading(text or second.text, verdict), spoken.end.usage
+        text = second.text if spoken.asked.structured or not move.text else move.text
+        return msgspec.structs.replace(move, text=text, verdict=verdict, usage=usage)
 
 
 async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply | Fault]:
     """A voice that raises breaks its contract; the table takes it as one more way to fail."""
     try:
-        async for piece in voice.speak(request):
-            yield piece
+        async with aclosing(voice.speak(request)) as stream:
+            async for piece in stream:
+                yield piece
     except Exception as error:
         yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
 
@@ -236,7 +252,18 @@ def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
         return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} stopped without an end.")
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} answered with nothing.")
+    if isinstance(end, Reply) and not _is_text(end.text):
+        return Fault.of(FaultKind.MALFORMED, f"The voice {voice} answered with characters that are not Unicode.")
     return end
+
+
+def _is_text(words: str) -> bool:
+    """Half of a surrogate pair cannot be written down anywhere."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _seed(session_seed: int, call: str) -> int:

@@ -22,6 +22,7 @@ class Protocol(msgspec.Struct, frozen=True):
     settings: type[msgspec.Struct]
     templates: tuple[str, ...]
     summary: str
+    gates: tuple[str, ...] = ()
     minimum: int = 1
 
 
@@ -35,6 +36,7 @@ PROTOCOLS = {
             CouncilSettings,
             ("system", "blind", "ballot", "reconsider"),
             "Blind answers and a vote; a debate only where the seats disagree.",
+            gates=("choose",),
         ),
     )
 }

@@ -15,6 +15,7 @@ SAME, ACCEPTABLE, OPPOSED = "same", "acceptable", "opposed"
 Ratings = Mapping[str, Mapping[str, str]]
 """Per seat, what it thinks of each position: `same`, `acceptable` or `opposed`."""
 
+UNREAD = Fault.of(FaultKind.MALFORMED, "Its answer could not be read as a vote.")
 _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})
 
 
@@ -151,11 +152,10 @@ def reconsidered(standing: Standing, again: Round) -> Standing:
             words.pop(seat, None)
             continue
         before = standing.stands.get(seat, standing.blind_stands.get(seat))
-        if stand != before and not names_a_reason(move):
+        blind_move = standing.blind.by(seat)
+        if before is not None and stand != before and blind_move and not names_a_reason(move):
             conformity.append(seat)
-            stands |= {seat: standing.blind_stands[seat]} if seat in standing.blind_stands else {}
-            blind_move = standing.blind.by(seat)
-            words |= {seat: blind_move} if blind_move else {}
+            stands[seat], words[seat] = standing.blind_stands.get(seat, before), blind_move
             continue
         if stand == NEW:
             stand = f"{standing.labels[seat]}{len(proposals) + 1}"
@@ -175,28 +175,35 @@ def reconsidered(standing: Standing, again: Round) -> Standing:
 
 
 def conclude(standing: Standing, chosen: str = "") -> Decision:
-    """The decision beside the blind vote, with whoever was not counted and why, and the minority word for word."""
+    """The decision beside the blind vote, with whoever was not counted and why.
+
+    The minority is kept word for word, a seat that could not be counted in the end with its blind answer.
+    """
     outcome, winner = standing.outcome
     if chosen:
         outcome, winner = Outcome.REACHED, chosen
+    electorate = tuple(dict.fromkeys((*standing.blind.electorate, *standing.last.electorate)))
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
-    behind = [seat for seat in standing.blind.electorate if winner and standing.stands.get(seat) == winner]
-    author = max(behind, key=lambda seat: standing.words[seat].verdict.confidence or 0.0, default="")
+    author, words = _spokesman(standing, electorate, winner)
     dissent = tuple(
         Dissent(seat, texts[stand], standing.words[seat].text)
         for seat, stand in standing.stands.items()
         if stand != winner
+    ) + tuple(
+        Dissent(seat, texts[stand], move.text)
+        for seat, stand in standing.blind_stands.items()
+        if seat not in standing.stands and stand != winner and (move := standing.blind.by(seat))
     )
     return Decision(
         outcome,
         how=_how(standing, outcome, winner, chosen),
         winner=winner,
-        position=(standing.words[author].verdict.position if author else "") or texts.get(winner, ""),
-        text=standing.words[author].text if author else "",
+        position=(words.verdict.position if words else "") or texts.get(winner, ""),
+        text=words.text if words else "",
         author=author,
-        electorate=standing.blind.electorate,
-        counted=tuple(seat for seat in standing.blind.electorate if seat in standing.stands),
-        missing=_missing(standing),
+        electorate=electorate,
+        counted=tuple(seat for seat in electorate if seat in standing.stands),
+        missing=_missing(standing, electorate),
         dissent=dissent,
         proposals=standing.proposals,
         blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
@@ -205,6 +212,17 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         basis=tuple(dict.fromkeys((standing.blind.name, standing.last.name))),
         notices=_notices(standing, outcome),
     )
+
+
+def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
+    """The surest seat behind the winner; where nobody stands for it any more, one that once proposed it."""
+    behind = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
+    if behind:
+        author = max(behind, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
+        return author, standing.words[author]
+    proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
+    author = next(proposed, "")
+    return author, standing.blind.by(author)
 
 
 def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:
@@ -222,12 +240,14 @@ def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:
     return f"No proposal has more than half of the {len(standing.stands)} counted seats, {where}."
 
 
-def _missing(standing: Standing) -> tuple[Absence, ...]:
+def _missing(standing: Standing, electorate: Sequence[str]) -> tuple[Absence, ...]:
     """Every seat of the electorate that is not counted, with the cause."""
     known = {absence.seat: absence for absence in (*standing.blind.missing, *standing.last.missing)}
-    unread = Fault.of(FaultKind.MALFORMED, "Its answer could not be read as a vote.")
+    off = Fault.of(FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again.")
     return tuple(
-        known.get(seat, Absence(seat, unread)) for seat in standing.blind.electorate if seat not in standing.stands
+        Absence(seat, off) if seat not in standing.last.electorate else known.get(seat, Absence(seat, UNREAD))
+        for seat in electorate
+        if seat not in standing.stands
     )
 
 
@@ -249,7 +269,6 @@ def insufficient(blind: Round) -> Decision:
         how=f"Only {len(counted)} of {len(blind.electorate)} seats gave a valid answer, which is less than the quorum.",
         electorate=blind.electorate,
         counted=counted,
-        missing=tuple(absence for absence in blind.missing),
-        dissent=tuple(Dissent(move.seat, move.verdict.position, move.text) for move in blind.moves),
+        missing=(*blind.missing, *(Absence(move.seat, UNREAD) for move in blind.moves if not move.verdict.counts)),
         basis=(blind.name,),
     )

@@ -100,11 +100,11 @@ def in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
 def changes(session: Session) -> list[str]:
     """What people changed on the way, and the bounds that were met, one line each."""
     lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
-    lines += [f"File taken away: {name}" for name in sorted(session.context_removed)]
+    lines += [f"File taken away: {name}" for _, name in session.context_removed]
     lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
-    lines += ["Limits changed"] if session.limits_seq else []
-    for _, it in session.limit_stops.values():
+    lines += ["Limits changed"] if any(it.limits is not None for _, it in session.amendments) else []
+    for it in session.limit_stops.values():
         spent = f"{it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
         lines.append(f"Limit reached before {it.round}: {spent}")
     if session.cancel is not None:

@@ -46,7 +46,7 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
             "total": _cost(bill.total),
         },
         "limits": _whole(session.limits),
-        "limit_reached": [_whole(reached) for _, reached in session.limit_stops.values()],
+        "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
         "open_gate": None if session.open_gate is None else _whole(session.open_gate),
         "answers": {gate: {"option": said.option, "by": said.by} for gate, said in session.answers.items()},
         "paused": session.paused,

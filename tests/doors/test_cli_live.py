@@ -124,6 +124,11 @@ def test_a_discussion_leaves_with_its_exit_code(
         (("discuss", "x"), "There are no seats"),
         (("discuss", "x", "--seat", "nonsense"), "--seat nonsense cannot be read."),
         (("discuss", "x", "--seat", "a=b"), "b is not a voice."),
+        (("discuss", "x", "--seat", "a=script:absent.toml"), "Seat a cannot speak: There is no script"),
+        (("discuss", "x", "--seat", "a=nowhere:model"), "Seat a cannot speak"),
+        (("discuss", "x", "--seat", "a=script:s.json", "--quorum", "9"), "cannot be met by 1 seats"),
+        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "chose=A"), "has no gate called chose"),
+        (("discuss", "x", "--seat", "a=script:s.json", "--file", "s.json:900-1000"), "holds nothing to show"),
         (("discuss", "x", "--seat", "a=script:s.json", "--file", "no.txt"), "There is no file no.txt"),
         (("discuss", "x", "--seat", "a=script:s.json", "--option", "one"), "Options must be at least two"),
         (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "--answer yes cannot be read."),
@@ -136,6 +141,7 @@ def test_a_discussion_leaves_with_its_exit_code(
     ],
 )
 def test_a_wrong_argument_is_one_clear_sentence(cli: Cli, args: tuple[str, ...], says: str) -> None:
+    (cli.work / "s.json").write_text("{}")
     done = cli.run(*args, code=2)
     assert says in done.stderr
     assert done.stdout == ""

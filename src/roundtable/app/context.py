@@ -54,7 +54,9 @@ def read_confined(workspace: Path, name: str) -> str:
         raise Refused(f"There is no file {name} in {workspace}.", "Paths are relative to the workspace.") from None
     except (OSError, UnicodeDecodeError):
         raise Refused(f"{name} cannot be read as text.", "Leave it out.") from None
-    if found is None:
-        return text
-    first, last = int(found["first"]), int(found["last"])
-    return "\n".join(text.splitlines()[max(0, first - 1) : last])
+    if found is not None:
+        first, last = int(found["first"]), int(found["last"])
+        text = "\n".join(text.splitlines()[max(0, first - 1) : last])
+    if not text.strip():
+        raise Refused(f"{name} holds nothing to show.", "Check the file and the lines you named.")
+    return text

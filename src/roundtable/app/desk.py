@@ -33,8 +33,8 @@ from roundtable.core.events import (
     SessionAmended,
     SessionOpened,
 )
-from roundtable.core.faults import NotFound, NotTrusted, UsageError
-from roundtable.core.index import SessionRow
+from roundtable.core.faults import Fault, FaultKind, NotFound, NotTrusted, UsageError
+from roundtable.core.index import LAST, SessionRow
 from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Limits, Quorum, Seat
@@ -48,6 +48,7 @@ from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped
 from roundtable.voices.registry import VoiceRegistry
 
 MOST_OPTIONS = 26
+NO_SUCH_VOICE = (FaultKind.MISSING, FaultKind.MALFORMED)
 
 
 class Agenda(msgspec.Struct, frozen=True):
@@ -152,6 +153,13 @@ class Roundtable:
     def _let_others_listen(self, session: str) -> LiveServer:
         return LiveServer(self.places.socket(session), session, self.feed)
 
+    def check_voices(self, seats: Sequence[Seat]) -> None:
+        """Refuse a seat none of whose voices exists; what may only be out of order shows in the meeting."""
+        for seat in seats:
+            faults = [found for voice in seat.voices if isinstance(found := self.voices.find(voice), Fault)]
+            if len(faults) == len(seat.voices) and all(it.kind in NO_SUCH_VOICE for it in faults):
+                raise UsageError(f"Seat {seat.name} cannot speak: {faults[0].message}", faults[0].help)
+
     async def _free_slug(self, slug: str) -> str:
         """The slug, with a number behind it if another session has it already."""
         candidate, number = slug, 1
@@ -209,6 +217,8 @@ class Roundtable:
 
     async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
         """Change the charter in the open; it takes effect with the next round."""
+        if amendment.name == LAST:
+            raise UsageError(f"A session cannot be called {LAST}: that always means the newest one.")
         known = {seat.name for seat in (await self.session(session)).charter.seats}
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:

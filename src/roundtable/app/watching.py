@@ -75,9 +75,7 @@ async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> As
         await asyncio.wait(tasks)
 
 
-async def _facts(
-    store: Store, session: str, after: int, news: News
-) -> None:
+async def _facts(store: Store, session: str, after: int, news: News) -> None:
     try:
         while True:
             await store.changed(session, after, LOOK_SECONDS)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HELP_SEAT = "Who takes part, with fallback voices; or a configured NAME. May be given again, as the next two."
 HELP_SESSION = "Go on with the unfinished session of that name, or give it to a new one."
 SEAT_NAME = re.compile(r"[\w.-]+")
-NO_SEATS = "Pass --seat NAME=VOICE, or run `roundtable models get smollm2-135m` for a model that needs no key."
+NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models get` fetches one."
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -195,7 +195,9 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 async def _seats(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
     """The seats named here, those of the config, those picked before, or those found and picked now."""
     if given.seats:
-        return tuple(_seat(desk, text) for text in given.seats)
+        seats = tuple(_seat(desk, text) for text in given.seats)
+        desk.check_voices(seats)
+        return seats
     if configured := desk.configured_seats():
         return configured
     from roundtable.app import discovery

@@ -75,7 +75,7 @@ def positions_of(round: Round) -> dict[str, str]:
 
 def same_words(position: str) -> str:
     """Positions that differ only in case, spacing and closing punctuation are the same."""
-    return " ".join(position.casefold().split()).rstrip(".!;: ")
+    return " ".join(position.casefold().split()).rstrip(".,!;: ")
 
 
 def differ(round: Round) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -245,7 +245,8 @@ def test_code_stays_as_it_was_written() -> None:
     assert quoted(" \n") == "> *(nothing)*"
 
 
-@given(st.text(max_size=40))
+@given(st.text(max_size=40) | st.text("_a0 *", max_size=12))
+@example("__0__")
 def test_inline_text_is_taken_literally(text: str) -> None:
     (_, inline_token, _) = MarkdownIt("commonmark").parse(f"x {inline(text)} x")
     assert {child.type for child in inline_token.children or ()} <= {"text"}

@@ -198,7 +198,7 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         outcome,
         how=_how(standing, outcome, winner, chosen),
         winner=winner,
-        position=(words.verdict.position if words else "") or texts.get(winner, ""),
+        position=_position(standing, author, winner),
         text=words.text if words else "",
         author=author,
         electorate=electorate,
@@ -223,6 +223,13 @@ def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tu
     proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
     author = next(proposed, "")
     return author, standing.blind.by(author)
+
+
+def _position(standing: Standing, author: str, winner: str) -> str:
+    """The proposal in one line: its author's own, where several positions were found to be one."""
+    proposal = next((it for it in standing.proposals if it.id == winner), Proposal("", ""))
+    own = standing.blind.by(author) if author in proposal.authors and len(proposal.authors) > 1 else None
+    return own.verdict.position if own else proposal.text
 
 
 def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:

@@ -7,7 +7,7 @@ import re
 from roundtable.core.views.clean import clean, one_line
 
 _ACTIVE = re.compile(r"(?<!\\)(?P<pairs>(?:\\\\)*)(?P<mark><(?=[A-Za-z/!?])|(?<=!)\[)")
-_INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)")
+_INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
 _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 

@@ -12,6 +12,8 @@ from roundtable.core.events import Delta, decode_line, encode_line
 from roundtable.engine.feed import Feed
 
 LINE_LIMIT = 16 * 1024 * 1024
+AFTER_THE_FIRST_CALLS = 0.03
+"""Seconds: there is nothing to hear yet, and making a socket is slower than sending a question."""
 
 
 class LiveServer:
@@ -31,6 +33,7 @@ class LiveServer:
         return self
 
     async def _start(self) -> None:
+        await asyncio.sleep(AFTER_THE_FIRST_CALLS)
         with contextlib.suppress(OSError):  # nobody can listen then, but the meeting goes on
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.parent.stat().st_uid == os.getuid():
@@ -39,6 +42,7 @@ class LiveServer:
                 self._path.chmod(0o600)
 
     async def __aexit__(self, *_: object) -> None:
+        self._starting.cancel()
         await asyncio.wait({self._starting})
         if self._server is None:
             return

@@ -52,6 +52,11 @@ class Clerk:
         """Take in every fact others have written meanwhile."""
         self._take(await self._store.read(self.session.id, self.session.seq))
 
+    async def drain(self) -> None:
+        """Wait until everything handed in so far is written, and take it in: the record is kept in order."""
+        await self._store.keep(b"")
+        await self.catch_up()
+
     async def look(self) -> None:
         """Catch up, unless a read or a write of ours has just shown that nobody else has spoken."""
         if time.monotonic() - self._looked > FRESH_SECONDS:

@@ -93,14 +93,13 @@ class TurnTaker:
         await self._settle(SeatMissed(self._round.name, self._seat.name, fault, "".join(self._said)))
 
     async def _settle(self, event: MoveMade | SeatMissed) -> None:
-        """Write the one fact that ends this turn. A write under way cannot be taken back, so it is waited for."""
+        """Write the one fact that ends this turn. What was handed in cannot be taken back, so it is waited for."""
         if self._turn.over:
             return
-        writing = asyncio.ensure_future(self._clerk.record(event))
         try:
-            await asyncio.shield(writing)
+            await self._clerk.record(event)
         except asyncio.CancelledError:
-            await writing
+            await self._clerk.drain()
             raise
 
     async def _try_voice(self, name: str, purpose: Purpose, started: float) -> bool:

@@ -73,7 +73,8 @@ class Clerk:
             self.on_cancel()
 
     async def listen(self) -> None:
-        """Hear what people say from other processes, for as long as the run lasts."""
+        """Hear what people say from other processes, for as long as the run lasts; it has just read the record."""
+        await asyncio.sleep(FRESH_SECONDS)
         while True:
             if await self._store.changed(self.session.id, self.session.seq, LISTEN_SECONDS, self._lease):
                 await self.catch_up()

@@ -175,6 +175,32 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
     assert len([row for row in await desk.sessions() if row.question == "And which framework?"]) == 1
 
 
+async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, {"turns": [{"hang": True}]})
+    charter = (await desk.session(await desk.convene(agenda()))).charter
+    child = msgspec.structs.replace(charter, question="And which framework?")
+
+    async def parent(table: Table) -> Decision:
+        decision = await table.child("ask-the-others", child)
+        return Decision(decision.outcome, how="The child went on.")
+
+    session = "01900000-0000-7000-8000-0000000000bb"
+    await desk.store.append(session, SessionOpened(msgspec.structs.replace(charter, meeting="parent", version=1)))
+    run = asyncio.create_task(desk.engine.run(session, lambda _: Meeting("parent", 1, parent), "test"))
+
+    async def speaking_child() -> str:
+        while True:
+            for row in await desk.sessions():
+                if row.parent == session and (await desk.session(row.id)).rounds:
+                    return row.id
+            await desk.store.changed(session, 10_000, 0.05)
+
+    child_id = await asyncio.wait_for(speaking_child(), 10)
+    await desk.cancel(session)
+    assert (await asyncio.wait_for(run, 10)).outcome is Outcome.CANCELLED
+    assert (await desk.session(child_id)).status == "cancelled"
+
+
 async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, workspace: Path) -> None:
     (workspace / "a.py").write_text("print(1)\n")
     (workspace / ".env").write_text("KEY=1")

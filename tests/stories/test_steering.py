@@ -122,8 +122,8 @@ async def test_cancel_while_nobody_runs_takes_effect_on_resume() -> None:
 
 
 async def test_an_interrupted_run_keeps_partial_words_and_asks_again_on_resume() -> None:
-    script = {"seats": {"claude": {"turns": [{"text": answer("X", text="slow words " * 20), "rate": 100}]}}}
-    script["turns"] = [{"text": answer("X")}]  # type: ignore[assignment]
+    slow = {"turns": [{"text": answer("X", text="slow words " * 20), "rate": 100}]}
+    script: dict[str, Any] = {"seats": {"claude": slow}, "turns": [{"text": answer("X")}]}
     house = House(script)
     await house.open(limits=Limits(seat_timeout=60))
     run = asyncio.create_task(house.run())

@@ -34,7 +34,6 @@ TALLEST = 12
 SHORTEST = 4
 EDGE = 2
 
-KNOWN = {"claude": "cyan", "gpt": "green", "gemini": "magenta", "grok": "dark_orange"}
 SYSTEM, PERSON = "yellow", "sky_blue1"
 PALETTE = ("dodger_blue2", "gold3", "medium_purple1", "spring_green3", "hot_pink", "turquoise2", "orchid", "salmon1")
 ALIASES = {"orange": "dark_orange", "sky blue": "sky_blue1", "pink": "hot_pink", "purple": "medium_purple1"}
@@ -55,8 +54,7 @@ def seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
     palette = list(PALETTE)
     colors: dict[str, str] = {}
     for index, seat in enumerate(seats):
-        family = next((color for name, color in KNOWN.items() if seat.name.lower().startswith(name)), "")
-        colors[seat.name] = _valid(seat.color) or family or palette[index % len(palette)]
+        colors[seat.name] = _valid(seat.color) or _valid(seat.usual_color) or palette[index % len(palette)]
     return colors
 
 

@@ -27,6 +27,10 @@ class Right(StrEnum):
     EXECUTE = "execute"
 
 
+SEAT_COLORS = {"claude": "cyan", "gpt": "green", "gemini": "magenta", "grok": "orange"}
+"""The colours people know some seats by."""
+
+
 class Seat(Value, frozen=True):
     """Who takes part: a name people use, and a chain of voices tried in order."""
 
@@ -39,6 +43,11 @@ class Seat(Value, frozen=True):
     priority: int = 0
     color: str = ""
     rights: tuple[Right, ...] = (Right.SPEAK, Right.VOTE, Right.JUDGE)
+
+    @property
+    def usual_color(self) -> str:
+        """The colour people know such a seat by, if they know one."""
+        return next((color for name, color in SEAT_COLORS.items() if self.name.lower().startswith(name)), "")
 
 
 class Quorum(Value, frozen=True):

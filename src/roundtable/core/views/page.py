@@ -14,7 +14,7 @@ from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.page_style import STYLE
 from roundtable.core.views.states import status_words
 
-_COLORS = ("cyan", "magenta", "green", "red", "blue", "yellow", "purple", "white")
+_COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
 
 
 def page(session: Session) -> str:
@@ -63,8 +63,9 @@ class _Page:
         self._session = session
         seats = session.charter.seats
         self._colors = {
-            seat.name: _COLORS.index(seat.color) if seat.color in _COLORS else place % len(_COLORS)
+            seat.name: _COLORS.index(color) if color in _COLORS else place % len(_COLORS)
             for place, seat in enumerate(seats)
+            for color in (seat.color or seat.usual_color,)
         }
 
     def whole(self) -> Iterator[str]:

@@ -186,6 +186,7 @@ class TurnTaker:
             self._call,
             self._seat.name,
             messages,
+            session=session.id,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
             max_tokens=self._limits.max_tokens,

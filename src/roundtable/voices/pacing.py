@@ -1,4 +1,4 @@
-"""One provider's patience, shared by every seat of the process: calls at once, calls a minute, and waits it asks for."""
+"""One provider's patience, shared by every seat of a process: calls at once, calls a minute, waits it asks for."""
 
 from __future__ import annotations
 

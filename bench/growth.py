@@ -62,7 +62,7 @@ async def _write_long(desk: Roundtable) -> str:
     events: list[Event] = [SessionOpened(Charter(QUESTION, seats, "bench", 1, headless=True))]
     for number in range(1, MOVES // SEATS_OF_LONG + 1):
         events += _round(f"bench/{number}-talk", names)
-    lease = await desk.store.acquire(session, this_process())
+    lease, _ = await desk.store.acquire(session, this_process())
     await desk.store.append_many(session, events, lease)
     await desk.store.release(lease)
     return session

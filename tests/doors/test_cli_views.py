@@ -204,7 +204,7 @@ def test_a_running_session_names_its_process() -> None:
 
     async def take() -> Lease:
         async with await Roundtable.open() as desk:
-            lease = await desk.store.acquire(session, this_process())
+            lease, _ = await desk.store.acquire(session, this_process())
             await desk.store.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
             return lease
 

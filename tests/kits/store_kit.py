@@ -69,7 +69,8 @@ def move(text: str, seat: str = "one") -> MoveMade:
 async def opened(store: Record, session: str, **more: Any) -> Lease:
     """A session with its opening on the record, and the right to go on."""
     await store.append(session, opening(**more))
-    return await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, this_process())
+    return lease
 
 
 def numbers(records: Sequence[Recorded]) -> list[int]:
@@ -143,7 +144,7 @@ class StoreKit(ABC):
         assert (await store.append("s1", NoteSaid("always taken"))).seq == 2
 
     async def test_several_facts_are_taken_together_or_not_at_all(self, store: Record) -> None:
-        lease = await store.acquire("s1", this_process())
+        lease, _ = await store.acquire("s1", this_process())
         records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
         assert numbers(records) == [1, 2, 3]
         with pytest.raises(RecordError):
@@ -301,14 +302,22 @@ class StoreKit(ABC):
         assert refused.value.help
         await store.release(lease)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process())).token > lease.token
+        assert (await store.acquire("s1", this_process()))[0].token > lease.token
         assert await store.holder("nobody") is None
 
     async def test_of_many_who_want_a_session_one_gets_it(self, store: Record) -> None:
         results = await asyncio.gather(
             *(store.acquire("s1", this_process()) for _ in range(20)), return_exceptions=True
         )
-        assert sum(isinstance(result, Lease) for result in results) == 1
+        assert sum(not isinstance(result, BaseException) for result in results) == 1
+
+    async def test_who_takes_a_session_gets_its_record_with_it(self, store: Record) -> None:
+        first = await opened(store, "s1")
+        await store.append("s1", move("before"), first)
+        await store.release(first)
+        _, records = await store.acquire("s1", this_process())
+        assert records == await store.read("s1")
+        assert numbers(records) == [1, 2]
 
     async def test_a_lease_that_ran_out_is_fenced_once_another_took_it(self, tmp_path: Path) -> None:
         store = await self.make(tmp_path, lease_seconds=0.05)
@@ -318,7 +327,7 @@ class StoreKit(ABC):
         await store.append("s1", move("late, but nobody else came"), slow)
         await store.renew(slow)
         await asyncio.sleep(0.06)
-        quick = await store.acquire("s1", "elsewhere:1:2:3")
+        quick, _ = await store.acquire("s1", "elsewhere:1:2:3")
         for attempt in (store.append("s1", move("too late"), slow), store.renew(slow)):
             with pytest.raises(LeaseLost):
                 await attempt
@@ -342,9 +351,9 @@ class StoreKit(ABC):
 
     async def test_the_lease_of_a_killed_process_is_free_at_once(self, store: Record) -> None:
         holder = await asyncio.to_thread(killed_process)
-        dead = await store.acquire("s1", holder)
+        dead, _ = await store.acquire("s1", holder)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process())).token == dead.token + 1
+        assert (await store.acquire("s1", this_process()))[0].token == dead.token + 1
 
     async def test_of_a_process_elsewhere_nothing_is_assumed(self, store: Record) -> None:
         await store.acquire("s1", "another-host:1:2:3")

@@ -26,7 +26,7 @@ async def note(store: SqliteStore, session: str, count: str) -> None:
 
 async def hold(store: SqliteStore, session: str) -> None:
     """Take the session and stay, until a line comes in; then try to write."""
-    lease = await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, this_process())
     say("holding", lease.token)
     await asyncio.to_thread(sys.stdin.readline)
     try:
@@ -37,7 +37,7 @@ async def hold(store: SqliteStore, session: str) -> None:
 
 async def flood(store: SqliteStore, session: str) -> None:
     """Write without end, and tell each fact only after it was recorded."""
-    lease = await store.acquire(session, this_process())
+    lease, _ = await store.acquire(session, this_process())
 
     async def write(writer: int) -> None:
         for n in range(1_000_000):

@@ -131,7 +131,7 @@ async def test_a_live_neighbour_keeps_its_session_until_it_is_killed(store: Sqli
             await store.acquire("s1", this_process())
         await process.killed()
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", this_process())).token == 2
+        assert (await store.acquire("s1", this_process()))[0].token == 2
 
 
 async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> None:
@@ -140,7 +140,7 @@ async def test_a_neighbour_that_was_too_slow_writes_nothing_more(path: Path) -> 
         async with neighbour(path, "hold", "s1") as process:
             assert await process.hears() == ["holding", 1]
             query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
-            lease = await store.acquire("s1", this_process())
+            lease, _ = await store.acquire("s1", this_process())
             await process.tell()
             assert await process.hears() == ["LeaseLost"]
         await store.append("s1", move("ours"), lease)
@@ -161,7 +161,7 @@ async def test_a_killed_process_loses_nothing_it_was_told_is_written(path: Path)
         records = await store.read("s1")
         assert numbers(records) == list(range(1, len(records) + 1))
         assert len(records) >= told > 400
-        lease = await store.acquire("s1", this_process())
+        lease, _ = await store.acquire("s1", this_process())
         assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
 
 

@@ -56,7 +56,7 @@ async def replayed(house: House, kept: Callable[[Event], bool]) -> Decision:
     for record in (await house.session()).rounds.values():
         for digest in filter(None, (record.opened.text_format, record.opened.json_format)):
             await second.store.keep(await house.store.fetch(digest))
-    lease = await second.store.acquire(SESSION, "the dead")
+    lease, _ = await second.store.acquire(SESSION, "the dead")
     await second.store.append_many(SESSION, facts[: last + 1], lease)
     await second.store.release(lease)
     return await second.run()

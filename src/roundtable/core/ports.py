@@ -88,8 +88,8 @@ class Store(Protocol):
 class Leases(Protocol):
     """Who runs a session: one process at a time."""
 
-    async def acquire(self, session: str, holder: str) -> Lease:
-        """Take the session, or raise SessionHeld naming the live holder."""
+    async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
+        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
         ...
 
     async def renew(self, lease: Lease) -> None: ...

@@ -204,6 +204,11 @@ class Session:
         gone = {name: seq for seq, name in self.context_removed if seq <= upto}
         return [(seq, item) for seq, item in came if seq >= gone.get(item.name, 0)]
 
+    def expect(self, opened: RoundOpened) -> RoundRecord:
+        """The round as it will stand once its opening is on the record; calls may go out meanwhile."""
+        turns = {seat: Turn(seat) for seat in opened.electorate}
+        return self.rounds.setdefault(opened.round, RoundRecord(opened, self.seq + 1, turns))
+
     def apply(self, recorded: Recorded) -> None:
         """Take one more fact in. Facts must come in order, without gaps."""
         if recorded.seq != self.seq + 1:
@@ -219,8 +224,8 @@ class Session:
             case MoveMade() | SeatMissed() | CallFailed() | TurnInterrupted():
                 self._take_turn(event, recorded.seq)
             case RoundOpened():
-                turns = {seat: Turn(seat) for seat in event.electorate}
-                self.rounds[event.round] = RoundRecord(event, recorded.seq, turns)
+                record = self.expect(event)
+                record.opened, record.seq = event, recorded.seq
             case RoundClosed():
                 record = self.rounds[event.round]
                 record.closed, record.closed_seq = event, recorded.seq

@@ -57,11 +57,11 @@ class Engine:
 
     async def run(self, session_id: str, meetings: FindMeeting, holder: str) -> Decision:
         """Hold the meeting from where its record stands to a decision. The same call opens and resumes."""
-        lease = await self._leases.acquire(session_id, holder)
+        lease, records = await self._leases.acquire(session_id, holder)
         self._feed.start(session_id)
         try:
             async with self._attend(session_id):
-                session = Session.fold(session_id, await self._store.read(session_id))
+                session = Session.fold(session_id, records)
                 if session.decision is not None:
                     return session.decision
                 meeting = _checked(session, meetings)

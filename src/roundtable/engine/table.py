@@ -116,21 +116,21 @@ class RecordedTable:
         json_text = form.json_format(expect) if form.json_format else ""
         keeping = (self._clerk.keep(text) for text in (form.text_format(expect), json_text))
         text_format, json_format = await asyncio.gather(*keeping)
-        await self._clerk.record(
-            RoundOpened(
-                round,
-                electorate=tuple(seat.name for seat in on),
-                order=tuple(self._order(round, on, turns)),
-                turns=turns,
-                expect=expect,
-                prompt=prompt,
-                template=self.charter.templates[prompt.template],
-                text_format=text_format,
-                json_format=json_format,
-                limits=self._session.limits,
-            )
+        order = tuple(self._order(round, on, turns))
+        opened = RoundOpened(
+            round,
+            electorate=tuple(seat.name for seat in on),
+            order=order,
+            turns=turns,
+            expect=expect,
+            prompt=prompt,
+            template=self.charter.templates[prompt.template],
+            text_format=text_format,
+            json_format=json_format,
+            limits=self._session.limits,
         )
-        return self._session.rounds[round]
+        self._clerk.record_with_next(opened)
+        return self._session.expect(opened)
 
     def _order(self, round: str, seats: Sequence[Seat], turns: Turns) -> list[str]:
         names = [seat.name for seat in seats]

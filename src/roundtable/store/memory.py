@@ -122,14 +122,14 @@ class MemoryStore:
             if row := index(self._rows.get(recorded.session), offset, recorded):
                 self._rows[recorded.session] = row
 
-    async def acquire(self, session: str, holder: str) -> Lease:
-        """Take the session, or raise SessionHeld naming the live holder."""
+    async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
+        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
         token, other, expires = self._leases.get(session, (0, "", 0.0))
         now = time.time()
         if not is_free(other, expires, now):
             raise held(session, other)
         self._leases[session] = (token + 1, holder, now + self._lease_seconds)
-        return Lease(session, token + 1)
+        return Lease(session, token + 1), await self.read(session)
 
     async def renew(self, lease: Lease) -> None:
         """Hold the session for another while; LeaseLost if it is no longer ours."""

@@ -143,9 +143,7 @@ class SqliteStore:
 
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """The facts of a session after a sequence number."""
-        return await self._read(
-            lambda db: [_recorded(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
-        )
+        return await self._read(lambda db: _facts(db, session, after))
 
     async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
@@ -218,16 +216,16 @@ class SqliteStore:
 
     # --- leases --------------------------------------------------------------------------------
 
-    async def acquire(self, session: str, holder: str) -> Lease:
-        """Take the session, or raise SessionHeld naming the live holder."""
+    async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
+        """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
 
-        def take(db: sqlite3.Connection) -> Lease:
+        def take(db: sqlite3.Connection) -> tuple[Lease, list[Recorded]]:
             token, other, expires = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
             now = time.time()
             if not is_free(other, expires, now):
                 raise held(session, other)
             db.execute(_TAKE, (session, token + 1, holder, now + self._lease_seconds))
-            return Lease(session, token + 1)
+            return Lease(session, token + 1), _facts(db, session)
 
         return await self._writer.submit(take)
 
@@ -286,6 +284,10 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
 def _list(db: sqlite3.Connection, row: SessionRow | None) -> None:
     if row is not None:
         db.execute(_INDEX, tuple(getattr(row, column) for column in LISTED))
+
+
+def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
+    return [_recorded(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
 
 
 def _recorded(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:

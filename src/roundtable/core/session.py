@@ -47,6 +47,7 @@ from roundtable.core.values import (
     MoveStatus,
     Round,
     Seat,
+    Substitution,
     Usage,
 )
 
@@ -196,6 +197,24 @@ class Session:
     def turn(self, round: str, seat: str) -> Turn:
         """One seat's turn in one round."""
         return self.rounds[round].turns[seat]
+
+    def substitutions(self) -> tuple[Substitution, ...]:
+        """Who was heard through another voice than its first: the chain is a person's choice, its use is told."""
+        rounds: dict[tuple[str, str], list[str]] = {}
+        causes: dict[str, Fault] = {}
+        for record in self.rounds.values():
+            for turn in record.turns.values():
+                first = self.seat(turn.seat).voices[0]
+                for failed in turn.failures:
+                    if failed.voice == first:
+                        causes[turn.seat] = failed.fault
+                if turn.move is not None and turn.move.voice != first:
+                    rounds.setdefault((turn.seat, turn.move.voice), []).append(record.name)
+        unknown = Fault.of(FaultKind.MISSING, "its first voice was not to be had.")
+        return tuple(
+            Substitution(seat, voice, self.seat(seat).voices[0], tuple(names), causes.get(seat, unknown))
+            for (seat, voice), names in rounds.items()
+        )
 
     def context(self, heard: int | None = None) -> list[tuple[int, ContextItem]]:
         """What is before the table, now or after some fact: the opening's snapshot, as amended. With when it came."""

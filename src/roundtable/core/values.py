@@ -59,7 +59,10 @@ class Quorum(Value, frozen=True):
 
 
 class Limits(Value, frozen=True):
-    """The bounds of a session. Budgets stop it at a round boundary, never in mid-sentence."""
+    """The bounds of a session. Budgets stop it at a round boundary, never in mid-sentence.
+
+    `sequential` asks one seat at a time, for providers that take no two calls at once; who sees what stays the same.
+    """
 
     rounds: int = 8
     seat_timeout: float = 120.0
@@ -71,6 +74,7 @@ class Limits(Value, frozen=True):
     max_tokens: int = 2048
     retries: int = 2
     retry_delay: float = 0.5
+    sequential: bool = False
 
 
 class ContextItem(Value, frozen=True):
@@ -231,6 +235,22 @@ class Proposal(Value, frozen=True):
     authors: tuple[str, ...] = ()
 
 
+class Substitution(Value, frozen=True):
+    """A seat that was heard through another voice than its first, in which rounds, and why."""
+
+    seat: str
+    voice: str
+    instead_of: str
+    rounds: tuple[str, ...]
+    fault: Fault
+
+    @property
+    def sentence(self) -> str:
+        """The substitution for people."""
+        where = ", ".join(self.rounds)
+        return f"{self.seat} spoke through {self.voice} instead of {self.instead_of} ({where}): {self.fault.message}"
+
+
 class Dissent(Value, frozen=True):
     """A minority's view, word for word."""
 
@@ -270,6 +290,7 @@ class Decision(Value, frozen=True):
     conformity: tuple[str, ...] = ()
     basis: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    substitutions: tuple[Substitution, ...] = ()
 
     @property
     def degraded(self) -> bool:

@@ -102,7 +102,7 @@ class Engine:
             decision = _outcome(session, Outcome.INSUFFICIENT, stop.reached.sentence)
         finally:
             await table.finish()
-        decision = _with_limits(session, decision)
+        decision = _completed(session, decision)
         await clerk.record(DecisionMade(decision), SessionEnded(str(decision.outcome)))
         return decision
 
@@ -133,12 +133,12 @@ def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:
     return Decision(outcome, how, electorate=names, basis=basis)
 
 
-def _with_limits(session: Session, decision: Decision) -> Decision:
-    """A meeting cut short by a bound says so above its text."""
+def _completed(session: Session, decision: Decision) -> Decision:
+    """What the engine knows beside the meeting: which bound cut it short, and who spoke through another voice."""
     stops = [stop.sentence for stop in session.limit_stops.values()]
     notices = dict.fromkeys((*decision.notices, *stops))
     notices.pop(decision.how, None)
-    return msgspec.structs.replace(decision, notices=tuple(notices))
+    return msgspec.structs.replace(decision, notices=tuple(notices), substitutions=session.substitutions())
 
 
 def _reason(error: BaseException) -> str:

@@ -56,6 +56,7 @@ class RecordedTable:
         self._performer = performer
         self._layout = Layout(clerk.session, clerk.texts)
         self._granted: set[str] = set()
+        self._useless: set[str] = set()
         self._speaking: set[asyncio.Task[None]] = set()
         clerk.on_cancel = self.silence
 
@@ -149,12 +150,16 @@ class RecordedTable:
         """Let every seat that has not spoken yet speak, then close the round."""
         how: How = "all"
         await self._boundary()
+        limits, turns = record.opened.limits, record.opened.turns
+        one_by_one = limits.sequential or turns.concurrency == "sequential"
+        # Seats that wait for each other only to spare a provider get the time they would have had side by side.
+        patience = len(record.opened.order) if one_by_one and turns.concurrency == "parallel" else 1
         try:
-            async with asyncio.timeout(record.opened.limits.round_deadline) as clock:
-                if record.opened.turns.concurrency == "parallel":
-                    await self._together(record)
-                else:
+            async with asyncio.timeout(limits.round_deadline * max(1, patience)) as clock:
+                if one_by_one:
                     await self._in_turn(record, clock)
+                else:
+                    await self._together(record)
         except TimeoutError:
             how = "deadline"
         if self._session.cancel is not None:
@@ -173,7 +178,7 @@ class RecordedTable:
         return closed
 
     def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
-        taker = TurnTaker(self._clerk, self._voices, self._layout, record, self._session.seat(seat))
+        taker = TurnTaker(self._clerk, self._voices, self._layout, record, self._session.seat(seat), self._useless)
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
         task.add_done_callback(self._left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Literal
 from zlib import crc32
@@ -17,6 +17,7 @@ from roundtable.core.codecs.speech import Speech
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
+from roundtable.core.redacted_stream import RedactedStream
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing
 from roundtable.core.verdict import Parse
@@ -26,6 +27,8 @@ from roundtable.engine.prompts import Layout, needed
 Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
 LONGEST_DELAY = 30.0
+LASTING = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING, FaultKind.PERMISSION)
+"""What will not have mended itself by the next round."""
 
 
 class _Spoken(msgspec.Struct):
@@ -39,7 +42,10 @@ class _Spoken(msgspec.Struct):
 class TurnTaker:
     """Takes the turn of one seat in one round, and leaves exactly one settling fact on the record."""
 
-    def __init__(self, clerk: Clerk, voices: Voices, layout: Layout, round: RoundRecord, seat: Seat) -> None:
+    def __init__(
+        self, clerk: Clerk, voices: Voices, layout: Layout, round: RoundRecord, seat: Seat, useless: set[str]
+    ) -> None:
+        self._useless = useless
         self._clerk = clerk
         self._voices = voices
         self._round = round
@@ -61,13 +67,15 @@ class TurnTaker:
     async def take(self) -> None:
         """Ask until there is an answer, the voices are used up or the seat's time is over."""
         purpose: Purpose = "again" if self._calls else "answer"
-        started = time.monotonic()
+        chain = self._chain()
+        end = time.monotonic() + self._limits.seat_timeout
         try:
             async with asyncio.timeout(self._limits.seat_timeout):
-                for name in self._seat.voices:
-                    if await self._try_voice(name, purpose, started):
+                for index, name in enumerate(chain):
+                    now, left = time.monotonic(), len(chain) - index
+                    purpose = purpose if name == self._seat.voices[0] else "fallback"
+                    if await self._try_voice(name, purpose, now + (end - now) / left, last=left == 1):
                         return
-                    purpose = "fallback"
         except TimeoutError:
             seconds = f"{self._limits.seat_timeout:g}"
             self._last_fault = Fault.of(FaultKind.TIMEOUT, f"No complete answer within {seconds} s.")
@@ -78,6 +86,10 @@ class TurnTaker:
             await self._settle(self._unmended)
         else:
             await self._give_up(self._last_fault)
+
+    def _chain(self) -> Sequence[str]:
+        """The seat's voices, without those that this run has found useless, unless there is no other."""
+        return [voice for voice in self._seat.voices if voice not in self._useless] or self._seat.voices
 
     async def _stopped(self) -> None:
         """Our run ends in mid-turn: keep the words. A cancelled session never asks again, an interrupted one does."""
@@ -102,18 +114,20 @@ class TurnTaker:
             await self._clerk.drain()
             raise
 
-    async def _try_voice(self, name: str, purpose: Purpose, started: float) -> bool:
+    async def _try_voice(self, name: str, purpose: Purpose, until: float, *, last: bool) -> bool:
+        """Ask one voice, again if that may help. Where another could take over, it must speak up before `until`."""
         voice = self._voices.find(name)
         if isinstance(voice, Fault):
             self._next_call()
             await self._failed(name, voice, None)
             return False
         while True:
-            spoken = await self._speak(voice, name, purpose, ())
+            patience = None if last else until - time.monotonic()
+            spoken = await self._speak(voice, name, purpose, (), patience)
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
-            delay = self._delay(spoken.end, started)
+            delay = self._delay(spoken.end, until)
             await self._failed(name, spoken.end, delay)
             if delay is None:
                 return False
@@ -128,37 +142,52 @@ class TurnTaker:
 
     async def _failed(self, voice: str, fault: Fault, delay: float | None) -> None:
         self._last_fault = fault
+        if fault.kind in LASTING:
+            self._useless.add(voice)
         partial = "".join(self._said)
         event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial)
         await self._clerk.record(event)
 
-    def _delay(self, fault: Fault, started: float) -> float | None:
+    def _delay(self, fault: Fault, until: float) -> float | None:
         """How long to wait before the next try; None when another try cannot help."""
         if not fault.retryable or self._retries_left <= 0:
             return None
         tries = self._limits.retries - self._retries_left
         delay = min(LONGEST_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
         delay = max(delay, fault.retry_after)
-        left = self._limits.seat_timeout - (time.monotonic() - started)
-        return delay if delay < left else None
+        return delay if delay < until - time.monotonic() else None
 
-    async def _speak(self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]) -> _Spoken:
-        """One call. It is made while the fact that it was made is being written; no word is heard before that."""
+    async def _speak(
+        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...], patience: float | None = None
+    ) -> _Spoken:
+        """One call. It is made while the fact that it was made is being written; no word is heard before that.
+
+        `patience` is how long it may stay silent, where another voice could answer in its place.
+        """
         asked, request = await self._prepare(voice, name, purpose, more)
         speech = Speech(self._codec.spoken if asked.structured and not more else "")
+        words = RedactedStream(self._clerk.feed.redactor)
         writing = asyncio.ensure_future(self._clerk.record(asked))
+        silence = asyncio.timeout(patience)
         first, end = 0.0, None
         began = time.monotonic()
         try:
-            async with aclosing(_guarded(voice, request)) as stream:
+            async with silence, aclosing(_guarded(voice, request)) as stream:
                 async for piece in stream:
                     if not first:
+                        silence.reschedule(None)
                         first = time.monotonic() - began
                         await asyncio.shield(writing)
                     if isinstance(piece, str):
-                        self._hear(asked, speech.feed(piece))
+                        self._hear(asked, words.feed(speech.feed(piece)))
                     else:
                         end = piece
+            if isinstance(end, Reply):  # what waits in a broken stream may be half a secret, and stays unsaid
+                self._hear(asked, words.finish())
+        except TimeoutError:
+            if not silence.expired():
+                raise
+            end = Fault.of(FaultKind.TIMEOUT, f"{name} said nothing for {patience:.0f} s.", retryable=False)
         finally:
             await writing
         timing = Timing(round(first, 4), round(time.monotonic() - began, 4))

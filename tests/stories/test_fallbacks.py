@@ -1,0 +1,186 @@
+"""A seat whose first voice fails is heard through its next one, and the decision says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.core.events import CallFailed, MoveMade, RoundOpened, TurnAsked
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.values import Limits, Outcome, Reply, Request
+from roundtable.voices.scripted import ScriptedVoice, read_script
+from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer, seat_script
+
+LIMITS = Limits(retries=1, retry_delay=0.001, seat_timeout=5, round_deadline=20)
+CHAIN = ("cli:claude", "anthropic:claude", "embedded:small")
+GOOD = {"seats": {name: seat_script(answer("Use REST")) for name in ("claude", "gpt", "gemini")}}
+
+
+class Chains:
+    """Voices by their name, each with a script of its own; `calls` is what was asked of which."""
+
+    def __init__(self, **scripts: dict[str, Any]) -> None:
+        self._voices = {name: ScriptedVoice(name, read_script(script)) for name, script in scripts.items()}
+        self.calls: list[tuple[str, Request]] = []
+        self.at_once = self.most_at_once = 0
+
+    def find(self, voice: str) -> Voice | Fault:
+        kind = voice.partition(":")[0]
+        return _Heard(voice, self._voices[kind], self) if kind in self._voices else Fault.of(FaultKind.MISSING, "No.")
+
+    def asked(self) -> list[tuple[str, str]]:
+        return [(voice.partition(":")[0], request.call) for voice, request in self.calls]
+
+
+class _Heard:
+    """One voice of a chain, watched."""
+
+    def __init__(self, name: str, voice: ScriptedVoice, chains: Chains) -> None:
+        self.name, self.vendor, self.structured = name, voice.vendor, voice.structured
+        self._voice, self._chains = voice, chains
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+        self._chains.calls.append((self.name, request))
+        self._chains.at_once += 1
+        self._chains.most_at_once = max(self._chains.most_at_once, self._chains.at_once)
+        try:
+            async for piece in self._voice.speak(request):
+                yield piece
+        finally:
+            self._chains.at_once -= 1
+
+    async def close(self) -> None:
+        await self._voice.close()
+
+
+def failing(kind: str) -> dict[str, Any]:
+    return {"turns": [{"fault": kind, "message": f"planted {kind}"}]}
+
+
+async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
+    chains = Chains(cli=failing("crashed"), anthropic=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN, limits=LIMITS)
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.counted == ("claude", "gpt", "gemini")
+    assert not decision.degraded
+    (first, *_) = decision.substitutions
+    assert (first.seat, first.voice, first.instead_of) == ("claude", "anthropic:claude", "cli:claude")
+    assert first.rounds == ("council/1-blind",)
+    assert "planted crashed" in first.sentence
+    records = await house.records()
+    purposes = [it.event.purpose for it in records if isinstance(it.event, TurnAsked) and it.event.seat == "gpt"]
+    assert purposes == ["answer", "retry", "fallback"]
+    assert {it.event.voice for it in records if isinstance(it.event, MoveMade)} == {"anthropic:claude"}
+
+
+async def test_nobody_is_substituted_where_the_first_voice_answers() -> None:
+    house = House(GOOD, other_voices=Chains(cli=GOOD, anthropic=GOOD))
+    await house.open(chain=CHAIN, limits=LIMITS)
+    assert (await house.run()).substitutions == ()
+
+
+async def test_a_voice_that_is_not_there_is_looked_for_once_a_run() -> None:
+    """A missing program, a wrong key or an empty account will not have mended itself by the next round."""
+    chains = Chains(cli=failing("unauthorized"), anthropic=DISPUTE)
+    house = House(DISPUTE, other_voices=chains)
+    await house.open(chain=CHAIN, limits=LIMITS, seats=("claude", "gpt", "gemini"))
+    decision = await house.run()
+    opened = [it.event.round for it in await house.records() if isinstance(it.event, RoundOpened)]
+    assert len(opened) > 1
+    first_round = {(voice, call) for voice, call in chains.asked() if voice == "cli"}
+    assert all(call.startswith(opened[0]) for _, call in first_round)
+    assert {it.rounds for it in decision.substitutions} == {tuple(opened)}
+    assert all("unauthorized" in it.fault.message for it in decision.substitutions)
+
+
+async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
+    busy = {"round": "*1-blind", "fault": "overloaded", "message": "busy"}
+    later = {seat: {"turns": [busy, *part["turns"][1:]]} for seat, part in DISPUTE["seats"].items()}
+    chains = Chains(cli={"seats": later}, anthropic=DISPUTE)
+    house = House(DISPUTE, other_voices=chains)
+    await house.open(chain=CHAIN, limits=LIMITS)
+    decision = await house.run()
+    assert {it.rounds for it in decision.substitutions} == {("council/1-blind",)}
+
+
+async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
+    chains = Chains(cli={"turns": [{"hang": True}]}, anthropic=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=0.6))
+    decision = await asyncio.wait_for(house.run(), 20)
+    assert decision.counted == ("claude", "gpt", "gemini")
+    assert {it.fault.kind for it in decision.substitutions} == {FaultKind.TIMEOUT}
+
+
+async def test_a_voice_that_speaks_is_not_interrupted_for_the_next_one() -> None:
+    """It begins at once and is done after more than its half of the seat's two seconds."""
+    chains = Chains(cli={"defaults": {"rate": 8}, **GOOD}, anthropic=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=3))
+    decision = await house.run()
+    assert decision.substitutions == ()
+    assert min(move.timing.total for move in (await house.session()).rounds["council/1-blind"].moves()) > 0.5
+
+
+async def test_one_budget_of_retries_for_the_whole_chain() -> None:
+    chains = Chains(cli=failing("server"), anthropic=failing("server"), embedded=failing("server"))
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, retries=2))
+    decision = await house.run()
+    assert decision.outcome is Outcome.INSUFFICIENT
+    for seat in ("claude", "gpt", "gemini"):
+        assert sum(request.seat == seat for _, request in chains.calls) == len(CHAIN) + 2
+    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    assert len(failures) == len(chains.calls)
+
+
+async def test_a_resumed_session_still_knows_who_was_substituted() -> None:
+    whole = House(DISPUTE, other_voices=Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    await whole.open(chain=CHAIN, limits=LIMITS)
+    expected = (await whole.run()).substitutions
+    assert expected
+    store = MortalStore(14)
+    first = House(DISPUTE, store, Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    await first.open(chain=CHAIN, limits=LIMITS)
+    with pytest.raises(Killed):
+        await first.run()
+    store.lifetime = 10_000
+    second = House(DISPUTE, store, Chains(cli=failing("crashed"), anthropic=DISPUTE))
+    assert (await second.run()).substitutions == expected
+
+
+@pytest.mark.parametrize(("sequential", "most"), [(True, 1), (False, 3)])
+async def test_one_at_a_time_for_free_tiers(sequential: bool, most: int) -> None:
+    slow = {"defaults": {"latency": 0.05}, **DISPUTE}
+    chains = Chains(cli=slow)
+    house = House(slow, other_voices=chains)
+    await house.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=sequential))
+    decision = await house.run()
+    assert chains.most_at_once == most
+    assert decision.outcome is Outcome.REACHED
+    assert decision.position == "Use REST"
+
+
+async def test_seats_asked_one_by_one_still_answer_blind() -> None:
+    chains = Chains(cli=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=("cli:claude",), limits=msgspec.structs.replace(LIMITS, sequential=True))
+    await house.run()
+    last = chains.calls[-1][1]
+    assert all("Use REST" not in message.text for message in last.messages)
+
+
+async def test_seats_asked_one_by_one_share_no_deadline() -> None:
+    """Three seats of 0.3 s fit into a round of 0.5 s when each has its own."""
+    slow = {"defaults": {"latency": 0.3}, **GOOD}
+    house = House(slow, other_voices=Chains(cli=slow))
+    limits = msgspec.structs.replace(LIMITS, sequential=True, round_deadline=0.6)
+    await house.open(chain=("cli:claude",), limits=limits)
+    assert (await house.run()).counted == ("claude", "gpt", "gemini")

@@ -1,0 +1,85 @@
+"""One provider's patience is shared by every seat that asks it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply
+from roundtable.voices.pacing import Pace, TooSlow, rushed
+
+
+def limited(after: float = 0.0) -> Fault:
+    return Fault.of(FaultKind.RATE_LIMITED, "slow down", retry_after=after)
+
+
+async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
+    pace, now, most = Pace(2), 0, 0
+
+    async def call() -> None:
+        nonlocal now, most
+        async with pace.turn(5):
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.01)
+            now -= 1
+
+    await asyncio.gather(*(call() for _ in range(8)))
+    assert most == 2
+
+
+async def test_a_wait_the_provider_asks_for_holds_every_seat() -> None:
+    pace = Pace(4)
+    pace.heard(limited(0.2))
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with pace.turn(5):
+        assert loop.time() - began >= 0.19
+    async with pace.turn(5):
+        pass
+
+
+async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
+    pace = Pace(4)
+    pace.heard(limited(30))
+    with pytest.raises(TooSlow) as told:
+        async with asyncio.timeout(5), pace.turn(2):
+            pass
+    fault = rushed("openai:gpt", told.value)
+    assert fault.kind is FaultKind.RATE_LIMITED
+    assert 29 < fault.retry_after <= 30
+    assert "openai:gpt" in fault.message
+
+
+async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() -> None:
+    pace = Pace(4)
+    waits: list[float] = []
+    for _ in range(4):
+        pace.heard(limited())
+        with pytest.raises(TooSlow) as told:
+            async with pace.turn(0):
+                pass
+        waits.append(told.value.wait)
+    assert waits[-1] > waits[0]
+    pace.heard(Reply("fine"))
+
+
+async def test_other_faults_and_answers_hold_nobody() -> None:
+    pace = Pace(4)
+    pace.heard(Fault.of(FaultKind.SERVER, "down"))
+    pace.heard(Reply("fine"))
+    async with pace.turn(0):
+        pass
+
+
+async def test_calls_a_minute() -> None:
+    pace = Pace(8, per_minute=3)
+    for _ in range(3):
+        async with pace.turn(0):
+            pass
+    with pytest.raises(TooSlow) as told:
+        async with pace.turn(1):
+            pass
+    assert 50 < told.value.wait <= 60

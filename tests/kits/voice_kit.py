@@ -1,4 +1,7 @@
-"""What every voice must do, whatever it is made of. An implementation joins by subclassing `VoiceKit`."""
+"""What every voice must do, whatever it is made of. An implementation joins by subclassing `VoiceKit`.
+
+One that can be pointed at the fault server also joins `FaultKit`, in `fault_kit.py`.
+"""
 
 from __future__ import annotations
 

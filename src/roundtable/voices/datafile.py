@@ -16,6 +16,18 @@ from roundtable.core.faults import ConfigError
 T = TypeVar("T")
 
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
+_WRONG_WORD = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
+_LACKING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+_INDEX = re.compile(r"\[\d+\]")
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -29,11 +41,22 @@ def fill(kind: type[T], data: object, where: str, structs: tuple[type[msgspec.St
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {_plain(str(error))}", _advice(str(error), structs)) from None
+        raise ConfigError(f"{where}: {in_words(str(error))}", _advice(str(error), structs)) from None
 
 
-def _plain(message: str) -> str:
-    return message.replace("Object contains unknown field", "unknown key").replace(" - at `$.", " at `") + "."
+def in_words(complaint: str) -> str:
+    """What a decoder complains about, as a sentence for people."""
+    what, _, place = complaint.partition(" - at `$")
+    name = _INDEX.sub("", place.rstrip("`").replace("[...]", ".NAME")).lstrip(".")
+    if types := _WRONG_TYPE.fullmatch(what):
+        wanted = " or ".join(_TYPES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
+        return f"{name or 'it'} must be {wanted}, not {_TYPES.get(types['got'], types['got'])}."
+    if odd := _WRONG_WORD.fullmatch(what):
+        return f"{name or 'it'} cannot be {odd['word']}."
+    if lacking := _LACKING.fullmatch(what):
+        return f"{f'{name} has' if name else 'there is'} no {lacking['name']}."
+    what = what.replace("Object contains unknown field", "unknown key")
+    return f"{what} in {name}." if name else f"{what}."
 
 
 def _advice(message: str, structs: tuple[type[msgspec.Struct], ...]) -> str:

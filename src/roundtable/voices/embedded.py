@@ -24,7 +24,8 @@ from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.http_client import open_client
 from roundtable.voices.http_faults import excerpt
-from roundtable.voices.openai_chat import OpenAIChat
+from roundtable.voices.http_voice import HttpVoice
+from roundtable.voices.pacing import Pace
 
 _START_TIMEOUT = 120.0
 _CRASHES_IN_A_ROW = 3
@@ -83,15 +84,9 @@ class EmbeddedVoice:
         if isinstance(running, Fault):
             yield running
             return
-        chat = OpenAIChat(
-            running.endpoint,
-            self._model,
-            running.client,
-            key=running.key,
-            slots=self._server.places,
-            extra=self._sampling,
-        )
-        async with aclosing(chat.speak(_seeded(request))) as speech:
+        endpoint = msgspec.structs.replace(running.endpoint, extra=self._sampling)
+        voice = HttpVoice(endpoint, self._model, running.client, key=running.key, pace=self._server.pace)
+        async with aclosing(voice.speak(_seeded(request))) as speech:
             async for item in speech:
                 if isinstance(item, Fault) and item.kind in _BROKEN and await self._server.died(running):
                     yield self._server.crashed(running)
@@ -124,7 +119,7 @@ class LlamaServer:
     """One child: started by the first call, by one caller for all; started again after a crash, but not for ever."""
 
     def __init__(self, model: Path, slots: int, context: int) -> None:
-        self.places = asyncio.Semaphore(slots)
+        self.pace = Pace(slots)
         self._model = model
         self._slots = slots
         self._context = context
@@ -187,7 +182,9 @@ class LlamaServer:
                 await _stop(child)
                 self._crashes += 1
                 return self._not_started(log)
-        endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True)
+        # The server hangs up after a stream, whatever it says about keeping the connection alive.
+        own = {"connection": "close"}
+        endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=own)
         self._running = Running(endpoint, open_client(endpoint), key, child)
         return self._running
 

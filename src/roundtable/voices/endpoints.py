@@ -17,39 +17,77 @@ from roundtable.voices.datafile import fill, parse_table
 ResolveKey = Callable[[str], str | None]
 """Finds the key behind `env:NAME` or `secret:NAME`; None where there is none."""
 
-Dialect = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+DialectName = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
-_VARIABLE = re.compile(r"^\$\{(\w+)\}$")
+HeldBy = Literal["schema", "tool", ""]
+"""How a reply is held to a form; servers that work with grammars take a schema and make one of it."""
+
+Which = bool | tuple[str, ...]
+"""All models, none, or those whose name matches one of these globs."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One server, its dialect, its key's name and its habits.
+    """One server, its dialect, its key's name, what its models can do and what it is like to ask it.
 
-    `structured` says which models can be held to a JSON schema: all, none, or those that match a glob.
-    `rename` and `omit` adapt the request body; `omit_for` does so by a glob on the model's name.
+    `structured` says which models can be held to a JSON schema, `tools` which others to the form of a tool call.
+    `reasoning` models think before they speak: they get `thinking_tokens` on top of the limit for words.
+    `rename`, `omit`, `extra` and `schema_without` adapt the request; `omit_for` does so by a glob on the model's name.
+    `conversation_field` and `conversation_header` tell a prompt cache which calls belong together.
     """
 
     name: str
     base_url: str
-    dialect: Dialect = "openai-chat"
+    dialect: DialectName = "openai-chat"
     key: str = "none"
+    key_header: str = ""
     vendor: str = ""
     title: str = ""
+    local: bool = False
+    probe: str = ""
+
+    default_model: str = ""
+    judge_model: str = ""
+    prices: str = ""
+
     concurrency: int = 4
-    structured: bool | tuple[str, ...] = False
+    per_minute: int = 0
+    context: dict[str, int] = {}
+
+    structured: Which = False
+    tools: Which = False
+    prompt_cache: bool = False
+    reasoning: Which = False
+    vision: Which = False
+
     headers: dict[str, str] = {}
     rename: dict[str, str] = {}
     omit: tuple[str, ...] = ()
     omit_for: dict[str, tuple[str, ...]] = {}
-    default_model: str = ""
-    local: bool = False
-    probe: str = ""
+    extra: dict[str, Any] = {}
+    schema_without: tuple[str, ...] = ()
+    thinking_tokens: int = 8192
+    conversation_field: str = ""
+    conversation_header: str = ""
 
-    def holds_schema(self, model: str) -> bool:
-        """Whether this model's replies can be held to a JSON schema here."""
-        if isinstance(self.structured, bool):
-            return self.structured
-        return any(fnmatchcase(model, glob) for glob in self.structured)
+    def held_by(self, model: str) -> HeldBy:
+        """The strongest means by which this model's replies can be held to a form here."""
+        if _among(self.structured, model):
+            return "schema"
+        return "tool" if _among(self.tools, model) else ""
+
+    def thinks(self, model: str) -> bool:
+        """Whether this model spends tokens on thoughts before its first word."""
+        return _among(self.reasoning, model)
+
+    def sees(self, model: str) -> bool:
+        """Whether this model can be shown pictures."""
+        return _among(self.vision, model)
+
+    def window(self, model: str) -> int:
+        """How many tokens this model can take in; 0 where nobody knows."""
+        return next((size for glob, size in self.context.items() if fnmatchcase(model, glob)), 0)
 
     def vendor_of(self, model: str) -> str:
         """Whose model it is: a reseller's models belong to the maker named before the slash."""
@@ -64,22 +102,43 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return set(self.omit).union(*by_model)
 
 
+def _among(which: Which, model: str) -> bool:
+    return which if isinstance(which, bool) else any(fnmatchcase(model, glob) for glob in which)
+
+
 def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """An endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
     endpoint = fill(Endpoint, {**data, "name": name}, where, (Endpoint,))
-    if not endpoint.base_url.startswith(("http://", "https://")):
+    if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
+    if endpoint.per_minute < 0:
+        raise ConfigError(f"{where}: per_minute must be 0 or more.", "Leave it out where there is no limit.")
     return msgspec.structs.replace(
         endpoint, base_url=endpoint.base_url.rstrip("/"), key=key_reference(endpoint.key, where)
     )
 
 
+def variables(endpoint: Endpoint) -> list[str]:
+    """The names of the variables that its address and headers are made of, written as `${NAME}`."""
+    return [name for text in (endpoint.base_url, *endpoint.headers.values()) for name in _VARIABLE.findall(text)]
+
+
+def with_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
+    """The endpoint with these values in place of `${NAME}`."""
+
+    def put_in(text: str) -> str:
+        return _VARIABLE.sub(lambda found: values[found.group(1)].rstrip("/"), text)
+
+    headers = {name: put_in(value) for name, value in endpoint.headers.items()}
+    return msgspec.structs.replace(endpoint, base_url=put_in(endpoint.base_url), headers=headers)
+
+
 def key_reference(key: str, where: str = "key") -> str:
     """The one form of a key's name, `env:NAME`, `secret:NAME` or `none`; a key itself is refused."""
-    variable = _VARIABLE.match(key)
+    variable = _VARIABLE.fullmatch(key)
     if variable:
         return f"env:{variable.group(1)}"
     kind, colon, name = key.partition(":")

@@ -14,6 +14,7 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.redaction import Redactor
 
 _EXCERPT = 200
 _LONGEST_WAIT = 3600.0
@@ -35,17 +36,38 @@ _BY_STATUS = {
 
 # Servers say the same thing in many words; the first that occurs in code, type or message decides.
 _BY_WORD = (
-    (FaultKind.QUOTA, ("insufficient_quota", "billing_hard_limit", "insufficient credit", "insufficient balance")),
+    (
+        FaultKind.QUOTA,
+        (
+            "insufficient_quota",
+            "billing_hard_limit",
+            "billing_error",
+            "insufficient credit",
+            "insufficient balance",
+            "credit balance",
+        ),
+    ),
     (
         FaultKind.CONTEXT_OVERFLOW,
-        ("context_length", "exceed_context_size", "maximum context", "context window", "prompt is too long"),
+        (
+            "context_length",
+            "exceed_context_size",
+            "maximum context",
+            "context window",
+            "prompt is too long",
+            "input token count",
+        ),
     ),
     (FaultKind.REFUSED, ("content_filter", "content_policy", "responsibleai", "moderation")),
-    (FaultKind.UNAUTHORIZED, ("invalid_api_key", "authentication_error")),
+    # The last is what a LiteLLM proxy without a database says to a key it does not know.
+    (FaultKind.UNAUTHORIZED, ("invalid_api_key", "authentication_error", "api key not valid", "no connected db")),
     (FaultKind.MISSING, ("model_not_found", "model not found", "no such model")),
-    (FaultKind.OVERLOADED, ("overloaded", "engine_overloaded")),
+    (FaultKind.OVERLOADED, ("overloaded",)),
+    (FaultKind.RATE_LIMITED, ("rate_limit", "resource_exhausted")),
 )
 
+# Google says in the body how long to wait, not in a header.
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 
 
@@ -62,15 +84,18 @@ def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, s
         kind = _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
         return _fault(kind, f"{who} answered with a web page (HTTP {status}).", headers)
     message, words = read_error(body)
-    return from_error(who, status, message or f"HTTP {status}", words, headers, secret)
+    where = f"{who}: HTTP {status}"
+    said = excerpt(message, secret)
+    return _fault(_kind(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body)
 
 
-def from_error(
-    who: str, status: int, message: str, words: str, headers: httpx2.Headers | None = None, secret: str = ""
-) -> Fault:
-    """The fault behind an error object, whether it came with a status or in the middle of a stream."""
-    where = f"HTTP {status}: " if status else ""
-    return _fault(_kind(status, words.lower()), f"{who}: {where}{excerpt(message, secret)}", headers)
+def from_error(who: str, error: Any, secret: str = "") -> Fault:
+    """The fault behind an error object in the middle of a stream, or in place of an answer."""
+    message, words = describe({"error": error})
+    code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 0
+    said = excerpt(message, secret) or "an error without words"
+    return _fault(_kind(status, words.lower()), f"{who}: {said}")
 
 
 def _kind(status: int, words: str) -> FaultKind:
@@ -85,8 +110,10 @@ def _kind(status: int, words: str) -> FaultKind:
     return FaultKind.SERVER
 
 
-def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None) -> Fault:
+def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
     wait = retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
+    if not wait and (told := _RETRY_DELAY.search(body)):
+        wait = retry_after(told.group(1).decode())
     # The same request would be refused the same way again.
     retryable = False if kind is FaultKind.MALFORMED else None
     return Fault.of(kind, message, retryable=retryable, retry_after=wait)
@@ -168,7 +195,6 @@ def describe(data: Any) -> tuple[str, str]:
 
 def excerpt(text: str, secret: str = "") -> str:
     """A server's words, short, on one line and without the key."""
-    if secret:
-        text = text.replace(secret, "[key]")
-    text = _CONTROL.sub(" ", text).strip()
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+    text = _CONTROL.sub(" ", Redactor((secret,)).redact(text)).strip()
+    # Cut between words: half a key of somebody else's would not be known for one.
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT].rpartition(" ")[0] + "…"

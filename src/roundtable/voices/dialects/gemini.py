@@ -1,0 +1,138 @@
+"""The Gemini dialect: `models/NAME:streamGenerateContent`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from roundtable.core.values import Request, Usage
+from roundtable.voices.dialects.base import Answer, Body, Dialect, system_prompt, turns
+
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+class GeminiContent(Dialect):
+    """Contents in, candidates out. The key goes in a header, never into the address, where it would be logged."""
+
+    @property
+    def url(self) -> str:
+        """Where a request goes."""
+        return f"{self.endpoint.base_url}/models/{quote(self.model)}:streamGenerateContent?alt=sse"
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """How a key is shown."""
+        return {"x-goog-api-key": key}
+
+    def body(self, request: Request) -> Body:
+        """The request as it goes over the wire."""
+        settings: Body = {"maxOutputTokens": self.most_tokens(request), "temperature": request.temperature}
+        if request.seed is not None:
+            settings["seed"] = request.seed
+        schema = self.schema(request)
+        if schema is not None:
+            settings.update(responseMimeType="application/json", responseJsonSchema=schema)
+        body: Body = {
+            "contents": [{"role": _ROLES[role], "parts": _parts(texts)} for role, texts in turns(request.messages)],
+            "generationConfig": self.fitted(settings),
+        }
+        system = system_prompt(request.messages)
+        if system:
+            body["systemInstruction"] = {"parts": _parts([system])}
+        return body
+
+    def answer(self) -> Answer:
+        """A reader for one answer."""
+        return GeminiAnswer()
+
+
+def _parts(texts: list[str]) -> list[Body]:
+    return [{"text": text} for text in texts]
+
+
+class _Part(msgspec.Struct, gc=False):
+    text: str | None = None
+    thought: bool | None = None
+
+
+class _Content(msgspec.Struct, gc=False):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(msgspec.Struct, gc=False):
+    content: _Content | None = None
+    finish_reason: str | None = msgspec.field(default=None, name="finishReason")
+    finish_message: str | None = msgspec.field(default=None, name="finishMessage")
+
+
+class _Usage(msgspec.Struct, gc=False, rename="camel"):
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    cached_content_token_count: int | None = None
+
+
+class _Feedback(msgspec.Struct, gc=False, rename="camel"):
+    block_reason: str | None = None
+    block_reason_message: str | None = None
+
+
+class _Chunk(msgspec.Struct, gc=False, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    usage_metadata: _Usage | None = None
+    model_version: str | None = None
+    prompt_feedback: _Feedback | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+# Everything else is a way of having been stopped by a filter.
+_OWN_ENDS = ("STOP", "MAX_TOKENS", "OTHER", "FINISH_REASON_UNSPECIFIED", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS")
+
+
+class GeminiAnswer(Answer):
+    """Chunks of one answer. There is no end mark: the last one has a reason for stopping."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usage: _Usage | None = None
+
+    def read(self, data: bytes) -> str:
+        """The words of one chunk; thoughts are not words."""
+        try:
+            chunk = _decode(data)
+        except msgspec.ValidationError:
+            return self.odd(data)
+        if chunk.usage_metadata is not None:
+            self._usage = chunk.usage_metadata
+        if chunk.model_version:
+            self.model = chunk.model_version
+        if chunk.error is not None:
+            self.error = chunk.error
+        feedback = chunk.prompt_feedback
+        if feedback is not None and feedback.block_reason:
+            self._stopped(feedback.block_reason, feedback.block_reason_message)
+        if not chunk.candidates:
+            return ""
+        candidate = chunk.candidates[0]
+        if candidate.finish_reason:
+            self._stopped(candidate.finish_reason, candidate.finish_message)
+        parts = candidate.content.parts if candidate.content else None
+        return "".join(part.text for part in parts if part.text and not part.thought) if parts else ""
+
+    def usage(self) -> Usage | None:
+        """What the server counted; thoughts are paid for like words."""
+        used = self._usage
+        if used is None or not (used.prompt_token_count or used.candidates_token_count):
+            return None
+        said = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
+        return Usage(used.prompt_token_count or 0, said, used.cached_content_token_count or 0)
+
+    def _stopped(self, reason: str, why: str | None) -> None:
+        self.finished = True
+        self.truncated = reason == "MAX_TOKENS"
+        self.filtered = reason not in _OWN_ENDS
+        if self.filtered:
+            self.refusal = why or reason.lower().replace("_", " ")

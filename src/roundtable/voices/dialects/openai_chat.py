@@ -1,0 +1,170 @@
+"""The OpenAI chat dialect: any server with `/chat/completions`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.core.values import Request, Usage
+from roundtable.voices.dialects.base import Answer, Body, Dialect, decode_any, is_strict, sound
+
+
+class OpenAIChat(Dialect):
+    """Messages in, choices out. Most of the world's servers speak this."""
+
+    means = ("schema", "tool")
+
+    @property
+    def url(self) -> str:
+        """Where a request goes."""
+        return f"{self.endpoint.base_url}/chat/completions"
+
+    def body(self, request: Request) -> Body:
+        """The request as it goes over the wire."""
+        body: Body = {
+            "model": self.model,
+            "messages": [{"role": message.role, "content": sound(message.text)} for message in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": self.most_tokens(request),
+            "temperature": request.temperature,
+        }
+        if request.seed is not None:
+            body["seed"] = request.seed
+        schema = self.schema(request)
+        if schema is not None:
+            body.update(self._held_to(schema, request.schema_name or "reply"))
+        return self.fitted(body)
+
+    def answer(self) -> Answer:
+        """A reader for one answer."""
+        return ChatAnswer()
+
+    def _held_to(self, schema: dict[str, Any], name: str) -> Body:
+        if self.held_by == "tool":
+            function = {"name": name, "description": "Hand in the reply.", "parameters": schema}
+            return {
+                "tools": [{"type": "function", "function": function}],
+                "tool_choice": {"type": "function", "function": {"name": name}},
+            }
+        form: Body = {"name": name, "schema": schema}
+        if is_strict(schema):
+            form["strict"] = True
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
+
+
+class _Function(msgspec.Struct, gc=False):
+    arguments: str | None = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct, gc=False):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: int | None = None
+    cost: float | None = None
+
+
+class _Chunk(msgspec.Struct, gc=False):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+    model: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+
+class ChatAnswer(Answer):
+    """Chunks of one answer. A whole answer has the same shape, with `message` in place of `delta`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usage: _Usage | None = None
+
+    def read(self, data: bytes) -> str:
+        """The words of one chunk."""
+        try:
+            chunk = _decode(data)
+        except msgspec.ValidationError:
+            return self.odd(data)
+        if chunk.usage is not None:
+            self._usage = chunk.usage
+        if chunk.error is not None:
+            self.error = chunk.error
+        if not chunk.choices:
+            return ""
+        choice = chunk.choices[0]
+        if choice.finish_reason is not None:
+            self._stopped(choice.finish_reason)
+            self.model = chunk.model or ""
+        delta = choice.delta or choice.message
+        if delta is None:
+            return ""
+        if delta.refusal:
+            self.refusal += delta.refusal
+        return delta.content or (_arguments(delta.tool_calls) if delta.tool_calls else "")
+
+    def odd(self, data: bytes) -> str:
+        """A chunk of another shape, such as content in parts: take what can be understood."""
+        chunk = decode_any(data)
+        self.error = chunk.get("error")
+        choices: Any = chunk.get("choices")
+        choice: Any = cast(list[Any], choices)[0] if isinstance(choices, list) and choices else {}
+        if not isinstance(choice, dict):
+            return ""
+        choice = cast(dict[str, Any], choice)
+        if isinstance(choice.get("finish_reason"), str):
+            self._stopped(choice["finish_reason"])
+        return _text_of(choice.get("delta") or choice.get("message"))
+
+    def usage(self) -> Usage | None:
+        """What the server counted, and what it cost where it says so."""
+        used = self._usage
+        if used is None or not (used.prompt_tokens or used.completion_tokens):
+            return None
+        details = used.prompt_tokens_details
+        cached = (details and details.cached_tokens) or used.prompt_cache_hit_tokens or 0
+        return Usage(used.prompt_tokens or 0, used.completion_tokens or 0, cached, used.cost)
+
+    def _stopped(self, reason: str) -> None:
+        self.finished = bool(reason)
+        self.truncated = reason == "length"
+        self.filtered = reason == "content_filter"
+
+
+def _arguments(calls: list[_Call]) -> str:
+    """The form as it is handed in by a tool call."""
+    return "".join(call.function.arguments or "" for call in calls if call.function)
+
+
+def _text_of(message: Any) -> str:
+    """The words of a message whose content is a list of parts; thoughts are not words."""
+    content: Any = cast(dict[str, Any], message).get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [cast(dict[str, Any], part) for part in cast(list[Any], content) if isinstance(part, dict)]
+    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")

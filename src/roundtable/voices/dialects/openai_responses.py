@@ -1,0 +1,152 @@
+"""The OpenAI responses dialect: `/responses`, asked to keep nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from roundtable.core.values import Request, Usage
+from roundtable.voices.dialects.base import Answer, Body, Dialect, is_strict, sound, system_prompt
+
+
+class OpenAIResponses(Dialect):
+    """Input items in, typed events out. Nothing is stored at the provider: our record is the memory."""
+
+    @property
+    def url(self) -> str:
+        """Where a request goes."""
+        return f"{self.endpoint.base_url}/responses"
+
+    def body(self, request: Request) -> Body:
+        """The request as it goes over the wire."""
+        talk = [message for message in request.messages if message.role != "system"]
+        body: Body = {
+            "model": self.model,
+            "input": [{"role": message.role, "content": sound(message.text)} for message in talk],
+            "stream": True,
+            "store": False,
+            "max_output_tokens": self.most_tokens(request),
+            "temperature": request.temperature,
+        }
+        system = system_prompt(request.messages)
+        if system:
+            body["instructions"] = system
+        schema = self.schema(request)
+        if schema is not None:
+            form = {"type": "json_schema", "name": request.schema_name or "reply", "schema": schema}
+            body["text"] = {"format": {**form, "strict": is_strict(schema)}}
+        return self.fitted(body)
+
+    def answer(self) -> Answer:
+        """A reader for one answer."""
+        return ResponsesAnswer()
+
+
+class _Part(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(msgspec.Struct, gc=False):
+    type: str = ""
+    content: list[_Part] | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: _Details | None = None
+
+
+class _Incomplete(msgspec.Struct, gc=False):
+    reason: str | None = None
+
+
+class _Response(msgspec.Struct, gc=False):
+    status: str | None = None
+    model: str | None = None
+    output: list[_Item] | None = None
+    usage: _Usage | None = None
+    incomplete_details: _Incomplete | None = None
+    error: Any = None
+
+
+class _Event(msgspec.Struct, gc=False):
+    type: str = ""
+    delta: str | None = None
+    response: _Response | None = None
+    error: Any = None
+    code: str | None = None
+    message: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+_decode_whole = msgspec.json.Decoder(_Response).decode
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ResponsesAnswer(Answer):
+    """Events of one answer. The last one holds the whole response once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._spoke = False
+        self._usage: _Usage | None = None
+
+    def read(self, data: bytes) -> str:
+        """The words of one event."""
+        try:
+            event = _decode(data)
+        except msgspec.ValidationError:
+            return self.odd(data)
+        kind = event.type
+        if kind == "response.output_text.delta":
+            self._spoke = True
+            return event.delta or ""
+        if kind == "response.refusal.delta":
+            self.refusal += event.delta or ""
+        elif kind in _ENDS and event.response is not None:
+            return self._ended(event.response)
+        elif kind == "error" or event.error is not None:
+            self.error = event.error or {"code": event.code, "message": event.message}
+        return ""
+
+    def whole(self, body: bytes) -> str:
+        """A response that came in one piece."""
+        try:
+            return self._ended(_decode_whole(body))
+        except msgspec.ValidationError:
+            return self.odd(body)
+
+    def usage(self) -> Usage | None:
+        """What the server counted; cached input is part of the input."""
+        used = self._usage
+        if used is None or not (used.input_tokens or used.output_tokens):
+            return None
+        cached = used.input_tokens_details.cached_tokens if used.input_tokens_details else 0
+        return Usage(used.input_tokens or 0, used.output_tokens or 0, cached or 0)
+
+    def _ended(self, response: _Response) -> str:
+        self._usage = response.usage
+        self.model = response.model or ""
+        if response.error is not None or response.status == "failed":
+            self.error = response.error or {"message": "the response failed"}
+            return ""
+        reason = response.incomplete_details.reason if response.incomplete_details else ""
+        self.truncated = reason == "max_output_tokens"
+        self.filtered = reason == "content_filter"
+        self.finished = self.done = response.status in ("completed", "incomplete")
+        return "" if self._spoke else self._said(response.output or [])
+
+    def _said(self, output: list[_Item]) -> str:
+        """The words of a response that came without deltas; reasoning is not words."""
+        parts = [part for item in output if item.type == "message" for part in item.content or ()]
+        self.refusal = self.refusal or "".join(part.refusal or "" for part in parts)
+        return "".join(part.text or "" for part in parts if part.type == "output_text")

@@ -1,0 +1,35 @@
+"""`python -m roundtable.voices.fault_server` prints its address as one line and serves until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+
+from roundtable.voices.fault_server.answer import TEXT
+from roundtable.voices.fault_server.behaviours import BEHAVIOURS
+from roundtable.voices.fault_server.server import FaultServer
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    async with FaultServer(**vars(options)) as server:
+        print(server.url, flush=True)
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Serve until stopped."""
+    parser = argparse.ArgumentParser(description="A local server of four model dialects that fails as asked.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before the first word")
+    parser.add_argument("--rate", type=float, default=0.0, help="tokens per second; 0 is as fast as it goes")
+    parser.add_argument("--tokens", type=int, default=0, help="tokens of an answer; 0 says the text once")
+    parser.add_argument("--text", default=TEXT)
+    parser.add_argument("--behave", default="", choices=["", *BEHAVIOURS], help="what every request gets")
+    parser.add_argument("--target", default="written-by-the-model.txt", help="the file that `write` tries to write")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

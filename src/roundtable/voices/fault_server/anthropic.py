@@ -1,0 +1,163 @@
+"""The Anthropic messages dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from roundtable.voices.fault_server.wire import (
+    CACHED_TOKENS,
+    INPUT_TOKENS,
+    Event,
+    Finish,
+    Speech,
+    ToolCall,
+    Trouble,
+    Wire,
+    objects,
+)
+
+WRITTEN_TOKENS = 10
+"""Tokens put into the cache; unlike elsewhere, the plain count holds neither these nor the cached ones."""
+
+_STOP = {"stop": "end_turn", "length": "max_tokens", "filtered": "refusal", "refused": "refusal", "tool": "tool_use"}
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+class AnthropicWire(Wire):
+    """Named events around numbered content blocks."""
+
+    troubles = {
+        "bad_key": Trouble(401, "invalid x-api-key"),
+        "context_overflow": Trouble(400, "prompt is too long: 208310 tokens > 200000 maximum"),
+        "insufficient_quota": Trouble(400, "Your credit balance is too low to access the Anthropic API."),
+        "model_not_found": Trouble(404, "model: no-such-model"),
+        "overloaded": Trouble(529, "Overloaded"),
+        "rate_limited": Trouble(429, "This request would exceed your organization's rate limit."),
+    }
+
+    def __init__(self, model: str, tokens: int) -> None:
+        super().__init__(model, tokens)
+        self._index = 0
+        self._speaking = False
+
+    def opening(self) -> Iterator[Event]:
+        """An empty message that already knows what it read, and a sign of life."""
+        message = {**self._message([], None), "usage": self._usage(1)}
+        yield _event("message_start", message=message)
+        yield _event("ping")
+
+    def thought(self, text: str) -> Iterator[Event]:
+        """A block of its own, with a signature."""
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        deltas = ({"type": "thinking_delta", "thinking": text}, {"type": "signature_delta", "signature": "c2lnbmVk"})
+        yield from self._block(block, *deltas)
+
+    def word(self, text: str) -> Iterator[Event]:
+        """A delta of the text block."""
+        if not self._speaking:
+            self._speaking = True
+            block = {"type": "text", "text": ""}
+            yield _event("content_block_start", index=self._index, content_block=block)
+        yield self._delta({"type": "text_delta", "text": text})
+
+    def refusal(self, text: str) -> Iterator[Event]:
+        """A refusal is only a reason to stop: nothing is said."""
+        yield from ()
+
+    def tool(self, call: ToolCall) -> Iterator[Event]:
+        """A block whose input comes as pieces of JSON."""
+        yield from self._silence()
+        block: dict[str, Any] = {**_tool_use(call), "input": {}}
+        yield from self._block(block, {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)})
+
+    def closing(self, finish: Finish) -> Iterator[Event]:
+        """The reason, with the last count."""
+        yield from self._silence()
+        delta = {"stop_reason": _STOP[finish], "stop_sequence": None}
+        yield _event("message_delta", delta=delta, usage={"output_tokens": self.tokens})
+
+    def mark(self) -> Iterator[Event]:
+        """The message is over."""
+        yield _event("message_stop")
+
+    def failure(self, trouble: Trouble) -> Event:
+        """The error object as an event."""
+        return "error", self.error(trouble)
+
+    def error(self, trouble: Trouble) -> Any:
+        """The kind is in the type; there is no code."""
+        kind = _TYPES.get(trouble.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": trouble.message}, "request_id": "req_1"}
+
+    def whole(self, speech: Speech) -> Any:
+        """A message with all its blocks."""
+        content: list[dict[str, Any]] = []
+        if speech.thought:
+            content.append({"type": "thinking", "thinking": speech.thought, "signature": "c2lnbmVk"})
+        if speech.words:
+            content.append({"type": "text", "text": speech.text})
+        if speech.tool is not None:
+            content.append(_tool_use(speech.tool))
+        return {**self._message(content, _STOP[speech.finish]), "usage": self._usage(self.tokens)}
+
+    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+        """Claude Code's tools."""
+        return (
+            ToolCall("Write", {"file_path": target, "content": "x"}),
+            ToolCall("Bash", {"command": f"touch '{target}'", "description": "Write a file"}),
+        )
+
+    def results(self, body: dict[str, Any]) -> int:
+        """Blocks of the type `tool_result`."""
+        contents = (objects(message.get("content")) for message in objects(body.get("messages")))
+        return sum(block.get("type") == "tool_result" for blocks in contents for block in blocks)
+
+    def _message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
+        frame = {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model}
+        return {**frame, "content": content, "stop_reason": stop, "stop_sequence": None}
+
+    def _usage(self, output: int) -> dict[str, int]:
+        return {
+            "input_tokens": INPUT_TOKENS - CACHED_TOKENS - WRITTEN_TOKENS,
+            "cache_creation_input_tokens": WRITTEN_TOKENS,
+            "cache_read_input_tokens": CACHED_TOKENS,
+            "output_tokens": output,
+        }
+
+    def _block(self, block: dict[str, Any], *deltas: dict[str, Any]) -> Iterator[Event]:
+        yield _event("content_block_start", index=self._index, content_block=block)
+        for delta in deltas:
+            yield self._delta(delta)
+        yield self._stop()
+
+    def _silence(self) -> Iterator[Event]:
+        if self._speaking:
+            self._speaking = False
+            yield self._stop()
+
+    def _delta(self, delta: dict[str, Any]) -> Event:
+        return _event("content_block_delta", index=self._index, delta=delta)
+
+    def _stop(self) -> Event:
+        self._index += 1
+        return _event("content_block_stop", index=self._index - 1)
+
+
+def _event(kind: str, **fields: Any) -> Event:
+    return kind, {"type": kind, **fields}
+
+
+def _tool_use(call: ToolCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"toolu_{call.number}", "name": call.name, "input": call.arguments}

@@ -1,0 +1,326 @@
+"""Everything the server can do to a client, by name."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+from roundtable.voices.fault_server.answer import Answer, encoded
+from roundtable.voices.fault_server.wire import REFUSAL, Speech, Trouble
+
+HUGE = 8 * 1024 * 1024
+"""Characters of a huge answer: more than anybody should listen to."""
+
+RETRY_AFTER = 7
+
+_DRIP_SECONDS = 0.1
+_PIECES = HUGE // 60_000 + 1
+
+Behaviour = Callable[[Answer], Awaitable[None]]
+
+
+async def normal(answer: Answer) -> None:
+    """A good answer, to those who have the key."""
+    if answer.manner.key and answer.seen.key != answer.manner.key:
+        await answer.trouble(answer.wire.troubles["bad_key"])
+    else:
+        await answer.say(Speech(answer.words))
+
+
+# --- errors with a status -------------------------------------------------------------------------
+
+
+async def _status(answer: Answer) -> None:
+    status = int(answer.seen.behaviour)
+    await answer.trouble(Trouble(status, f"status {status} as asked"))
+
+
+async def _named_trouble(answer: Answer) -> None:
+    await answer.trouble(answer.wire.troubles[answer.seen.behaviour])
+
+
+async def _rate_limited(answer: Answer) -> None:
+    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=str(RETRY_AFTER))
+
+
+async def _rate_limited_date(answer: Answer) -> None:
+    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    await answer.trouble(answer.wire.troubles["rate_limited"], retry_after=moment)
+
+
+async def _leaky(answer: Answer) -> None:
+    message = f"Incorrect API key provided: {answer.seen.key}.\x1b[31m Find yours\nelsewhere. " + "x" * 500
+    await answer.trouble(Trouble(401, message))
+
+
+async def _detail(answer: Answer) -> None:
+    await answer.whole(422, {"detail": "seed: extra inputs are not permitted"})
+
+
+async def _plain_error(answer: Answer) -> None:
+    await answer.whole(500, b"upstream connect error", kind="text/plain")
+
+
+async def _html_error(answer: Answer) -> None:
+    await answer.whole(502, b"<html>Bad gateway</html>", kind="text/html")
+
+
+async def _redirect(answer: Answer) -> None:
+    await answer.whole(307, {}, location="http://127.0.0.1:9/v1/elsewhere")
+
+
+# --- answers that are none ------------------------------------------------------------------------
+
+
+async def _html(answer: Answer) -> None:
+    await answer.whole(200, b"<!doctype html><html><body>Log in</body></html>", kind="text/html")
+
+
+async def _wrong_type(answer: Answer) -> None:
+    await answer.whole(200, b"The service is starting, please wait.", kind="text/plain")
+
+
+async def _garbage(answer: Answer) -> None:
+    await answer.start()
+    await answer.events([("", '{"choices": [{"delta": {"content": oops')])
+    await answer.events(answer.wire.closing("stop"))
+    await answer.events(answer.wire.mark())
+    await answer.stop()
+
+
+async def _garbage_json(answer: Answer) -> None:
+    await answer.whole(200, b'{"choices": [')
+
+
+async def _empty(answer: Answer) -> None:
+    await answer.say(Speech())
+
+
+async def _blank(answer: Answer) -> None:
+    await answer.say(Speech((" ", "\n\n")))
+
+
+async def _nothing(answer: Answer) -> None:
+    await answer.start()
+    await answer.stop()
+
+
+async def _refusal(answer: Answer) -> None:
+    await answer.say(Speech(refusal=REFUSAL, finish="refused"))
+
+
+async def _filtered(answer: Answer) -> None:
+    await answer.say(Speech(answer.words[:2], finish="filtered"))
+
+
+async def _json_error(answer: Answer) -> None:
+    await answer.whole(200, {"error": {"message": "no provider is free", "code": 503}})
+
+
+async def _huge(answer: Answer) -> None:
+    await answer.say(Speech(tuple(_counting(number) for number in range(_PIECES))))
+
+
+def _counting(number: int) -> str:
+    """Some 60,000 characters, and never the same: some agents stop a model that repeats itself."""
+    return " ".join(map(str, range(100_000 + number * 8_600, 100_000 + (number + 1) * 8_600))) + " "
+
+
+async def _huge_line(answer: Answer) -> None:
+    await answer.start()
+    for number in range(_PIECES):
+        await answer.chunk(_counting(number).encode())
+    await answer.stop()
+
+
+# --- answers that stop ----------------------------------------------------------------------------
+
+
+async def _hang(answer: Answer) -> None:
+    await asyncio.Event().wait()
+
+
+async def _hang_midway(answer: Answer) -> None:
+    await answer.begin(answer.words[:3])
+    await asyncio.Event().wait()
+
+
+async def _drip(answer: Answer) -> None:
+    """A word now and then, for ever: silence never lasts, and neither does the answer end."""
+    await answer.begin(())
+    for number in itertools.count():
+        await answer.pieces((f"drip {number}, ",))
+        await asyncio.sleep(_DRIP_SECONDS)
+
+
+async def _truncated(answer: Answer) -> None:
+    await answer.begin(answer.words[:3])
+    await answer.stop()
+
+
+async def _cut(answer: Answer) -> None:
+    await answer.begin(answer.words[:3])
+    answer.closes = True
+
+
+async def _reset(answer: Answer) -> None:
+    answer.closes = True
+    # A linger of zero seconds makes the kernel send RST instead of FIN.
+    sock: socket.socket = answer.writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    answer.writer.transport.abort()
+
+
+async def _reset_midway(answer: Answer) -> None:
+    await answer.begin(answer.words[:3])
+    await asyncio.sleep(0.05)
+    await _reset(answer)
+
+
+async def _midstream_error(answer: Answer) -> None:
+    await answer.begin(answer.words[:2])
+    await answer.events([answer.wire.failure(answer.wire.troubles["overloaded"])])
+    await answer.stop()
+
+
+async def _midstream_error_text(answer: Answer) -> None:
+    await answer.start()
+    await answer.events([("", {"error": "the engine fell over"})])
+    await answer.stop()
+
+
+# --- good answers in odd forms --------------------------------------------------------------------
+
+
+async def _slow(answer: Answer) -> None:
+    """Seldom a word, but it comes to its end."""
+    await answer.begin(())
+    for word in answer.words:
+        await asyncio.sleep(_DRIP_SECONDS)
+        await answer.pieces((word,))
+    await answer.events(answer.wire.closing("stop"))
+    await answer.events(answer.wire.mark())
+    await answer.stop()
+
+
+async def _length(answer: Answer) -> None:
+    await answer.say(Speech(answer.words, finish="length"))
+
+
+async def _reasoning(answer: Answer) -> None:
+    await answer.say(Speech(("Parts, ", "then words."), thought="Let me think."))
+
+
+async def _json(answer: Answer) -> None:
+    await answer.whole(200, answer.wire.whole(Speech(answer.words)))
+
+
+async def _no_done(answer: Answer) -> None:
+    await answer.begin(answer.words)
+    await answer.events(answer.wire.closing("stop"))
+    await answer.stop()
+
+
+async def _open_end(answer: Answer) -> None:
+    await answer.start()
+    await answer.events(answer.wire.events(Speech(answer.words)))
+    await asyncio.Event().wait()
+
+
+async def _no_newline(answer: Answer) -> None:
+    await answer.start()
+    *events, last = answer.wire.events(Speech(answer.words))
+    await answer.events(events)
+    await answer.chunk(encoded(last).rstrip())
+    await answer.stop()
+
+
+async def _bytewise(answer: Answer) -> None:
+    """Every byte in its own chunk, with CRLF, comments and data over many lines: all allowed."""
+    await answer.start()
+    lines = [": keep-alive", ""]
+    for name, data in answer.wire.events(Speech(answer.words)):
+        text = data if isinstance(data, str) else json.dumps(data, indent=1, ensure_ascii=False)
+        lines += [f"event:{name or 'message'}", *(f"data: {line}" for line in text.split("\n")), ""]
+    for byte in "\r\n".join([*lines, ""]).encode():
+        await answer.chunk(bytes([byte]))
+    await answer.stop()
+
+
+async def _write(answer: Answer) -> None:
+    """A model that tries to write a file: by every tool it knows, one after the other, then it ends in words."""
+    done = answer.wire.results(answer.seen.body)
+    attempts = answer.wire.attempts(answer.seen.body, answer.manner.target)
+    if done < len(attempts):
+        await answer.say(Speech(tool=replace(attempts[done], number=done + 1), finish="tool"))
+    else:
+        await answer.say(Speech(answer.words))
+
+
+BEHAVIOURS: dict[str, Behaviour] = {
+    "normal": normal,
+    **{str(status): _status for status in (400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 502, 503, 529)},
+    "rate_limited": _rate_limited,
+    "rate_limited_date": _rate_limited_date,
+    **dict.fromkeys(("bad_key", "context_overflow", "insufficient_quota", "model_not_found"), _named_trouble),
+    "leaky": _leaky,
+    "detail": _detail,
+    "plain_error": _plain_error,
+    "html_error": _html_error,
+    "redirect": _redirect,
+    "html": _html,
+    "wrong_type": _wrong_type,
+    "garbage": _garbage,
+    "garbage_json": _garbage_json,
+    "empty": _empty,
+    "blank": _blank,
+    "nothing": _nothing,
+    "refusal": _refusal,
+    "filtered": _filtered,
+    "json_error": _json_error,
+    "huge": _huge,
+    "huge_line": _huge_line,
+    "hang": _hang,
+    "hang_midway": _hang_midway,
+    "drip": _drip,
+    "truncated": _truncated,
+    "cut": _cut,
+    "reset": _reset,
+    "reset_midway": _reset_midway,
+    "midstream_error": _midstream_error,
+    "midstream_error_text": _midstream_error_text,
+    "slow": _slow,
+    "length": _length,
+    "reasoning": _reasoning,
+    "json": _json,
+    "no_done": _no_done,
+    "open_end": _open_end,
+    "no_newline": _no_newline,
+    "bytewise": _bytewise,
+    "write": _write,
+}
+
+WITHOUT_A_STREAM: dict[str, Behaviour] = {
+    "garbage": _garbage_json,
+    "nothing": _garbage_json,
+    "huge_line": _huge,
+    "drip": _hang,
+    "truncated": _cut,
+    "midstream_error": _json_error,
+    "midstream_error_text": _json_error,
+    **dict.fromkeys(("slow", "no_done", "open_end", "no_newline", "bytewise"), normal),
+}
+"""What comes nearest where only a stream can go wrong in that way, and the client asked for none."""
+
+
+def behaviour_of(name: str, streamed: bool) -> Behaviour:
+    """The behaviour of that name; any other name is a model that answers."""
+    found = BEHAVIOURS.get(name, normal)
+    return found if streamed else WITHOUT_A_STREAM.get(name, found)

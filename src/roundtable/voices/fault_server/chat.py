@@ -1,0 +1,122 @@
+"""The OpenAI chat completions dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from roundtable.voices.fault_server.wire import (
+    CACHED_TOKENS,
+    INPUT_TOKENS,
+    Event,
+    Finish,
+    Speech,
+    ToolCall,
+    Trouble,
+    Wire,
+    objects,
+)
+
+_FINISH = {"stop": "stop", "length": "length", "filtered": "content_filter", "refused": "stop", "tool": "tool_calls"}
+
+OPENAI_TROUBLES = {
+    "bad_key": Trouble(401, "Incorrect API key provided", "invalid_api_key"),
+    "context_overflow": Trouble(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded"),
+    "insufficient_quota": Trouble(429, "You exceeded your current quota", "insufficient_quota"),
+    "model_not_found": Trouble(404, "The model does not exist", "model_not_found"),
+    "overloaded": Trouble(529, "Overloaded, sorry", "overloaded"),
+    "rate_limited": Trouble(429, "Rate limit reached for this context window", "rate_limit_exceeded"),
+}
+
+
+def openai_error(trouble: Trouble) -> dict[str, Any]:
+    """The error object of both OpenAI dialects."""
+    return {"error": {"message": trouble.message, "type": trouble.code, "param": None, "code": trouble.code}}
+
+
+class ChatWire(Wire):
+    """Chunks with a delta, a finish reason, usage in a chunk without choices, then `[DONE]`."""
+
+    troubles = OPENAI_TROUBLES
+    _in_parts = False
+
+    def opening(self) -> Iterator[Event]:
+        """The role comes first, with no words."""
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def thought(self, text: str) -> Iterator[Event]:
+        """Thoughts come under two names, and as a part among parts; such servers send words as parts too."""
+        self._in_parts = True
+        yield self._chunk({"reasoning_content": text, "reasoning": text})
+        yield self._chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
+
+    def word(self, text: str) -> Iterator[Event]:
+        """A delta with content."""
+        yield self._chunk({"content": [{"type": "text", "text": text}] if self._in_parts else text})
+
+    def refusal(self, text: str) -> Iterator[Event]:
+        """A refusal has a field of its own and comes in pieces."""
+        half = len(text) // 2
+        yield self._chunk({"refusal": text[:half]})
+        yield self._chunk({"refusal": text[half:]})
+
+    def tool(self, call: ToolCall) -> Iterator[Event]:
+        """The name first, then the arguments as text."""
+        function = {"name": call.name, "arguments": ""}
+        begun = {"index": 0, "id": f"call_{call.number}", "type": "function", "function": function}
+        yield self._chunk({"tool_calls": [begun]})
+        yield self._chunk({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(call.arguments)}}]})
+
+    def closing(self, finish: Finish) -> Iterator[Event]:
+        """The reason, then a chunk for the usage alone."""
+        yield self._chunk({}, _FINISH[finish])
+        yield "", {**self._frame("chat.completion.chunk"), "choices": [], "usage": self._usage()}
+
+    def mark(self) -> Iterator[Event]:
+        """The one event that is not JSON."""
+        yield "", "[DONE]"
+
+    def failure(self, trouble: Trouble) -> Event:
+        """An error where a chunk was expected, with its status as the code."""
+        return "", {"error": {"message": trouble.message, "code": trouble.status}}
+
+    def error(self, trouble: Trouble) -> Any:
+        """OpenAI's error object."""
+        return openai_error(trouble)
+
+    def whole(self, speech: Speech) -> Any:
+        """One message in one choice."""
+        message: dict[str, Any] = {"role": "assistant", "content": speech.text, "refusal": speech.refusal or None}
+        if speech.tool is not None:
+            function = {"name": speech.tool.name, "arguments": json.dumps(speech.tool.arguments)}
+            message["tool_calls"] = [{"id": f"call_{speech.tool.number}", "type": "function", "function": function}]
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[speech.finish]}
+        return {**self._frame("chat.completion"), "choices": [choice], "usage": self._usage()}
+
+    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+        """OpenCode's tools."""
+        return (
+            ToolCall("write", {"filePath": target, "content": "x"}),
+            ToolCall("bash", {"command": f"touch '{target}'", "description": "Write a file"}),
+        )
+
+    def results(self, body: dict[str, Any]) -> int:
+        """Messages of the role `tool`."""
+        return sum(message.get("role") == "tool" for message in objects(body.get("messages")))
+
+    def _frame(self, kind: str) -> dict[str, Any]:
+        return {"id": "chatcmpl-1", "object": kind, "created": 1789500000, "model": self.model}
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> Event:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return "", {**self._frame("chat.completion.chunk"), "choices": [choice]}
+
+    def _usage(self) -> dict[str, Any]:
+        return {
+            "prompt_tokens": INPUT_TOKENS,
+            "completion_tokens": self.tokens,
+            "total_tokens": INPUT_TOKENS + self.tokens,
+            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+            "cost": 0.0025,
+        }

@@ -1,0 +1,108 @@
+"""What a truthful voice makes of each fault: one table for `doctor --faults` and for the tests of every voice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply
+from roundtable.voices.fault_server.behaviours import RETRY_AFTER
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One fault by the server's name for it, and every ending that tells the truth about it.
+
+    `answer` says whether an answer is one of them. `by_agents` are the endings that are also true of an agent's
+    command line, which hears the fault itself and passes on only its own words about it.
+    """
+
+    behaviour: str
+    title: str
+    kinds: frozenset[FaultKind] = frozenset()
+    retryable: bool | None = None
+    retry_after: float = 0.0
+    by_agents: frozenset[FaultKind] = frozenset()
+    answer: bool = False
+
+    @property
+    def endless(self) -> bool:
+        """Whether only the clock can end the call."""
+        return FaultKind.TIMEOUT in self.kinds
+
+    def objection(self, end: Reply | Fault, secret: str = "", agent: bool = False) -> str:
+        """What is wrong with how the call ended; nothing when it is as it should be."""
+        if isinstance(end, Reply):
+            return "" if self.answer else "counted as an answer"
+        if end.kind not in (self.kinds | self.by_agents if agent else self.kinds):
+            return f"told as {end.kind}: {end.message}"
+        if secret and (secret in end.message or secret in end.help):
+            return "the key is in the message"
+        if not end.message or not end.help:
+            return "nobody is told what happened or what to do"
+        return "" if agent else self._about_retries(end)
+
+    def _about_retries(self, fault: Fault) -> str:
+        if self.retryable is not None and fault.retryable is not self.retryable:
+            return "said to be worth a retry" if fault.retryable else "said not to be worth a retry"
+        if self.retry_after and fault.retry_after != self.retry_after:
+            return f"to be asked again after {fault.retry_after:g} s, not the {self.retry_after:g} s it said"
+        return ""
+
+
+def _expect(
+    behaviour: str,
+    title: str,
+    *kinds: FaultKind,
+    retryable: bool | None = None,
+    retry_after: float = 0.0,
+    by_agents: tuple[FaultKind, ...] = (),
+) -> Expectation:
+    return Expectation(behaviour, title, frozenset(kinds), retryable, retry_after, frozenset(by_agents))
+
+
+_SILENT = (FaultKind.TIMEOUT,)
+"""Some agents try again and again without a word."""
+
+_UNREADABLE = (FaultKind.EMPTY, FaultKind.SERVER, FaultKind.TRUNCATED)
+"""An answer that cannot be read leaves an agent with none, with an error of its own, or with half of one."""
+
+ANSWER = Expectation("normal", "a good answer", answer=True)
+
+EXPECTATIONS: tuple[Expectation, ...] = (
+    ANSWER,
+    _expect(
+        "rate_limited",
+        "429, Retry-After",
+        FaultKind.RATE_LIMITED,
+        retryable=True,
+        retry_after=RETRY_AFTER,
+        by_agents=_SILENT,
+    ),
+    _expect("429", "429", FaultKind.RATE_LIMITED, retryable=True, by_agents=_SILENT),
+    _expect("500", "500", FaultKind.SERVER, retryable=True, by_agents=_SILENT),
+    _expect("529", "529", FaultKind.OVERLOADED, retryable=True, by_agents=(FaultKind.SERVER, *_SILENT)),
+    _expect("hang", "hang", FaultKind.TIMEOUT),
+    _expect("drip", "slow drip", FaultKind.TIMEOUT),
+    _expect("cut", "cut stream", FaultKind.TRUNCATED, retryable=True, by_agents=_UNREADABLE),
+    _expect("empty", "empty", FaultKind.EMPTY, retryable=True),
+    _expect("html", "HTML with 200", FaultKind.MALFORMED, by_agents=_UNREADABLE),
+    _expect("garbage", "invalid JSON", FaultKind.MALFORMED, by_agents=_UNREADABLE),
+    _expect("wrong_type", "wrong content type", FaultKind.MALFORMED, by_agents=_UNREADABLE),
+    _expect("huge", "huge answer", FaultKind.MALFORMED, by_agents=(FaultKind.TRUNCATED,)),
+    _expect("refusal", "refusal", FaultKind.REFUSED, retryable=False, by_agents=_UNREADABLE),
+    _expect(
+        "context_overflow",
+        "context overflow",
+        FaultKind.CONTEXT_OVERFLOW,
+        retryable=False,
+        by_agents=(FaultKind.MALFORMED,),
+    ),
+)
+
+AGENT_EXPECTATIONS: tuple[Expectation, ...] = (
+    *EXPECTATIONS,
+    Expectation("write", "permission prompt", frozenset({FaultKind.PERMISSION}), answer=True),
+    Expectation("normal", "stdin trap", answer=True),
+)
+"""For agents also: a model that wants to write meets no prompt that nobody answers, and nobody waits for our input."""

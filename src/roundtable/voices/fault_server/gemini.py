@@ -1,0 +1,136 @@
+"""The Gemini generateContent dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from roundtable.voices.fault_server.wire import (
+    CACHED_TOKENS,
+    INPUT_TOKENS,
+    Event,
+    Finish,
+    Speech,
+    ToolCall,
+    Trouble,
+    Wire,
+    objects,
+)
+
+_FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "filtered": "SAFETY", "refused": "STOP", "tool": "STOP"}
+
+_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+class GeminiWire(Wire):
+    """Every event is a whole response with one more part; nothing marks the end but the reason to finish."""
+
+    troubles = {
+        "bad_key": Trouble(400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"),
+        "context_overflow": Trouble(
+            400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+        ),
+        "insufficient_quota": Trouble(
+            429, "You exceeded your current quota, please check your plan and billing details."
+        ),
+        "model_not_found": Trouble(404, "models/no-such-model is not found for API version v1beta"),
+        "overloaded": Trouble(503, "The model is overloaded. Please try again later."),
+        "rate_limited": Trouble(429, "Resource has been exhausted (e.g. check quota)."),
+    }
+
+    def opening(self) -> Iterator[Event]:
+        """The first words come at once."""
+        yield from ()
+
+    def thought(self, text: str) -> Iterator[Event]:
+        """A part that says it is a thought."""
+        yield "", self._response([{"text": text, "thought": True}])
+
+    def word(self, text: str) -> Iterator[Event]:
+        """A part."""
+        yield "", self._response([{"text": text}])
+
+    def refusal(self, text: str) -> Iterator[Event]:
+        """A blocked prompt has no candidates."""
+        yield "", self._blocked()
+
+    def tool(self, call: ToolCall) -> Iterator[Event]:
+        """A part that calls a function."""
+        yield "", self._response([_function_call(call)])
+
+    def closing(self, finish: Finish) -> Iterator[Event]:
+        """The last response has the reason and the whole usage."""
+        if finish != "refused":
+            yield "", self._response([], _FINISH[finish])
+
+    def failure(self, trouble: Trouble) -> Event:
+        """The error object as an event."""
+        return "", self.error(trouble)
+
+    def error(self, trouble: Trouble) -> Any:
+        """A code, a status by name, and details; a limit on requests says there how long to wait."""
+        status = _STATUSES.get(trouble.status, "INTERNAL")
+        details: list[dict[str, Any]] = []
+        if trouble.code:
+            details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": trouble.code})
+        if trouble is self.troubles["rate_limited"]:
+            details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"})
+        error = {"code": trouble.status, "message": trouble.message, "status": status}
+        return {"error": error | ({"details": details} if details else {})}
+
+    def whole(self, speech: Speech) -> Any:
+        """One response with all parts."""
+        if speech.refusal:
+            return self._blocked()
+        parts: list[dict[str, Any]] = []
+        if speech.thought:
+            parts.append({"text": speech.thought, "thought": True})
+        if speech.words:
+            parts.append({"text": speech.text})
+        if speech.tool is not None:
+            parts.append(_function_call(speech.tool))
+        return self._response(parts, _FINISH[speech.finish])
+
+    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+        """Gemini CLI's tools."""
+        return (
+            ToolCall("write_file", {"file_path": target, "content": "x"}),
+            ToolCall("run_shell_command", {"command": f"touch '{target}'", "description": "Write a file"}),
+        )
+
+    def results(self, body: dict[str, Any]) -> int:
+        """Parts that answer a function call."""
+        turns = (objects(turn.get("parts")) for turn in objects(body.get("contents")))
+        return sum("functionResponse" in part for parts in turns for part in parts)
+
+    def _response(self, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
+        candidate: dict[str, Any] = {"index": 0}
+        if parts:
+            candidate["content"] = {"parts": parts, "role": "model"}
+        if finish:
+            candidate["finishReason"] = finish
+        return {"candidates": [candidate], **self._frame()}
+
+    def _blocked(self) -> dict[str, Any]:
+        return {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, **self._frame()}
+
+    def _frame(self) -> dict[str, Any]:
+        usage = {
+            "promptTokenCount": INPUT_TOKENS,
+            "cachedContentTokenCount": CACHED_TOKENS,
+            "candidatesTokenCount": self.tokens,
+            "totalTokenCount": INPUT_TOKENS + self.tokens,
+        }
+        return {"usageMetadata": usage, "modelVersion": self.model, "responseId": "resp-1"}
+
+
+def _function_call(call: ToolCall) -> dict[str, Any]:
+    return {"functionCall": {"name": call.name, "args": call.arguments}}

@@ -1,0 +1,198 @@
+"""The server itself: connections, requests, and which dialect a path speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, cast
+from urllib.parse import unquote
+
+from roundtable.voices.fault_server.answer import Answer, Manner, Seen
+from roundtable.voices.fault_server.anthropic import AnthropicWire
+from roundtable.voices.fault_server.behaviours import behaviour_of
+from roundtable.voices.fault_server.chat import ChatWire
+from roundtable.voices.fault_server.gemini import GeminiWire
+from roundtable.voices.fault_server.responses import ResponsesWire
+from roundtable.voices.fault_server.wire import INPUT_TOKENS, Trouble, Wire
+
+WIRES: dict[str, type[Wire]] = {
+    "openai-chat": ChatWire,
+    "openai-responses": ResponsesWire,
+    "anthropic": AnthropicWire,
+    "gemini": GeminiWire,
+}
+"""The dialects by the names they have in an endpoint's data."""
+
+_BASES = {"anthropic": "", "gemini": "/v1beta"}
+_POSTED = {"/chat/completions": "openai-chat", "/responses": "openai-responses", "/messages": "anthropic"}
+_MODEL = "alpha"
+
+
+@dataclass
+class FaultServer(Manner):
+    """Serves on 127.0.0.1 until closed; `seen` keeps every request.
+
+    What it does is chosen by an `x-behave` header, else by `behave`, else by the model's name: one of
+    `BEHAVIOURS`; any other name answers normally.
+    """
+
+    port: int = 0
+    seen: list[Seen] = field(default_factory=list[Seen])
+    connections: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    _server: asyncio.Server | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def __aenter__(self) -> FaultServer:
+        self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def root(self) -> str:
+        """The address without any path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL of the OpenAI dialects."""
+        return f"{self.root}/v1"
+
+    def base(self, dialect: str) -> str:
+        """The base URL of one dialect, as an endpoint's data has it."""
+        return self.root + _BASES.get(dialect, "/v1")
+
+    async def is_left_alone(self, within: float = 2.0) -> bool:
+        """Whether nobody waits for an answer any more, or soon does no longer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.at_once:  # noqa: ASYNC110 (the client may be another process)
+                    await asyncio.sleep(0.02)
+        return self.at_once == 0
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        try:
+            while await self._request(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        except asyncio.CancelledError:
+            # The stream protocol's callback would log a cancelled handler as an error.
+            pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, target, _ = head[0].split(" ", 2)
+        pairs = (line.partition(":") for line in head[1:] if line)
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        body = _decoded(await _body(reader, headers))
+        path = unquote(target.partition("?")[0])
+        seen = Seen(path, headers, body)
+        self.seen.append(seen)
+        dialect = _spoken(path) if method == "POST" else ""
+        if not dialect:
+            await self._aside(method, Answer(self, seen, WIRES[_nearest(path)](_MODEL, 0), writer))
+            return method != "HEAD"
+        seen.model = _model(path, body)
+        seen.behaviour = headers.get("x-behave") or self.behave or seen.model
+        seen.streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
+        wire = WIRES[dialect](seen.model, len(self.words()))
+        return await self._answer(Answer(self, seen, wire, writer), reader)
+
+    async def _aside(self, method: str, answer: Answer) -> None:
+        """What is asked beside the words: which models there are, how long a prompt is. It never fails."""
+        path = answer.seen.path
+        if method == "GET" and path.endswith("/models"):
+            await answer.whole(200, _models())
+        elif path.endswith("/count_tokens"):
+            await answer.whole(200, {"input_tokens": INPUT_TOKENS})
+        elif path.endswith(":countTokens"):
+            await answer.whole(200, {"totalTokens": INPUT_TOKENS})
+        else:
+            await answer.trouble(Trouble(404, f"There is nothing at {path}"))
+        answer.seen.finished = True
+
+    async def _answer(self, answer: Answer, reader: asyncio.StreamReader) -> bool:
+        seen = answer.seen
+        work = asyncio.ensure_future(behaviour_of(seen.behaviour, seen.streamed)(answer))
+        gone = asyncio.ensure_future(reader.read(1))
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            broken = work.exception() if work.done() else None
+            seen.finished = work.done() and broken is None
+            seen.disconnected = not work.done() or isinstance(broken, ConnectionError)
+            if broken is not None:
+                raise broken
+            return seen.finished and not answer.closes
+        finally:
+            self.at_once -= 1
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+
+
+async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
+    if headers.get("transfer-encoding", "").lower() != "chunked":
+        return await reader.readexactly(int(headers.get("content-length", "0")))
+    body = b""
+    while size := int(await reader.readline(), 16):
+        body += await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
+    return body
+
+
+def _decoded(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(raw or b"{}")
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+
+
+def _spoken(path: str) -> str:
+    """The dialect in which something is asked at this path, whatever base it stands under."""
+    if path.endswith((":generateContent", ":streamGenerateContent")):
+        return "gemini"
+    return next((dialect for end, dialect in _POSTED.items() if path.endswith(end)), "")
+
+
+def _nearest(path: str) -> str:
+    return "gemini" if path.startswith("/v1beta") else "anthropic" if "/messages" in path else "openai-chat"
+
+
+def _model(path: str, body: dict[str, Any]) -> str:
+    if ":" in path:
+        return path.rpartition("/")[2].partition(":")[0]
+    return str(body.get("model", ""))
+
+
+def _models() -> dict[str, Any]:
+    """The list as OpenAI, Anthropic and Google have it, all in one."""
+    entry = {"id": _MODEL, "object": "model", "type": "model", "display_name": _MODEL}
+    named = {"name": f"models/{_MODEL}", "supportedGenerationMethods": ["generateContent"]}
+    return {"object": "list", "data": [entry], "has_more": False, "models": [named]}

@@ -1,0 +1,130 @@
+"""What an answer consists of, and what a dialect must be able to put on the wire."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+INPUT_TOKENS = 100
+CACHED_TOKENS = 60
+
+REFUSAL = "I cannot help with that."
+
+Finish = Literal["stop", "length", "filtered", "refused", "tool"]
+Event = tuple[str, Any]
+"""The event's name, where the dialect names them, and its data; text is sent as it is."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One tool the model wants to use."""
+
+    name: str
+    arguments: dict[str, Any]
+    number: int = 1
+
+
+@dataclass(frozen=True)
+class Speech:
+    """What the model says in one answer."""
+
+    words: tuple[str, ...] = ()
+    thought: str = ""
+    refusal: str = ""
+    tool: ToolCall | None = None
+    finish: Finish = "stop"
+
+    @property
+    def text(self) -> str:
+        """The words as one text."""
+        return "".join(self.words)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """An error as its vendor words it."""
+
+    status: int
+    message: str
+    code: str = ""
+
+
+class Wire(ABC):
+    """One answer in one dialect: the events of a stream in their order, or the whole as one object."""
+
+    troubles: ClassVar[dict[str, Trouble]]
+    """How this vendor words what every vendor has a word for."""
+
+    def __init__(self, model: str, tokens: int) -> None:
+        self.model = model
+        self.tokens = tokens
+
+    @abstractmethod
+    def opening(self) -> Iterator[Event]:
+        """What comes before the first word."""
+
+    @abstractmethod
+    def thought(self, text: str) -> Iterator[Event]:
+        """What the model thinks to itself."""
+
+    @abstractmethod
+    def word(self, text: str) -> Iterator[Event]:
+        """One piece of the answer."""
+
+    @abstractmethod
+    def refusal(self, text: str) -> Iterator[Event]:
+        """The model declines."""
+
+    @abstractmethod
+    def tool(self, call: ToolCall) -> Iterator[Event]:
+        """The model calls a tool."""
+
+    @abstractmethod
+    def closing(self, finish: Finish) -> Iterator[Event]:
+        """Why the answer ends, and what it used."""
+
+    def mark(self) -> Iterator[Event]:
+        """The end mark, in dialects that have one."""
+        yield from ()
+
+    @abstractmethod
+    def failure(self, trouble: Trouble) -> Event:
+        """An error in the middle of a stream."""
+
+    @abstractmethod
+    def error(self, trouble: Trouble) -> Any:
+        """An error object, as it comes with a status."""
+
+    @abstractmethod
+    def whole(self, speech: Speech) -> Any:
+        """The answer to a client that does not stream."""
+
+    @abstractmethod
+    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+        """The ways in which a model would try to write a file through the tools of this dialect's agents."""
+
+    @abstractmethod
+    def results(self, body: dict[str, Any]) -> int:
+        """How many tools have reported back so far."""
+
+    def events(self, speech: Speech) -> Iterator[Event]:
+        """All events of one answer."""
+        yield from self.opening()
+        if speech.thought:
+            yield from self.thought(speech.thought)
+        for word in speech.words:
+            yield from self.word(word)
+        if speech.refusal:
+            yield from self.refusal(speech.refusal)
+        if speech.tool is not None:
+            yield from self.tool(speech.tool)
+        yield from self.closing(speech.finish)
+        yield from self.mark()
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in what should be a list of them; clients may send anything."""
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]

@@ -1,0 +1,178 @@
+"""The one transport of every API dialect: a streamed POST, in its turn, to one ending."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
+from hashlib import sha256
+
+import httpx2
+import msgspec
+
+from roundtable.core.faults import Fault
+from roundtable.core.values import Reply, Request, Usage
+from roundtable.voices import http_faults
+from roundtable.voices.dialects import dialect_for
+from roundtable.voices.dialects.base import sound
+from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.hearing import MAX_REPLY, Hearing
+from roundtable.voices.pacing import Pace, TooSlow, rushed
+
+Price = Callable[[str, Usage], Awaitable[float | None]]
+"""What a model's tokens cost, where that is known."""
+
+_MAX_ERROR = 64 * 1024
+_CONNECT_TIMEOUT = 10.0
+_DRAIN = 0.25
+
+_encode = msgspec.json.Encoder().encode
+
+
+class HttpVoice:
+    """One model behind one endpoint. The client and the pace are shared by everybody at that endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        client: httpx2.AsyncClient,
+        *,
+        key: str = "",
+        pace: Pace | None = None,
+        price: Price | None = None,
+    ) -> None:
+        self.name = f"{endpoint.name}:{model}"
+        self.vendor = endpoint.vendor_of(model)
+        self._dialect = dialect_for(endpoint, model)
+        self.structured = bool(self._dialect.held_by)
+        self._endpoint = endpoint
+        self._model = model
+        self._client = client
+        self._key = key
+        self._pace = pace or Pace(endpoint.concurrency, endpoint.per_minute)
+        self._price = None if endpoint.local else price
+        self._price_read: asyncio.Future[float | None] | None = None
+        self._headers = self._usual_headers()
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
+        """Ask once; retries are the engine's."""
+        hearing = Hearing(self.name, self._key, self._dialect.answer())
+        if self._price is not None and self._price_read is None:  # the list is read while the model thinks
+            self._price_read = asyncio.ensure_future(self._price(self._model, Usage()))
+        try:
+            async with self._pace.turn(request.timeout), self._asked(request) as response:
+                if response.status_code != 200 or _is_page(response):
+                    body = await _read(response, _MAX_ERROR)
+                    hearing.fault = http_faults.from_response(
+                        self.name, response.status_code, response.headers, body, self._key
+                    )
+                elif _is_whole(response):
+                    text = hearing.whole(await _read(response, MAX_REPLY + 1))
+                    if text:
+                        yield text
+                else:
+                    async with aclosing(_chunks(response)) as chunks:
+                        async for chunk in chunks:
+                            text = hearing.feed(chunk)
+                            if text:
+                                yield text
+                            if hearing.fault is not None:
+                                break
+                            if hearing.done:
+                                await _drain(chunks)
+                                break
+                    text = hearing.feed(b"\n")
+                    if text:
+                        yield text
+        except TooSlow as error:
+            yield rushed(self.name, error)
+            return
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            hearing.broke(error)
+        end = hearing.ending(self._estimate(request, hearing))
+        self._pace.heard(end)
+        yield await self._priced(end)
+
+    async def close(self) -> None:
+        """The client belongs to whoever gave it."""
+
+    def body(self, request: Request) -> bytes:
+        """The request as it goes over the wire."""
+        body = {**self._dialect.body(request), **self._endpoint.extra}
+        field = self._endpoint.conversation_field
+        if field and request.session:
+            body[field] = _conversation(request)
+        return _encode(body)
+
+    def _asked(self, request: Request) -> AbstractAsyncContextManager[httpx2.Response]:
+        timeout = httpx2.Timeout(request.timeout, connect=min(_CONNECT_TIMEOUT, request.timeout), pool=None)
+        headers = self._headers
+        if self._endpoint.conversation_header and request.session:
+            headers = {**headers, self._endpoint.conversation_header: _conversation(request)}
+        return self._client.stream(
+            "POST", self._dialect.url, content=self.body(request), headers=headers, timeout=timeout
+        )
+
+    def _usual_headers(self) -> dict[str, str]:
+        # Compression would cost more than it saves on events of a few words, and hold them back.
+        headers = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity"}
+        headers.update(self._dialect.headers)
+        headers.update({name.lower(): value for name, value in self._endpoint.headers.items()})
+        if self._key:
+            own = self._endpoint.key_header
+            headers.update({own: self._key} if own else self._dialect.key_headers(self._key))
+        return headers
+
+    def _estimate(self, request: Request, hearing: Hearing) -> Usage:
+        """What the call used where the server does not say: about four bytes a token."""
+        asked = sum(len(sound(message.text).encode()) for message in request.messages)
+        return Usage(asked // 4, hearing.said // 4)
+
+    async def _priced(self, end: Reply | Fault) -> Reply | Fault:
+        """What a call cost is what the server says, else what the price list says; on one's own machine nothing."""
+        if isinstance(end, Fault) or end.usage.cost_usd is not None:
+            return end
+        cost = 0.0 if self._endpoint.local else None
+        if self._price is not None:
+            cost = await self._price(self._model, end.usage)
+        return msgspec.structs.replace(end, usage=msgspec.structs.replace(end.usage, cost_usd=cost))
+
+
+def _conversation(request: Request) -> str:
+    """The same id for every call of one seat in one session, which tells nobody who that is."""
+    return sha256(f"{request.session}/{request.seat}".encode()).hexdigest()[:32]
+
+
+def _is_page(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").startswith("text/html")
+
+
+def _is_whole(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").startswith("application/json")
+
+
+def _chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    # Raw bytes cost less; a server that compresses in spite of our header still gets understood.
+    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+
+
+async def _read(response: httpx2.Response, most: int) -> bytes:
+    """A whole body, but never more than it is worth."""
+    body = bytearray()
+    async with aclosing(_chunks(response)) as chunks:
+        async for chunk in chunks:
+            body += chunk
+            if len(body) >= most:
+                break
+    return bytes(body[:most])
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read the end of the stream so that the connection can be used again; not worth waiting for."""
+    try:
+        async with asyncio.timeout(_DRAIN):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        pass

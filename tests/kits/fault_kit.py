@@ -1,0 +1,72 @@
+"""What a voice makes of each fault of the fault server. One that can be pointed at it joins through `FaultKit`."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from typing import ClassVar
+
+import pytest
+
+from roundtable.core.faults import Fault
+from roundtable.core.ports import Voice
+from roundtable.voices.asking import ask_once
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.fault_server.expectations import ANSWER, EXPECTATIONS, Expectation
+from tests.kits.voice_kit import ask
+
+SECRET = "sk-kit-0123456789-never-told"
+
+
+class FaultStage(ABC):
+    """One kind of voice and the server it talks to, which lets in only those who show `SECRET`."""
+
+    server: FaultServer
+    agent: bool = False
+    patience: float = 1.0
+    """Seconds after which a call that never ends is given up."""
+    bound: float = 30.0
+    """Seconds within which every other call must have ended by itself."""
+
+    @abstractmethod
+    def voice(self, behaviour: str) -> Voice:
+        """A new voice that meets this behaviour, and has learnt nothing from what others met."""
+
+
+class FaultKit(ABC):
+    """Every fault is told for what it is, in bounded time, and nothing goes on afterwards."""
+
+    expectations: ClassVar[tuple[Expectation, ...]] = EXPECTATIONS
+    """What this kind of voice is put through."""
+
+    @pytest.fixture
+    @abstractmethod
+    def fault_stage(self) -> FaultStage | AsyncGenerator[FaultStage, None]:
+        """The implementation under test."""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One test for each fault that this kind of voice is put through."""
+        if "expected" in metafunc.fixturenames:
+            metafunc.parametrize("expected", self.expectations, ids=[it.behaviour for it in self.expectations])
+
+    async def test_a_fault_is_told_for_what_it_is(self, fault_stage: FaultStage, expected: Expectation) -> None:
+        limit = fault_stage.patience if expected.endless else fault_stage.bound
+        end = await ask_once(fault_stage.voice(expected.behaviour), ask(timeout=limit))
+        assert expected.objection(end, SECRET, fault_stage.agent) == "", end
+        assert await fault_stage.server.is_left_alone()
+
+    async def test_a_voice_that_met_a_fault_goes_on(self, fault_stage: FaultStage) -> None:
+        assert isinstance(await ask_once(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault)
+        end = await ask_once(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
+        assert ANSWER.objection(end) == ""
+
+    async def test_giving_up_in_mid_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
+        call = asyncio.create_task(ask_once(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))
+        async with asyncio.timeout(fault_stage.bound):
+            while not fault_stage.server.at_once:  # noqa: ASYNC110 (the call may come from another process)
+                await asyncio.sleep(0.02)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await fault_stage.server.is_left_alone()

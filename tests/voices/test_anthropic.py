@@ -1,0 +1,141 @@
+"""The Anthropic messages dialect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Message, Reply
+from roundtable.voices.dialects.anthropic import AnthropicAnswer
+from roundtable.voices.endpoints import shipped_endpoints
+from roundtable.voices.fault_server import TEXT
+from roundtable.voices.hearing import Hearing
+from tests.kits.fault_kit import SECRET
+from tests.kits.voice_kit import ask, ending
+from tests.voices.lab import DialectKit, Lab, opened, talk
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+class TestKit(DialectKit):
+    """The dialect keeps the contract of every voice."""
+
+    dialect = "anthropic"
+
+
+@pytest.fixture
+async def lab() -> AsyncGenerator[Lab, None]:
+    async with opened("anthropic") as lab:
+        yield lab
+
+
+async def test_the_last_event_is_enough(lab: Lab) -> None:
+    reply = ending(await lab.say("open_end"))
+    assert isinstance(reply, Reply)
+    assert reply.text == TEXT
+
+
+@pytest.mark.parametrize("model", ["alpha", "json"])
+async def test_input_holds_what_was_read_from_the_cache_and_written_to_it(lab: Lab, model: str) -> None:
+    usage = (await lab.reply(model)).usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 10)
+
+
+def test_overload_in_mid_answer_is_overload() -> None:
+    hearing = Hearing("lab:alpha", "", AnthropicAnswer())
+    event = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
+    hearing.feed(b"event: error\ndata: " + event + b"\n\n")
+    assert hearing.fault is not None
+    assert hearing.fault.kind is FaultKind.OVERLOADED
+    assert hearing.fault.retryable
+
+
+def test_a_form_comes_by_a_tool_call_in_pieces_or_whole() -> None:
+    answer = AnthropicAnswer()
+    piece = b'{"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "%s"}}'
+    assert answer.read(piece % b'{\\"vote\\"') + answer.read(piece % b': \\"yes\\"}') == '{"vote": "yes"}'
+    answer.read(b'{"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}}')
+    assert answer.finished
+    whole = b'{"type": "message", "content": [{"type": "tool_use", "name": "v", "input": {"vote": "yes"}}]}'
+    assert AnthropicAnswer().whole(whole) == '{"vote": "yes"}'
+
+
+def test_a_window_that_is_full_cuts_an_answer_short() -> None:
+    answer = AnthropicAnswer()
+    answer.read(b'{"type": "message_delta", "delta": {"stop_reason": "model_context_window_exceeded"}}')
+    assert answer.truncated
+
+
+class TestBody:
+    """What goes over the wire."""
+
+    async def test_a_plain_request(self, lab: Lab) -> None:
+        assert await lab.body(ask("Wörtlich.", seed=3)) == {
+            "model": "alpha",
+            "system": [{"type": "text", "text": "You are brief."}],
+            "messages": [{"role": "user", "content": [{"type": "text", "text": "Wörtlich."}]}],
+            "max_tokens": 200,
+            "temperature": 0.7,
+            "stream": True,
+        }
+        seen = lab.server.seen[0]
+        assert seen.path == "/v1/messages"
+        assert seen.headers["x-api-key"] == SECRET
+        assert seen.headers["anthropic-version"] == "2023-06-01"
+        assert "authorization" not in seen.headers
+
+    async def test_what_one_side_says_in_a_row_is_one_turn(self, lab: Lab) -> None:
+        said = (Message("user", "One."), Message("user", "Two."), Message("assistant", " "), Message("user", "Three."))
+        messages = (await lab.body(ask(messages=said)))["messages"]
+        assert [message["role"] for message in messages] == ["user"]
+        assert [block["text"] for block in messages[0]["content"]] == ["One.", "Two.", "Three."]
+
+    async def test_the_cache_is_marked_where_this_prompt_and_the_one_before_it_end(self, lab: Lab) -> None:
+        body = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
+        assert body["system"][0] == {"type": "text", "text": "You are brief.", **MARK}
+        marked = [text for text, block in _blocks(body) if "cache_control" in block]
+        assert marked == ["Second.", "Third."]
+
+    async def test_a_later_prompt_begins_with_what_an_earlier_one_marked(self, lab: Lab) -> None:
+        earlier = await lab.body(talk("First.", "Mine.", "Second."), prompt_cache=True)
+        later = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
+        end = _marked(earlier)[-1]
+        assert end in _marked(later)
+        assert [text for text, _ in _blocks(later)][: end + 1] == [text for text, _ in _blocks(earlier)][: end + 1]
+
+    async def test_no_marks_where_there_is_no_such_cache(self, lab: Lab) -> None:
+        assert "cache_control" not in str(await lab.body(talk("First.", "Mine.", "Second.")))
+
+    async def test_a_schema_where_the_model_has_it_else_a_forced_tool_call(self, lab: Lab) -> None:
+        schema: dict[str, Any] = {"type": "object"}
+        habits: dict[str, Any] = {"structured": ["new-*"], "tools": True}
+        request = ask(schema=schema, schema_name="vote")
+        new = await lab.body(request, model="new-1", **habits)
+        assert new["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
+        assert "tools" not in new
+        old = await lab.body(request, model="old-1", **habits)
+        assert old["tools"][0]["input_schema"] == schema
+        assert old["tool_choice"] == {"type": "tool", "name": "vote"}
+        assert "output_config" not in old
+
+    async def test_newer_models_get_no_sampling_settings(self, lab: Lab) -> None:
+        shipped = shipped_endpoints()["anthropic"]
+        habits: dict[str, Any] = {"omit_for": shipped.omit_for}
+        assert "temperature" in await lab.body(model=shipped.default_model, **habits)
+        assert "temperature" not in await lab.body(model="claude-opus-4-7", **habits)
+
+    async def test_a_refusal_has_no_words(self, lab: Lab) -> None:
+        fault = ending(await lab.say("refusal"))
+        assert isinstance(fault, Fault)
+        assert fault.message == "lab:refusal declined to answer."
+
+
+def _blocks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(block["text"], block) for message in body["messages"] for block in message["content"]]
+
+
+def _marked(body: dict[str, Any]) -> list[int]:
+    return [number for number, (_, block) in enumerate(_blocks(body)) if "cache_control" in block]

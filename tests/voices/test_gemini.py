@@ -1,0 +1,87 @@
+"""The Gemini dialect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Message
+from roundtable.voices.dialects.gemini import GeminiAnswer
+from tests.kits.fault_kit import SECRET
+from tests.kits.voice_kit import ask, ending
+from tests.voices.lab import DialectKit, Lab, opened, talk
+
+
+class TestKit(DialectKit):
+    """The dialect keeps the contract of every voice."""
+
+    dialect = "gemini"
+
+
+@pytest.fixture
+async def lab() -> AsyncGenerator[Lab, None]:
+    async with opened("gemini") as lab:
+        yield lab
+
+
+def test_thoughts_are_paid_for_like_words() -> None:
+    answer = GeminiAnswer()
+    counts = b'"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 30, "cachedContentTokenCount": 5'
+    assert answer.read(b'{"usageMetadata": {' + counts + b"}}") == ""
+    usage = answer.usage()
+    assert usage is not None
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (9, 34, 5)
+
+
+async def test_a_blocked_prompt_is_a_refusal_that_says_why(lab: Lab) -> None:
+    fault = ending(await lab.say("refusal"))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.REFUSED
+    assert "prohibited content" in fault.message
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
+def test_a_filter_stops_an_answer_whatever_was_said_before(reason: str) -> None:
+    answer = GeminiAnswer()
+    part = '"content": {"parts": [{"text": "Well, "}]}'
+    answer.read(f'{{"candidates": [{{{part}, "finishReason": "{reason}"}}]}}'.encode())
+    assert answer.filtered
+
+
+class TestBody:
+    """What goes over the wire."""
+
+    async def test_a_plain_request(self, lab: Lab) -> None:
+        assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
+            "systemInstruction": {"parts": [{"text": "You are brief."}]},
+            "contents": [
+                {"role": "user", "parts": [{"text": "Wörtlich."}]},
+                {"role": "model", "parts": [{"text": "Ja."}]},
+                {"role": "user", "parts": [{"text": "Und?"}]},
+            ],
+            "generationConfig": {"maxOutputTokens": 200, "temperature": 0.7},
+        }
+        seen = lab.server.seen[0]
+        assert seen.path == "/v1beta/models/alpha:streamGenerateContent"
+        assert seen.headers["x-goog-api-key"] == SECRET
+
+    async def test_what_one_side_says_in_a_row_is_one_turn(self, lab: Lab) -> None:
+        contents = (await lab.body(ask(messages=(Message("user", "One."), Message("user", "Two.")))))["contents"]
+        assert contents == [{"role": "user", "parts": [{"text": "One."}, {"text": "Two."}]}]
+
+    async def test_a_schema_and_a_seed_are_settings(self, lab: Lab) -> None:
+        schema: dict[str, Any] = {"type": "object"}
+        body = await lab.body(ask(schema=schema, seed=7), structured=True, omit_for={"al*": ["temperature"]})
+        assert body["generationConfig"] == {
+            "maxOutputTokens": 200,
+            "seed": 7,
+            "responseMimeType": "application/json",
+            "responseJsonSchema": schema,
+        }
+
+    async def test_a_models_name_cannot_lead_elsewhere(self, lab: Lab) -> None:
+        await lab.say("al/pha?key=1")
+        assert lab.server.seen[0].path == "/v1beta/models/al/pha?key=1:streamGenerateContent"

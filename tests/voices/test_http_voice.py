@@ -1,0 +1,307 @@
+"""What every dialect has from the one transport, against a real local server that fails in every way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Usage
+from roundtable.voices import http_faults
+from roundtable.voices.endpoints import DialectName, Endpoint
+from roundtable.voices.fault_server import TEXT
+from roundtable.voices.http_client import open_client
+from roundtable.voices.http_voice import HttpVoice
+from roundtable.voices.pacing import Pace
+from tests.kits.fault_kit import SECRET
+from tests.kits.voice_kit import ask, ending, hear
+from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
+
+
+@pytest.fixture(params=DIALECTS)
+async def lab(request: pytest.FixtureRequest) -> AsyncGenerator[Lab, None]:
+    dialect: DialectName = request.param
+    async with opened(dialect) as lab:
+        yield lab
+
+
+FAULTS = {
+    "400": FaultKind.MALFORMED,
+    "401": FaultKind.UNAUTHORIZED,
+    "402": FaultKind.QUOTA,
+    "403": FaultKind.UNAUTHORIZED,
+    "404": FaultKind.MISSING,
+    "408": FaultKind.TIMEOUT,
+    "413": FaultKind.CONTEXT_OVERFLOW,
+    "418": FaultKind.MALFORMED,
+    "429": FaultKind.RATE_LIMITED,
+    "500": FaultKind.SERVER,
+    "502": FaultKind.SERVER,
+    "503": FaultKind.OVERLOADED,
+    "529": FaultKind.OVERLOADED,
+    "bad_key": FaultKind.UNAUTHORIZED,
+    "rate_limited": FaultKind.RATE_LIMITED,
+    "context_overflow": FaultKind.CONTEXT_OVERFLOW,
+    "model_not_found": FaultKind.MISSING,
+    "detail": FaultKind.MALFORMED,
+    "plain_error": FaultKind.SERVER,
+    "html": FaultKind.MALFORMED,
+    "html_error": FaultKind.SERVER,
+    "wrong_type": FaultKind.MALFORMED,
+    "empty": FaultKind.EMPTY,
+    "blank": FaultKind.EMPTY,
+    "nothing": FaultKind.MALFORMED,
+    "truncated": FaultKind.TRUNCATED,
+    "cut": FaultKind.TRUNCATED,
+    "garbage": FaultKind.MALFORMED,
+    "garbage_json": FaultKind.MALFORMED,
+    "midstream_error": FaultKind.OVERLOADED,
+    "midstream_error_text": FaultKind.SERVER,
+    "reset": FaultKind.UNREACHABLE,
+    "reset_midway": FaultKind.TRUNCATED,
+    "json_error": FaultKind.OVERLOADED,
+    "huge": FaultKind.MALFORMED,
+    "huge_line": FaultKind.MALFORMED,
+    "filtered": FaultKind.REFUSED,
+    "refusal": FaultKind.REFUSED,
+    "redirect": FaultKind.MALFORMED,
+}
+
+
+@pytest.mark.parametrize("model", FAULTS)
+async def test_every_failure_is_a_fault_of_its_kind(lab: Lab, model: str) -> None:
+    fault = ending(await lab.say(model))
+    assert isinstance(fault, Fault), fault
+    assert fault.kind is FAULTS[model], fault
+    assert fault.message.startswith("lab:")
+    assert fault.help
+    assert SECRET not in fault.message
+
+
+async def test_no_credit_left_is_not_haste(lab: Lab) -> None:
+    fault = ending(await lab.say("insufficient_quota"))
+    assert isinstance(fault, Fault)
+    # Google words an empty account like a minute's limit, and only that one is known to pass.
+    haste = lab.dialect == "gemini"
+    assert fault.kind is (FaultKind.RATE_LIMITED if haste else FaultKind.QUOTA)
+    assert fault.retryable is haste
+
+
+async def test_asks_once_and_never_retries(lab: Lab) -> None:
+    for model in ("429", "500", "reset", "truncated"):
+        await lab.say(model)
+    assert len(lab.server.seen) == 4
+
+
+@pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise"])
+async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) -> None:
+    said = await lab.say(model)
+    reply = ending(said)
+    assert isinstance(reply, Reply), reply
+    assert reply.text == TEXT
+    assert "".join(str(piece) for piece in said[:-1]) == TEXT
+    assert reply.usage.input_tokens == 100
+    assert reply.model == model
+
+
+async def test_words_come_as_they_are_said(lab: Lab) -> None:
+    lab.server.rate = 50
+    assert len(await lab.say("alpha")) > 5
+
+
+async def test_cached_input_is_part_of_the_input(lab: Lab) -> None:
+    usage = (await lab.reply("alpha")).usage
+    assert (usage.input_tokens, usage.cached_tokens) == (100, 60)
+    assert usage.output_tokens == len(TEXT.split(" "))
+
+
+async def test_an_answer_at_the_token_limit_says_so(lab: Lab) -> None:
+    assert (await lab.reply("length")).truncated
+    assert not (await lab.reply("alpha")).truncated
+
+
+async def test_thoughts_are_not_words(lab: Lab) -> None:
+    assert (await lab.reply("reasoning")).text == "Parts, then words."
+
+
+@pytest.mark.parametrize(("model", "least", "most"), [("rate_limited", 7, 7), ("rate_limited_date", 25, 30)])
+async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most: float) -> None:
+    fault = ending(await lab.say(model))
+    assert isinstance(fault, Fault)
+    assert fault.retryable
+    assert least <= fault.retry_after <= most
+
+
+def test_how_long_to_wait_may_stand_in_the_body() -> None:
+    body = b'{"error": {"code": 429, "message": "Slow down", "details": [{"retryDelay": "34.5s"}]}}'
+    fault = http_faults.from_response("lab:alpha", 429, httpx2.Headers(), body)
+    assert fault.retry_after == 34.5
+
+
+async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> None:
+    pace = Pace(4)
+    endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
+    first, second = (HttpVoice(endpoint, name, lab.client, pace=pace) for name in ("rate_limited", "alpha"))
+    await hear(first)
+    fault = ending(await hear(second, ask(timeout=1)))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.RATE_LIMITED
+    assert 5 < fault.retry_after <= 7
+    assert len(lab.server.seen) == 1, "a call that would come too early is not made"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("", 0.0),
+        ("3", 3.0),
+        ("1.5", 1.5),
+        ("-4", 0.0),
+        ("nan", 0.0),
+        ("inf", 3600.0),
+        ("soon", 0.0),
+        ("Sun, 15 Nov 2026 12:01:00 GMT", 60.0),
+        ("Sun, 15 Nov 2026 11:00:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_in_both_forms(value: str, seconds: float) -> None:
+    assert http_faults.retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
+
+
+async def test_an_error_is_quoted_short_clean_and_without_the_key(lab: Lab) -> None:
+    fault = ending(await lab.say("leaky"))
+    assert isinstance(fault, Fault)
+    assert "[redacted:known-key]" in fault.message
+    assert SECRET not in fault.message
+    assert fault.message.isprintable()
+    assert len(fault.message) < 260
+
+
+async def test_silence_is_a_timeout(lab: Lab) -> None:
+    for model in ("hang", "hang_midway"):
+        fault = ending(await lab.say(model, ask(timeout=0.2)))
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TIMEOUT
+
+
+async def test_nobody_at_that_address(lab: Lab) -> None:
+    fault = ending(await lab.say("alpha", base_url="http://127.0.0.1:9/v1"))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.UNREACHABLE
+    assert "refused" in fault.message.lower()
+
+
+async def test_a_key_that_cannot_be_sent_is_not_told(lab: Lab) -> None:
+    endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect, local=True)
+    fault = ending(await hear(HttpVoice(endpoint, "alpha", lab.client, key="bad\nkey-1234")))
+    assert isinstance(fault, Fault)
+    assert "key-1234" not in fault.message
+
+
+async def test_the_key_is_in_one_header_and_nowhere_else(lab: Lab) -> None:
+    await lab.say("alpha")
+    seen = lab.server.seen[0]
+    assert seen.key == SECRET
+    assert [name for name, value in seen.headers.items() if SECRET in value] in (
+        ["authorization"],
+        ["x-api-key"],
+        ["x-goog-api-key"],
+    )
+    assert SECRET not in str(seen.body)
+
+
+async def test_an_endpoint_may_want_the_key_elsewhere(lab: Lab) -> None:
+    await lab.say("alpha", key_header="api-key")
+    headers = lab.server.seen[0].headers
+    assert headers["api-key"] == SECRET
+    assert sum(SECRET in value for value in headers.values()) == 1
+
+
+async def test_no_proxy_is_asked_for_what_runs_on_this_machine(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
+    async with open_client(endpoint) as client:
+        assert isinstance(ending(await hear(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
+
+
+async def test_closing_is_seen_by_the_server(lab: Lab) -> None:
+    speech = lab.voice("hang_midway").speak(ask())
+    await anext(speech)
+    await speech.aclose()
+    async with asyncio.timeout(2):
+        while not lab.server.seen[0].disconnected:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_one_connection_serves_many_calls_in_turn(lab: Lab) -> None:
+    for _ in range(5):
+        await lab.say("alpha")
+    assert lab.server.connections == 1
+
+
+async def test_no_more_calls_at_once_than_the_endpoint_allows(lab: Lab) -> None:
+    lab.server.latency = 0.05
+    voice = lab.voice(concurrency=3)
+    await asyncio.gather(*(hear(voice) for _ in range(9)))
+    assert lab.server.most_at_once == 3
+
+
+async def test_calls_of_one_seat_and_session_share_an_id_that_tells_nothing(lab: Lab) -> None:
+    habits: dict[str, Any] = {"conversation_field": "prompt_cache_key", "conversation_header": "x-grok-conv-id"}
+    ids: list[str] = []
+    for seat, session in (("ada", "s-1"), ("ada", "s-1"), ("grace", "s-1"), ("ada", "s-2")):
+        body = await lab.body(ask(seat=seat, session=session), **habits)
+        ids.append(body["prompt_cache_key"])
+        assert lab.server.seen[-1].headers["x-grok-conv-id"] == ids[-1]
+        assert seat not in ids[-1]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    assert "prompt_cache_key" not in await lab.body(ask(), **habits), "there is no session to tell apart"
+
+
+async def test_a_form_is_asked_for_without_the_words_a_server_refuses(lab: Lab) -> None:
+    body = await lab.body(ask(schema=FORM), structured=True, schema_without=["maxLength"])
+    assert str(BARE_FORM) in str(body)
+    assert str(FORM) in str(await lab.body(ask(schema=FORM), structured=True))
+
+
+async def test_a_form_is_kept_back_where_nobody_holds_to_it(lab: Lab) -> None:
+    assert not lab.voice(structured=["beta*"]).structured
+    assert lab.voice("beta-1", structured=["beta*"]).structured
+    assert "maxLength" not in str(await lab.body(ask(schema=FORM), structured=["beta*"]))
+
+
+async def test_models_that_think_get_room_for_it(lab: Lab) -> None:
+    habits: dict[str, Any] = {"reasoning": ["al*"], "thinking_tokens": 1000}
+    assert "1200" in str(await lab.body(ask(max_tokens=200), **habits))
+    assert "1200" not in str(await lab.body(ask(max_tokens=200), model="beta", **habits))
+
+
+class TestMoney:
+    """What a call cost."""
+
+    async def test_on_ones_own_machine_nothing(self, lab: Lab) -> None:
+        assert (await lab.reply("no_done", local=True)).usage.cost_usd is not None
+
+    async def test_elsewhere_what_the_price_list_says(self, lab: Lab) -> None:
+        asked: list[tuple[str, int]] = []
+
+        async def price(model: str, usage: Usage) -> float | None:
+            if usage.tokens:
+                asked.append((model, usage.cached_tokens))
+            return 0.5
+
+        reply = ending(await hear(lab.voice(local=False, price=price)))
+        assert isinstance(reply, Reply)
+        told_by_server = lab.dialect == "openai-chat"
+        assert reply.usage.cost_usd == (0.0025 if told_by_server else 0.5)
+        assert asked == ([] if told_by_server else [("alpha", 60)])
+
+    async def test_what_nobody_knows_is_not_guessed(self, lab: Lab) -> None:
+        cost = (await lab.reply("alpha", local=False)).usage.cost_usd
+        assert cost == (0.0025 if lab.dialect == "openai-chat" else None)

@@ -1,0 +1,88 @@
+"""The OpenAI responses dialect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply
+from roundtable.voices.dialects.openai_responses import ResponsesAnswer
+from roundtable.voices.fault_server import TEXT
+from tests.kits.fault_kit import SECRET
+from tests.kits.voice_kit import ask, ending
+from tests.voices.lab import DialectKit, Lab, opened, talk
+
+
+class TestKit(DialectKit):
+    """The dialect keeps the contract of every voice."""
+
+    dialect = "openai-responses"
+
+
+@pytest.fixture
+async def lab() -> AsyncGenerator[Lab, None]:
+    async with opened("openai-responses") as lab:
+        yield lab
+
+
+async def test_the_last_event_is_enough(lab: Lab) -> None:
+    reply = ending(await lab.say("open_end"))
+    assert isinstance(reply, Reply)
+    assert reply.text == TEXT
+
+
+async def test_a_refusal_is_quoted(lab: Lab) -> None:
+    fault = ending(await lab.say("refusal"))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.REFUSED
+    assert "I cannot help with that." in fault.message
+
+
+def test_an_error_event_is_an_error() -> None:
+    answer = ResponsesAnswer()
+    answer.read(b'{"type": "error", "code": "rate_limit_exceeded", "message": "Too fast", "param": null}')
+    assert answer.error == {"code": "rate_limit_exceeded", "message": "Too fast"}
+
+
+def test_words_that_come_only_at_the_end_are_heard() -> None:
+    answer = ResponsesAnswer()
+    parts = '[{"type": "output_text", "text": "All at once."}]'
+    output = f'[{{"type": "reasoning", "summary": []}}, {{"type": "message", "content": {parts}}}]'
+    said = answer.read(
+        f'{{"type": "response.completed", "response": {{"status": "completed", "output": {output}}}}}'.encode()
+    )
+    assert said == "All at once."
+    assert answer.done
+
+
+class TestBody:
+    """What goes over the wire."""
+
+    async def test_a_plain_request_keeps_nothing_at_the_provider(self, lab: Lab) -> None:
+        assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
+            "model": "alpha",
+            "instructions": "You are brief.",
+            "input": [
+                {"role": "user", "content": "Wörtlich."},
+                {"role": "assistant", "content": "Ja."},
+                {"role": "user", "content": "Und?"},
+            ],
+            "stream": True,
+            "store": False,
+            "max_output_tokens": 200,
+            "temperature": 0.7,
+        }
+        assert lab.server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
+        assert lab.server.seen[0].path == "/v1/responses"
+
+    async def test_a_schema(self, lab: Lab) -> None:
+        loose: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
+        body = await lab.body(ask(schema=loose, schema_name="vote"), structured=True)
+        form = {"type": "json_schema", "name": "vote", "schema": loose, "strict": False}
+        assert body["text"] == {"format": form}
+
+    async def test_it_has_no_tool_call_to_fall_back_on(self, lab: Lab) -> None:
+        assert not lab.voice(tools=True).structured

@@ -26,13 +26,18 @@ class Refused(UsageError):
 
 async def snapshot(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
     """Keep one file, given as `path` or `path:10-50`, as it is now."""
+    data = read_clean(redactor, workspace, name)
+    return ContextItem(name, await store.keep(data), len(data))
+
+
+def read_clean(redactor: Redactor, workspace: Path, name: str) -> bytes:
+    """Read a file of the workspace that holds no secret."""
     text = read_confined(workspace, name)
     if found := redactor.finds(text):
         raise Refused(
             f"{name} holds what looks like a secret ({', '.join(found)}).", "Take it out of the file, or leave it out."
         )
-    data = text.encode()
-    return ContextItem(name, await store.keep(data), len(data))
+    return text.encode()
 
 
 def read_confined(workspace: Path, name: str) -> str:

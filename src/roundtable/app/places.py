@@ -54,6 +54,16 @@ class Places(msgspec.Struct, frozen=True):
         """The seats the person picked when asked."""
         return self.data / "chosen.json"
 
+    @property
+    def secrets(self) -> Path:
+        """The keys the person stored."""
+        return self.data / "secrets"
+
+    @property
+    def seal(self) -> Path:
+        """What opens them, kept apart."""
+        return self.config / "secrets.key"
+
     def socket(self, session: str) -> Path:
         """Where the process that runs a session lets others listen."""
         path = self.data / "live" / f"{session}.sock"

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
+from urllib.parse import quote, quote_plus
 
 import msgspec
 
 SHORTEST = 8
 """Shorter known secrets are left alone: they would tear holes into ordinary words."""
+
+KNOWN = "known-key"
+HEAD = 4
+"""So many letters are enough to see quickly that a text does not begin like a known secret."""
+
+LONGEST_NAME = 32
+"""How far before a value its name is looked for."""
 
 PLACEHOLDERS = frozenset({"lm-studio", "no-key-needed", "no-key-required", "not-needed", "sk-no-key-required"})
 """What people write where a local server wants a key and takes any; seats are often called the same."""
@@ -79,29 +88,55 @@ _SECRET_NAME = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
+_URL_SAFE = str.maketrans("+/", "-_")
+
 _RANDOM = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
 
 
+Span = tuple[int, int, str]
+"""Where something secret begins and ends, and what it is called."""
+
+
 class Redactor:
-    """Takes known secrets and token shapes out of whatever is about to be written down."""
+    """Takes known secrets and token shapes out of whatever is about to be written down or shown.
+
+    `forms` are the known secrets as they may be written, `heads` their beginnings, and `harmless` words that a stream
+    has judged before; a model says the same few thousand words again and again.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {secret for secret in secrets if len(secret) >= SHORTEST and secret not in PLACEHOLDERS}
-        escaped = {form for secret in known for form in _escaped(secret)}
-        self._known = sorted(known | escaped, key=len, reverse=True)
+        self.forms: tuple[str, ...] = ()
+        self.heads: frozenset[str] = frozenset()
+        self.harmless: set[str] = set()
+        self.learn(*secrets)
+
+    def learn(self, *secrets: str) -> None:
+        """Know these too from now on, in every form in which servers and programs write them."""
+        known = (secret for secret in secrets if len(secret) >= SHORTEST and secret not in PLACEHOLDERS)
+        fresh = {form for secret in known for form in _forms(secret)}
+        if not fresh.issubset(self.forms):
+            self.forms = tuple(sorted(fresh.union(self.forms), key=len, reverse=True))
+            self.heads = frozenset(form[:length] for form in self.forms for length in range(1, HEAD + 1))
+            self.harmless.clear()
 
     def redact(self, text: str) -> str:
         """The text without secrets; the very same object when there are none."""
-        for secret in self._known:
-            if secret in text:
-                text = text.replace(secret, "[redacted:known-key]")
-        pieces: list[str] = []
-        done = 0
-        for name, start, end in _shapes(text):
-            if end > done:
-                pieces += (text[done : max(start, done)], f"[redacted:{name}]")
-                done = end
-        return "".join((*pieces, text[done:])) if pieces else text
+        spans = self.spans(text)
+        return without(text, spans) if spans else text
+
+    def spans(self, text: str, begin: int = 0) -> list[Span]:
+        """Where secrets stand from `begin` on, in order; those that overlap are one."""
+        found = [span for form in self.forms if form in text for span in _places(form, text, begin)]
+        found += _shapes(text, begin)
+        found.sort(key=lambda span: span[0])
+        merged: list[Span] = []
+        for start, end, name in found:
+            if merged and start < merged[-1][1]:
+                first, last, before = merged[-1]
+                merged[-1] = (first, max(last, end), KNOWN if KNOWN in (name, before) else before)
+            else:
+                merged.append((start, end, name))
+        return merged
 
     def redact_json(self, data: bytes) -> bytes:
         """One JSON document without secrets in any of its strings; the very same object when there are none."""
@@ -111,8 +146,7 @@ class Redactor:
 
     def finds(self, text: str) -> tuple[str, ...]:
         """The names of what would be taken out, each once."""
-        known = ["known-key"] if any(secret in text for secret in self._known) else []
-        return tuple(dict.fromkeys([*known, *(name for name, _, _ in _shapes(text))]))
+        return tuple(dict.fromkeys(name for _, _, name in self.spans(text)))
 
     def _walk(self, node: Any) -> Any:
         """The node without secrets; what holds none is returned itself, not a copy."""
@@ -129,18 +163,70 @@ class Redactor:
         return node
 
 
-def _shapes(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each token shape found: its name, and where it begins and ends."""
-    for match in _SHAPES.finditer(text):
+def without(text: str, spans: Iterable[Span], begin: int = 0) -> str:
+    """The text from `begin` on, with a mark in place of each span."""
+    pieces: list[str] = []
+    for start, end, name in spans:
+        pieces += (text[begin:start], f"[redacted:{name}]")
+        begin = end
+    return "".join((*pieces, text[begin:]))
+
+
+def telling(name: str) -> bool:
+    """Whether whatever has this name is a secret: `LAB_KEY`, `authorization`, `db-password`."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def random_looking(value: str) -> bool:
+    """Whether this could be a key, rather than a word somebody put where a key is asked for."""
+    return len(value) >= 16 and _RANDOM.search(value) is not None
+
+
+def _places(form: str, text: str, begin: int) -> Iterator[Span]:
+    start = text.find(form, begin)
+    while start >= 0:
+        yield start, start + len(form), KNOWN
+        start = text.find(form, start + 1)
+
+
+def _shapes(text: str, begin: int) -> Iterator[Span]:
+    """Each token shape found: where it begins and ends, and its name."""
+    for match in _SHAPES.finditer(text, begin):
         group = match.lastgroup or ""
         if group in _BACK:
-            yield group.replace("_", "-"), match.start() - _BACK[group], match.end()
+            yield match.start() - _BACK[group], match.end(), group.replace("_", "-")
         elif group == "url_password":
-            yield "url-password", *match.span(group)
-        elif _RANDOM.search(match[group]) and _SECRET_NAME.search(text, max(0, match.start() - 32), match.start()):
-            yield "assigned-secret", *match.span(group)
+            yield *match.span(group), "url-password"
+        elif _RANDOM.search(match[group]) and named_secret(text, match.start()):
+            yield *match.span(group), "assigned-secret"
 
 
-def _escaped(secret: str) -> set[str]:
-    """How a secret looks inside JSON, with and without escaped letters."""
-    return {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+def named_secret(text: str, mark: int) -> bool:
+    """Whether what stands before the colon or equals sign at `mark` calls the value after it a secret."""
+    return _SECRET_NAME.search(text, max(0, mark - LONGEST_NAME), mark) is not None
+
+
+def _forms(secret: str) -> set[str]:
+    """How a secret looks as it is, inside JSON, in an address, and within a longer text in base64."""
+    inside_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    slashes = {form.replace("/", r"\/") for form in inside_json}
+    addressed = {quote(secret, safe=""), quote_plus(secret)} if _is_text(secret) else set[str]()
+    return {secret} | inside_json | slashes | addressed | _in_base64(secret)
+
+
+def _in_base64(secret: str) -> set[str]:
+    """The letters that stand for a secret in base64 whatever stands around it: one form for each alignment."""
+    raw = secret.encode(errors="replace")
+    if len(raw) < 2 * SHORTEST:
+        return set()
+    forms: set[str] = set()
+    for before, lost in ((0, 0), (1, 2), (2, 3)):
+        coded = b2a_base64(bytes(before) + raw, newline=False).decode()
+        whole = (before + len(raw)) * 8 // 6  # letters no bit of which belongs to what comes after
+        forms |= {coded[lost:whole], coded[lost:whole].translate(_URL_SAFE)}
+    return forms
+
+
+def _is_text(secret: str) -> bool:
+    """Half of a surrogate pair, which odd bytes in the environment become, cannot be written in an address."""
+    return not any("\ud800" <= char <= "\udfff" for char in secret)

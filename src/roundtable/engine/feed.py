@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 
 from roundtable.core.events import Delta, MoveMade, Recorded, SeatMissed, SessionEnded
+from roundtable.core.redaction import Redactor
 
 BACKLOG = 10_000
 """A reader this far behind misses words (the move still comes as a fact), never facts."""
@@ -50,9 +51,10 @@ class Subscription:
 
 
 class Feed:
-    """Who is listening to what in this process."""
+    """Who is listening to what in this process; `redactor` knows what nobody may hear."""
 
-    def __init__(self) -> None:
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self.redactor = redactor or Redactor()
         self._readers: dict[str, set[Subscription]] = {}
         self._speaking: dict[str, dict[tuple[str, str], tuple[Delta, list[str]]]] = {}
 

@@ -17,7 +17,7 @@ def over_limit(session: Session, round: str) -> LimitReached | None:
     bounds: list[tuple[str, float, float | None]] = [
         ("rounds", rounds, limits.rounds),
         ("budget_tokens", session.spent.tokens, limits.budget_tokens),
-        ("budget_usd", cost, limits.budget_usd),
+        ("budget_usd", cost, limits.budget_usd if cost else None),  # a budget of nothing still lets the free speak
     ]
     for name, spent, allowed in bounds:
         if allowed is not None and spent >= allowed:

@@ -1,0 +1,48 @@
+"""A config file names keys and never holds one: what looks like a key is refused, with the command that stores it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from roundtable.core.faults import ConfigError
+from roundtable.core.redaction import Redactor
+
+_REFERENCE = re.compile(r"(?:env:|secret:).+|\$\{\w+\}|none")
+
+
+def refuse_keys(values: dict[str, Any], file: str) -> None:
+    """Raise if any setting holds a key; the error never repeats it."""
+    redactor = Redactor()
+    for place, text in _texts(values, ()):
+        if place[0] == "endpoints" and place[2:] == ("key",):
+            if not _REFERENCE.fullmatch(text):
+                raise _refusal(file, place, "a key is named, never written down")
+        elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}"):
+            raise _refusal(file, place, "this looks like a key, and a key is never written down")
+
+
+def _texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every text in the file with the settings that lead to it; the names of settings are texts too."""
+    if isinstance(node, str):
+        yield place, node
+    elif isinstance(node, dict):
+        for name, value in cast("dict[str, Any]", node).items():
+            yield (*place, "name"), name
+            yield from _texts(value, (*place, name))
+    elif isinstance(node, list):
+        for item in cast("list[Any]", node):
+            yield from _texts(item, place)
+
+
+def _refusal(file: str, place: tuple[str, ...], why: str) -> ConfigError:
+    where = Redactor().redact(".".join(place))
+    if place[0] != "endpoints" or len(place) < 3:
+        return ConfigError(
+            f"{file}: {where}: {why}.",
+            "Take it out; `roundtable keys set NAME` stores a key, and an endpoint names it.",
+        )
+    name = re.sub(r"\W", "_", place[1]).upper() + "_KEY"
+    instead = f'key = "secret:{name}"' if place[2:] == ("key",) else f"${{{name}}} in its place"
+    return ConfigError(f"{file}: {where}: {why}.", f"Run `roundtable keys set {name}`, then write {instead}.")

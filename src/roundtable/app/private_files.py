@@ -1,0 +1,47 @@
+"""Files for one person alone: written whole or not at all, and refused where others could read them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from roundtable.core.faults import ConfigError
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put a file in place in one step; a crash leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+
+
+def read_private(path: Path) -> bytes | None:
+    """What such a file holds; None if it is not there."""
+    try:
+        if path.stat().st_mode & 0o077:
+            raise ConfigError(f"{path} can be read by others.", f"Run: chmod 600 {shlex.quote(str(path))}")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
+
+
+@contextmanager
+def alone_with(path: Path) -> Generator[None]:
+    """One process at a time changes this file; the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,55 @@
+"""Standard error without secrets: tracebacks, log lines and complaints all leave through here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+import click
+
+from roundtable.core.redaction import Redactor
+
+
+class CleanErrors:
+    """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed."""
+
+    def __init__(self, stream: TextIO, redactor: Redactor) -> None:
+        self._stream = stream
+        self._redactor = redactor
+        self._waiting = ""
+
+    def write(self, text: str) -> int:
+        """Take text; whole lines are passed on."""
+        lines, end, self._waiting = (self._waiting + text).rpartition("\n")
+        if end:
+            self._stream.write(self._redactor.redact(lines + end))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on everything: somebody is being asked something, or the end is near."""
+        waiting, self._waiting = self._waiting, ""
+        self._stream.write(self._redactor.redact(waiting))
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def clean_stderr(redactor: Redactor | None = None) -> Generator[None]:
+    """While this lasts, no token shape and nothing this redactor knows reaches standard error."""
+    before = sys.stderr
+    clean = CleanErrors(before, redactor or Redactor())
+    sys.stderr = cast("TextIO", clean)
+    try:
+        yield
+    finally:
+        clean.flush()
+        sys.stderr = before
+
+
+def keep_clean(redactor: Redactor) -> None:
+    """The same to the end of the command, so that it holds for what is said about its failure too."""
+    click.get_current_context().find_root().with_resource(clean_stderr(redactor))

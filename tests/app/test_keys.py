@@ -1,0 +1,288 @@
+"""Stored keys: found after the environment, sealed on disk, and never lost to a mistake."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.app import config
+from roundtable.app.desk import Roundtable
+from roundtable.app.discovery import discover
+from roundtable.app.places import Places
+from roundtable.app.secrets import list_keys, remove_key, store_key, stored_name
+from roundtable.app.vault import Vault
+from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, UsageError
+from tests.core.test_redaction import token
+
+KEY = "sk-proj-" + token(40, seed=21)
+LAB = '[endpoints.lab]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "secret:LAB"\n'
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "data", tmp_path / "config")
+
+
+@pytest.fixture
+def vault(places: Places) -> Vault:
+    return Vault(places.secrets, places.seal)
+
+
+@pytest.fixture(autouse=True)
+def without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "LAB", "LAB_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+
+
+def person(places: Places, text: str) -> None:
+    places.user_config.parent.mkdir(parents=True, exist_ok=True)
+    places.user_config.write_text(text)
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def test_a_key_comes_back_and_is_nowhere_in_the_clear(places: Places, vault: Vault) -> None:
+    assert vault.put("OPENAI_API_KEY", KEY).place == "file"
+    assert Vault(places.secrets, places.seal).get("OPENAI_API_KEY") == KEY
+    assert vault.get("OTHER") is None
+    files = [path for folder in (places.data, places.config) for path in folder.iterdir()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert all(KEY[:12].encode() not in path.read_bytes() for path in files)
+    assert places.seal.parent != places.secrets.parent
+
+
+def test_a_newer_key_takes_the_place_of_the_older(vault: Vault) -> None:
+    vault.put("LAB", "the-first-key-of-the-lab")
+    vault.put("OTHER", "another")
+    vault.put("LAB", KEY)
+    assert (vault.get("LAB"), vault.get("OTHER")) == (KEY, "another")
+    assert vault.stored()["LAB"].tail == KEY[-4:]
+    assert vault.stored()["OTHER"].tail == ""
+
+
+@pytest.mark.parametrize("which", ["secrets", "seal"])
+def test_a_file_that_others_can_read_is_refused_with_the_command_that_mends_it(
+    places: Places, vault: Vault, which: str
+) -> None:
+    vault.put("LAB", KEY)
+    path: Path = getattr(places, which)
+    path.chmod(0o644)
+    with pytest.raises(ConfigError) as caught:
+        vault.get("LAB")
+    assert f"chmod 600 {path}" in caught.value.help
+    path.chmod(0o600)
+    assert vault.get("LAB") == KEY
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"v": 2, "keys": {}}', b'{"v": 1, "keys": {"a": 3}}', b"\xff\xfe"])
+def test_a_damaged_file_is_told_and_left_alone(places: Places, vault: Vault, damage: bytes) -> None:
+    vault.put("LAB", KEY)
+    places.secrets.write_bytes(damage)
+    for attempt in (lambda: vault.get("LAB"), lambda: vault.put("NEW", KEY), lambda: vault.remove("LAB")):
+        with pytest.raises(ConfigError) as caught:
+            attempt()
+        assert "damaged" in caught.value.message
+    assert places.secrets.read_bytes() == damage
+
+
+def test_a_lost_seal_loses_nothing(places: Places, vault: Vault) -> None:
+    vault.put("LAB", KEY)
+    seal = places.seal.read_bytes()
+    places.seal.unlink()
+    for attempt in (lambda: vault.get("LAB"), lambda: vault.put("NEW", KEY)):
+        with pytest.raises(ConfigError) as caught:
+            attempt()
+        assert str(places.seal) in caught.value.message
+        assert "roundtable keys remove LAB" in caught.value.help
+    assert not places.seal.exists()
+    places.seal.touch(0o600)
+    places.seal.write_bytes(seal)
+    assert vault.get("LAB") == KEY
+
+
+def test_a_lost_seal_can_be_given_up(places: Places, vault: Vault) -> None:
+    vault.put("LAB", KEY)
+    places.seal.unlink()
+    assert vault.remove("LAB") is not None
+    vault.put("LAB", KEY)
+    assert vault.get("LAB") == KEY
+
+
+@pytest.mark.parametrize("seal", [b"nonsense", b"A" * 43 + b"="])
+def test_a_wrong_seal_is_told(places: Places, vault: Vault, seal: bytes) -> None:
+    vault.put("LAB", KEY)
+    places.seal.write_bytes(seal)
+    with pytest.raises(ConfigError) as caught:
+        vault.get("LAB")
+    assert str(places.seal) in caught.value.message
+
+
+def test_two_processes_that_store_at_once_both_succeed(places: Places, vault: Vault) -> None:
+    program = (
+        "import sys; from pathlib import Path; from roundtable.app.vault import Vault\n"
+        "vault = Vault(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "for number in range(15): vault.put(f'{sys.argv[3]}{number}', 'value-' + sys.argv[3])"
+    )
+    command = [sys.executable, "-c", program, str(places.secrets), str(places.seal)]
+    writers = [subprocess.Popen([*command, name]) for name in ("A", "B", "C")]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert len(vault.stored()) == 45
+    assert {vault.get(f"{name}14") for name in "ABC"} == {"value-A", "value-B", "value-C"}
+
+
+# --- who is asked for a key, and in which order ---------------------------------------------------
+
+
+async def test_the_environment_comes_before_what_is_stored(
+    places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_key(places, workspace, "openai", KEY)
+    async with await Roundtable.open(workspace, places) as desk:
+        assert desk.keys.place("env:OPENAI_API_KEY") == "file"
+        assert desk.keys.resolve("env:OPENAI_API_KEY") == KEY
+        monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+        assert desk.keys.place("env:OPENAI_API_KEY") == "environment"
+        assert desk.keys.resolve("env:OPENAI_API_KEY") == "from-the-environment"
+        assert desk.keys.resolve("none") is None
+
+
+async def test_a_stored_key_makes_a_voice_and_is_redacted_from_then_on(places: Places, workspace: Path) -> None:
+    person(places, LAB)
+    key = "lab " + token(20, seed=4)
+    store_key(places, workspace, "lab", key)
+    async with await Roundtable.open(workspace, places) as desk:
+        assert any(it.voice == "lab:" for it in await discover(desk))
+        assert desk.redactor.redact(key) == key
+        assert not isinstance(desk.voices.find("lab:alpha"), Fault)
+        assert desk.redactor.redact(key) == "[redacted:known-key]"
+
+
+async def test_a_store_that_cannot_be_used_is_a_fault_of_the_voice(places: Places, workspace: Path) -> None:
+    person(places, LAB)
+    store_key(places, workspace, "lab", KEY)
+    places.seal.unlink()
+    async with await Roundtable.open(workspace, places) as desk:
+        fault = desk.voices.find("lab:alpha")
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.UNAUTHORIZED
+        assert str(places.seal) in fault.message
+
+
+async def test_a_header_may_name_a_stored_key(places: Places, workspace: Path) -> None:
+    person(
+        places,
+        '[endpoints.lab]\nbase_url = "${LAB_URL}/v1"\nkey = "none"\nheaders = { x-team = "Bearer ${LAB_KEY}" }',
+    )
+    async with await Roundtable.open(workspace, places) as desk:
+        fault = desk.voices.find("lab:alpha")
+        assert isinstance(fault, Fault)
+        assert "LAB_URL" in fault.message
+        store_key(places, workspace, "LAB_URL", "http://127.0.0.1:9")
+        store_key(places, workspace, "LAB_KEY", KEY)
+        filled = desk.voices.filled_in(desk.endpoints["lab"])
+        assert not isinstance(filled, Fault)
+        assert (filled.base_url, filled.headers) == ("http://127.0.0.1:9/v1", {"x-team": f"Bearer {KEY}"})
+        assert desk.redactor.redact(f"http://127.0.0.1:9 {KEY}") == "http://127.0.0.1:9 [redacted:known-key]"
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("openai", "OPENAI_API_KEY"),
+        ("OPENAI_API_KEY", "OPENAI_API_KEY"),
+        ("env:OPENAI_API_KEY", "OPENAI_API_KEY"),
+        ("${OPENAI_API_KEY}", "OPENAI_API_KEY"),
+        ("secret:LAB", "LAB"),
+        ("lab", "LAB"),
+        ("my-own.key", "my-own.key"),
+    ],
+)
+def test_a_key_is_stored_under_the_name_that_is_looked_for(
+    places: Places, workspace: Path, given: str, name: str
+) -> None:
+    person(places, LAB)
+    assert stored_name(places, workspace, given) == name
+
+
+@pytest.mark.parametrize("given", [KEY, "ollama", "", "two words", "-x", "../x"])
+def test_what_is_no_name_is_refused_and_a_key_is_not_repeated(places: Places, workspace: Path, given: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        stored_name(places, workspace, given)
+    assert KEY not in caught.value.message + caught.value.help
+
+
+@pytest.mark.parametrize("key", ["", "  \n", "two\nlines", "with\x00zero", "schlüssel"])
+def test_what_is_no_key_is_not_stored(places: Places, workspace: Path, key: str) -> None:
+    with pytest.raises(UsageError):
+        store_key(places, workspace, "openai", key)
+    assert list_keys(places, workspace) == []
+
+
+def test_the_list_says_where_each_key_is_and_who_uses_it(
+    places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_key(places, workspace, "openai", KEY)
+    store_key(places, workspace, "MINE", "short")
+    monkeypatch.setenv("OPENAI_API_KEY", token(30, seed=9))
+    listed = [(it.name, it.place, it.tail) for it in list_keys(places, workspace)]
+    assert listed == [
+        ("MINE", "file", ""),
+        ("OPENAI_API_KEY", "environment", token(30, seed=9)[-4:]),
+        ("OPENAI_API_KEY", "file", KEY[-4:]),
+    ]
+    assert "openai" in list_keys(places, workspace)[1].endpoints
+    remove_key(places, workspace, "openai")
+    with pytest.raises(NotFound):
+        remove_key(places, workspace, "openai")
+
+
+# --- config files name keys and hold none ---------------------------------------------------------
+
+ENDPOINT = '[endpoints.lab-2]\nbase_url = "http://127.0.0.1:9/v1"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "command"),
+    [
+        (ENDPOINT + f'key = "{KEY}"', "endpoints.lab-2.key", "roundtable keys set LAB_2_KEY"),
+        (ENDPOINT + 'key = "plainpassword"', "endpoints.lab-2.key", "roundtable keys set LAB_2_KEY"),
+        (ENDPOINT + f'headers = {{ Authorization = "Bearer {KEY}" }}', "headers.Authorization", "${LAB_2_KEY}"),
+        (ENDPOINT + f'headers = {{ x-api-key = "{token(32)}" }}', "headers.x-api-key", "${LAB_2_KEY}"),
+        (ENDPOINT.replace("127", f"me:{token(20)}@127"), "base_url", "${LAB_2_KEY}"),
+        (f'[seats.a]\nbrief = "The key is {KEY}."', "seats.a.brief", "roundtable keys set NAME"),
+        (f'[seats.a]\nvoices = ["openai:{KEY}"]', "seats.a.voices", "roundtable keys set NAME"),
+        (f"[seats.{KEY}]\nvoices = []", "seats.name", "roundtable keys set NAME"),
+        (f'language = "{KEY}"', "language", "roundtable keys set NAME"),
+    ],
+)
+def test_a_key_in_a_config_file_is_refused_with_the_command_that_stores_it(
+    places: Places, workspace: Path, text: str, where: str, command: str
+) -> None:
+    person(places, text)
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    said = caught.value.message + caught.value.help
+    assert where in caught.value.message
+    assert command in caught.value.help
+    assert KEY not in said
+    assert token(32) not in said
+
+
+def test_a_refused_config_does_not_keep_anybody_from_storing_the_key(places: Places, workspace: Path) -> None:
+    person(places, ENDPOINT + f'key = "{KEY}"')
+    assert store_key(places, workspace, "LAB_2_KEY", KEY).name == "LAB_2_KEY"
+
+
+@pytest.mark.parametrize("key", ["env:LAB_KEY", "${LAB_KEY}", "secret:OPENAIPRODUCTION2024KEY", "none"])
+def test_a_config_file_may_name_keys_and_be_read_by_anybody(places: Places, workspace: Path, key: str) -> None:
+    person(places, ENDPOINT + f'key = "{key}"\nheaders = {{ Authorization = "Bearer ${{LAB_KEY}}" }}')
+    places.user_config.chmod(0o644)
+    assert "lab-2" in config.load(places, workspace).config.endpoints

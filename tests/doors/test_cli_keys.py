@@ -1,0 +1,103 @@
+"""`roundtable keys` at the keyboard, in a pipe, with a keychain and without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.core.test_redaction import token
+from tests.doors.terminal import Cli
+
+KEY = "sk-proj-" + token(40, seed=31)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    cli = Cli(tmp_path)
+    cli.env |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "TEST_KEYCHAIN": str(tmp_path / "chain")}
+    return cli
+
+
+@pytest.fixture
+def with_keychain(cli: Cli) -> Cli:
+    root = str(Path(__file__).parent.parent.parent)
+    cli.env |= {"PYTHON_KEYRING_BACKEND": "tests.servers.keychain.FileKeychain", "PYTHONPATH": root}
+    return cli
+
+
+def listed(cli: Cli) -> list[dict[str, object]]:
+    return json.loads(cli.run("keys", "list", "--json").stdout)["keys"]
+
+
+def test_a_key_from_a_pipe_is_stored_listed_and_removed(cli: Cli) -> None:
+    assert "No keys yet" in cli.run("keys").stderr
+    assert "Stored OPENAI_API_KEY in your secrets file." in cli.run("keys", "set", "openai", input=KEY + "\n").stderr
+    shown = cli.run("keys", "list").stdout
+    assert KEY[-4:] in shown
+    assert KEY[-6:] not in shown
+    assert listed(cli)[0]["name"] == "OPENAI_API_KEY"
+    voices = json.loads(cli.run("voices", "--json").stdout)["endpoints"]
+    assert next(it for it in voices if it["name"] == "openai")["key_place"] == "file"
+    assert "Removed OPENAI_API_KEY" in cli.run("keys", "remove", "openai").stderr
+    assert "No key is stored" in cli.run("keys", "remove", "openai", code=2).stderr
+
+
+def test_a_key_that_is_typed_is_not_shown(cli: Cli) -> None:
+    with cli.terminal("keys", "set", "openai") as terminal:
+        terminal.expect("Key for openai")
+        terminal.type(KEY + "\n")
+        seen = terminal.end(0)
+    assert "Stored OPENAI_API_KEY" in seen
+    assert KEY[:12] not in seen
+    assert listed(cli)[0]["tail"] == KEY[-4:]
+
+
+def test_a_key_is_never_an_argument(cli: Cli) -> None:
+    said = cli.run("keys", "set", KEY, code=2).stderr
+    assert "looks like a key" in said
+    assert KEY not in said
+    assert "unexpected extra argument" in cli.run("keys", "set", "openai", "secret-words", code=2).stderr
+    assert listed(cli) == []
+
+
+def test_nothing_piped_in_stores_nothing(cli: Cli) -> None:
+    assert "No key came in" in cli.run("keys", "set", "openai", "--stdin", code=2).stderr
+    assert listed(cli) == []
+
+
+def test_a_variable_that_comes_first_is_named(cli: Cli) -> None:
+    cli.env["OPENAI_API_KEY"] = token(30, seed=32)
+    assert "comes first" in cli.run("keys", "set", "openai", input=KEY).stderr
+    assert [it["place"] for it in listed(cli)] == ["environment", "file"]
+
+
+def test_a_key_nobody_uses_is_stored_with_a_word_on_how_to_use_it(cli: Cli) -> None:
+    assert 'key = "secret:lab"' in cli.run("keys", "set", "lab", input=KEY).stderr
+
+
+def test_where_there_is_a_keychain_the_key_is_in_it_and_not_in_the_file(with_keychain: Cli, tmp_path: Path) -> None:
+    cli = with_keychain
+    assert "in the keychain" in cli.run("keys", "set", "openai", input=KEY).stderr
+    assert KEY in (tmp_path / "chain").read_text()
+    assert not (cli.home / "secrets.key").exists()
+    assert [it["place"] for it in listed(cli)] == ["keychain"]
+    assert "usable" in cli.run("voices").stdout
+    cli.run("keys", "remove", "OPENAI_API_KEY")
+    assert json.loads((tmp_path / "chain").read_text()) == {}
+
+
+def test_a_locked_keychain_is_passed_over_when_storing_and_named_when_asked(with_keychain: Cli, tmp_path: Path) -> None:
+    cli = with_keychain
+    cli.run("keys", "set", "openai", input=KEY)
+    (tmp_path / "chain.locked").touch()
+    assert "in your secrets file" in cli.run("keys", "set", "xai", input=KEY).stderr
+    said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=6)
+    assert "The keychain cannot be used (KeyringLocked)." in said.stdout + said.stderr
+    assert "The keychain cannot be used" in cli.run("keys", "remove", "openai", code=2).stderr
+    assert [it["place"] for it in listed(cli)] == ["keychain", "file"]
+
+
+def test_help_says_what_the_seal_does_not_guard_against(cli: Cli) -> None:
+    assert "does not guard against a program that runs as you" in " ".join(cli.run("keys", "--help").stdout.split())

@@ -1,0 +1,249 @@
+"""Keys are planted wherever keys get to. Afterwards none of them is anywhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.core.test_redaction import SAMPLES, token
+from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, answer
+from tests.servers.echo_server import echo_server
+
+STORED = "Od/d+Key=" + token(30, seed=41) + "/x&y"
+"""No token shape, and signs that are written differently in JSON, in an address and in base64."""
+
+TEAM = "team-" + token(24, seed=42).lower()
+VARIABLE = token(28, seed=43)
+IN_THE_QUESTION = "ghp_" + token(36, seed=44)
+IN_A_NOTE = "xai-" + token(60, seed=45)
+IN_A_FILE = "gsk_" + token(52, seed=46)
+IN_A_FILE_NAME = "hf_" + token(34, seed=47)
+IN_A_PATH = "glpat-" + token(20, seed=48)
+SAID = [*(secret for _, secret in SAMPLES), f"Authorization: Bearer {token(33, seed=49)}", VARIABLE]
+CORPUS = [STORED, TEAM, VARIABLE, IN_THE_QUESTION, IN_A_NOTE, IN_A_FILE, IN_A_FILE_NAME, IN_A_PATH, *SAID]
+MODELS = ("echo", "error", "page", "broken", "refuse", "cut")
+
+
+PARROT = Path(__file__).parent.parent / "servers" / "parrot.py"
+CONFIG = """
+[endpoints.lab]
+base_url = "{url}"
+key = "secret:LAB"
+headers = {{ x-team = "${{TEAM_TOKEN}}" }}
+
+[agents.parrot]
+command = "{python}"
+argv = ["{parrot}", "{{model}}"]
+model = ["{{name}}"]
+variables = ["SOME_TOKEN"]
+key_variables = ["SOME_TOKEN"]
+reads = [
+    {{ when = {{ kind = "said" }}, message = "text" }},
+    {{ when = {{ kind = "failed" }}, fails = "why", ends = true }},
+]
+
+[seats.server]
+voices = ["lab:error"]
+
+[seats.agent]
+voices = ["cli:parrot:fail"]
+"""
+
+
+def needles(secret: str) -> set[str]:
+    """Parts of a secret that nobody could mistake for something else, in each way of writing it."""
+    body = max(secret.split(), key=len).split("\\n")[-1] if "PRIVATE" in secret else secret.split()[-1]
+    coded = base64.b64encode(f"me:{secret}".encode()).decode()
+    parts = {body[4:16], body[-12:], quote(body, safe="")[-14:], json.dumps(body)[2:16], coded[8:24]}
+    return {part.replace("/", "\\/") for part in parts} | parts
+
+
+NEEDLES = {needle.lower(): secret for secret in CORPUS for needle in needles(secret)}
+
+
+def found_in(text: str) -> list[str]:
+    """Which secrets are there, be it in small letters as in a session's slug."""
+    text = text.lower()
+    return [f"{needle} of {secret}" for needle, secret in NEEDLES.items() if needle in text]
+
+
+def files_under(*folders: Path) -> Iterable[Path]:
+    return (path for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def url() -> Generator[str]:
+    with echo_server() as url:
+        yield url
+
+
+@pytest.fixture
+def cli(tmp_path: Path, url: str) -> Cli:
+    cli = Cli(tmp_path)
+    cli.env |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "SOME_TOKEN": VARIABLE, "TEAM_TOKEN": TEAM}
+    cli.home.mkdir()
+    (cli.home / "config.toml").write_text(CONFIG.format(url=url, python=sys.executable, parrot=PARROT))
+    cli.run("keys", "set", "lab", input=STORED)
+    return cli
+
+
+@contextmanager
+def watching_arguments(process: subprocess.Popen[str]) -> Generator[set[str]]:
+    """The command lines of a process and of everything it starts, looked at again and again."""
+    seen: set[str] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            family = {process.pid}
+            for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):
+                try:
+                    pid, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
+                    if pid in family or parent in family:
+                        family.add(pid)
+                        seen.add((stat.parent / "cmdline").read_bytes().decode(errors="replace"))
+                except (OSError, IndexError):
+                    continue
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def seats(cli: Cli) -> list[str]:
+    """Seats at the server that repeats headers, and one that was told every secret there is and reads them out."""
+    cli.script(
+        gossip={
+            "turns": [
+                {"round": "*1-blind", "text": answer("A", "\n".join(SAID))},
+                {"text": again("A", " ".join(SAID))},
+            ],
+            "defaults": {"latency": 0.3, "rate": 200},
+        }
+    )
+    chosen = [f"{model}=lab:{model}" for model in MODELS]
+    chosen += ["gossip=script:s.json", "parrot=cli:parrot", "parrot2=cli:parrot:fail"]
+    return [part for seat in chosen for part in ("--seat", seat)]
+
+
+def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
+    """A meeting whose question, note and files hold secrets; what it printed and how programs were called."""
+    command = ["discuss", "-", "--json", "--headless", "--option", "A", "--option", "B", *seats(cli), *more]
+    process = subprocess.Popen(
+        [*ROUNDTABLE, *command],
+        cwd=cli.work,
+        env=cli.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process, watching_arguments(process) as arguments:
+        process.stdin.write(f"May {IN_THE_QUESTION} stay in our repository?")
+        process.stdin.close()
+        lines = [process.stdout.readline()]
+        cli.run("say", "last", "-", input=f"By the way, {IN_A_NOTE} is ours.")
+        lines += process.stdout
+        assert process.wait(PATIENCE) in (0, 3), lines[-3:]
+    return "".join(lines), arguments
+
+
+def test_no_planted_secret_is_anywhere_afterwards(cli: Cli) -> None:
+    (cli.work / f"{IN_A_FILE_NAME}.txt").write_text("harmless")
+    printed, arguments = discuss(cli, "--file", f"{IN_A_FILE_NAME}.txt")
+
+    kinds = {json.loads(line)["kind"] for line in printed.splitlines()}
+    assert {"session.opened", "delta", "move.made", "note.said", "call.failed", "decision.made"} <= kinds
+    assert printed.count("[redacted:known-key]") > len(MODELS)
+    assert found_in(printed) == []
+    assert any("parrot.py" in argument for argument in arguments)
+    assert found_in("\n".join(argument for argument in arguments if IN_A_FILE_NAME not in argument)) == []
+
+    probe = ["doctor", "--deep", "--yes", "--json"]
+    for form in ("markdown", "json", "jsonl", "html"):
+        assert found_in(cli.run("show", "last", "--format", form).stdout) == []
+    for command in (["list"], ["list", "--json"], ["status"], ["voices"], ["keys"], ["doctor", "--json"], probe):
+        done = subprocess.run(
+            [*ROUNDTABLE, *command], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=False
+        )
+        assert done.stdout, done.stderr
+        assert found_in(done.stdout + done.stderr) == []
+
+    kept = list(files_under(cli.home, cli.work / ".roundtable"))
+    assert cli.home / "roundtable.db" in kept
+    for path in kept:
+        assert found_in(path.read_bytes().decode("latin-1")) == [], path
+        assert found_in(str(path)) == []
+
+
+def test_what_is_said_live_is_what_the_record_holds(cli: Cli) -> None:
+    printed, _ = discuss(cli)
+    items = [json.loads(line) for line in printed.splitlines()]
+    spoken: dict[str, str] = {}
+    for item in items:
+        if item["kind"] == "delta":
+            assert item["offset"] == len(spoken.get(item["call"], ""))
+            spoken[item["call"]] = spoken.get(item["call"], "") + item["text"]
+    moves = [item for item in items if item["kind"] == "move.made" and item["seat"] in ("echo", "gossip")]
+    assert moves
+    for move in moves:
+        assert spoken[move["call"]] == (move.get("raw") or move["text"])
+
+
+def test_a_file_that_holds_a_secret_is_refused_without_repeating_it(cli: Cli) -> None:
+    for secret in (IN_A_FILE, VARIABLE):
+        (cli.work / "notes.txt").write_text(f"The key is {secret}.")
+        done = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
+        assert "holds what looks like a secret" in done.stderr
+        assert found_in(done.stdout + done.stderr) == []
+
+
+def test_no_traceback_and_no_error_repeats_a_secret(cli: Cli, tmp_path: Path) -> None:
+    blocked = tmp_path / IN_A_PATH
+    blocked.write_text("a file where a folder should be")
+    cases: list[tuple[list[str], dict[str, str]]] = [
+        (["list", "--debug"], {"ROUNDTABLE_HOME": str(blocked / "home")}),
+        (["discuss", "Why?", "--file", VARIABLE, "--seat", "a=lab:echo", "--debug"], {}),
+        (["discuss", "Why?", "--seat", f"a={IN_THE_QUESTION}:x", "--debug"], {}),
+        ([IN_THE_QUESTION], {}),
+        (["show", f"--{IN_THE_QUESTION}"], {}),
+        (["show", VARIABLE], {}),
+    ]
+    for command, more in cases:
+        done = subprocess.run(
+            [*ROUNDTABLE, *command],
+            cwd=cli.work,
+            env={**cli.env, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode in (1, 2), done
+        assert ("Traceback" in done.stderr) == ("--debug" in command), done.stderr
+        assert "[redacted:" in done.stderr, done.stderr
+        assert found_in(done.stdout + done.stderr) == []
+
+
+def test_a_key_in_the_config_is_not_repeated(cli: Cli) -> None:
+    with open(cli.home / "config.toml", "a") as file:
+        file.write(f'\n[endpoints.other]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "{IN_A_FILE}"\n')
+    done = cli.run("voices", code=2)
+    assert "roundtable keys set OTHER_KEY" in done.stderr
+    assert found_in(done.stderr) == []

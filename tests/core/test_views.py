@@ -59,9 +59,7 @@ from roundtable.core.values import (
 from roundtable.core.verdict import Evidence, Parse, Verdict
 from roundtable.core.views import (
     clean,
-    costs,
     find_round,
-    money,
     one_line,
     page,
     round_page,
@@ -116,7 +114,7 @@ def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
         opened(),
         RunStarted("host:1:2:3"),
         round_opened(BLIND),
-        TurnAsked(BLIND, "claude", "c#1", "lab:claude", 3),
+        TurnAsked(BLIND, "claude", f"{BLIND}/claude#1", "lab:claude", 3),
         made(BLIND, "claude", text, Verdict(position="Use REST", confidence=0.8)),
         made(BLIND, "gpt", "GraphQL, for one round trip.", Verdict(position="Use GraphQL")),
         CallFailed(BLIND, "gemini", "g#1", "lab:gemini", absent),
@@ -303,13 +301,13 @@ Stands for **Use REST**
 
 ## Cost
 
-|  | Calls | Tokens in | Cached | Tokens out | Cost |
-| --- | --- | --- | --- | --- | --- |
-| claude | 1 | 1,000 | 200 | 100 | $0.0100 |
-| gpt | 0 | 0 | 0 | 0 | – |
-| gemini | 0 | 0 | 0 | 0 | – |
-| council/1-blind | 1 | 1,000 | 200 | 100 | $0.0100 |
-| total | 1 | 1,000 | 200 | 100 | $0.0100 |
+|  | Calls | Failed | Tokens in | Cached | Tokens out | Cost |
+| --- | --- | --- | --- | --- | --- | --- |
+| claude | 1 | 0 | 1,000 | 20% | 100 | $0.0100 |
+| gpt | 0 | 0 | 0 | – | 0 | – |
+| gemini | 0 | 0 | 0 | – | 0 | – |
+| council/1-blind | 1 | 0 | 1,000 | 20% | 100 | $0.0100 |
+| total | 1 | 0 | 1,000 | 20% | 100 | $0.0100 |
 """
 
 
@@ -392,7 +390,7 @@ def test_an_unfinished_session() -> None:
         opened(),
         RunStarted("host:1:2:3"),
         round_opened(BLIND),
-        TurnAsked(BLIND, "claude", "c#1", "lab:claude", 3),
+        TurnAsked(BLIND, "claude", f"{BLIND}/claude#1", "lab:claude", 3),
         TurnAsked(BLIND, "gpt", "g#1", "lab:gpt", 3),
         TurnInterrupted(BLIND, "gpt", "g#1", "Half a"),
         CancelAsked("maria", "wrong question"),
@@ -538,31 +536,6 @@ def test_a_summary_of_a_session_that_waits() -> None:
     assert (data["status"], data["round"], data["decision"], data["degraded"]) == ("waiting", None, None, False)
     assert data["open_gate"]["options"] == ["yes", "no"]
     assert data["usage"]["total"]["cost_usd"] is None
-
-
-def test_an_unknown_price_is_never_nothing() -> None:
-    bill = costs(whole())
-    by_round = {line.name: line.price for line in bill.rounds}
-    assert by_round[BLIND] == "$0.0200"
-    assert by_round[BALLOT] == "unknown"
-    assert bill.total.price == "$0.0400 or more"
-    assert (bill.total.calls, bill.total.tokens, bill.total.cached_tokens) == (5, 4415, 800)
-    assert {line.name: line.calls for line in bill.seats} == {"claude": 3, "gpt": 2, "gemini": 0}
-
-
-def test_a_failed_call_counts_when_it_was_served() -> None:
-    session = session_of(
-        opened(),
-        round_opened(BLIND),
-        CallFailed(BLIND, "claude", "c#1", "lab:claude", SLOW, partial="half an answer"),
-        CallFailed(BLIND, "gpt", "g#1", "lab:gpt", SLOW, usage=Usage(50, 0, 0, 0.5)),
-        CallFailed(BLIND, "gemini", "m#1", "lab:gemini", Fault.of(FaultKind.UNREACHABLE, "Nobody there.")),
-    )
-    assert [line.price for line in costs(session).seats] == ["unknown", "$0.5000", "–"]
-
-
-def test_money() -> None:
-    assert [money(0), money(0.0021), money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
 
 
 def test_seats_that_are_off_say_so() -> None:

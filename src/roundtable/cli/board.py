@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from functools import reduce
 
 import msgspec
 
@@ -27,6 +28,7 @@ from roundtable.core.events import (
     TurnInterrupted,
 )
 from roundtable.core.values import Charter, Usage
+from roundtable.core.views.costs import NOTHING, is_priced, price
 
 WORDS = {RESPONDING: "responding", WAITING: "waiting", TIMED_OUT: "timed out", ERROR: "error"}
 BYTES_PER_TOKEN = 4
@@ -55,7 +57,7 @@ class SeatView(msgspec.Struct):
     remark: str = ""
     spent: Usage = Usage()
     calls: int = 0
-    unpriced: bool = False
+    priced: bool = True
     since: float = 0.0
     took: float = 0.0
     off: bool = False
@@ -71,9 +73,9 @@ class SeatView(msgspec.Struct):
         return self.spent.tokens + (self.length // BYTES_PER_TOKEN if self.glyph == RESPONDING else 0)
 
     @property
-    def cost(self) -> float | None:
-        """Money so far; None where a price is missing."""
-        return None if self.unpriced else self.spent.cost_usd or 0.0
+    def cost(self) -> str:
+        """Money so far, in words."""
+        return price(self.spent, priced=self.priced) if self.calls else NOTHING
 
     def elapsed(self, now: float) -> float:
         """Seconds this turn has taken."""
@@ -124,7 +126,7 @@ class SeatView(msgspec.Struct):
         """Add what a call reports."""
         self.spent = self.spent.plus(usage)
         self.calls += 1
-        self.unpriced = self.unpriced or usage.cost_usd is None
+        self.priced = self.priced and is_priced(usage)
 
 
 class Board:
@@ -141,6 +143,13 @@ class Board:
         self.gate = ""
         self.ended = False
         self.started = 0.0
+
+    @property
+    def cost(self) -> str:
+        """Money of all seats so far, in words."""
+        asked = [seat for seat in self.seats.values() if seat.calls]
+        total = reduce(Usage.plus, (seat.spent for seat in asked), Usage())
+        return price(total, priced=all(seat.priced for seat in asked)) if asked else NOTHING
 
     def apply(self, item: Recorded | Delta) -> None:
         """Take one more fact or word in."""

@@ -14,7 +14,7 @@ from roundtable.cli.conduct import conduct
 from roundtable.cli.displays import Manner
 from roundtable.cli.follow import held
 from roundtable.cli.options import HeadedCommand, manner_options, option, strict_option
-from roundtable.cli.output import address_of, at_desk, note
+from roundtable.cli.output import TAKEN, address_of, at_desk, note
 from roundtable.cli.steer import workspace_path
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
@@ -46,11 +46,13 @@ class Given(msgspec.Struct, frozen=True):
     budget_tokens: int | None
     max_tokens: int | None
     quorum: int | None
+    sequential: bool
     headless: bool
     answers: tuple[str, ...]
     as_json: bool
     plain: bool
     strict: bool
+    quote: bool
 
     @property
     def manner(self) -> Manner:
@@ -95,6 +97,8 @@ class Given(msgspec.Struct, frozen=True):
 @option("Limits", "--budget-tokens", type=click.IntRange(1), metavar="N", help="No new round once this many are used.")
 @option("Limits", "--max-tokens", type=click.IntRange(1), metavar="N", help="The longest single answer.")
 @option("Limits", "--quorum", type=click.IntRange(1), metavar="N", help="How many seats must answer for a decision.")
+@option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it.")
+@option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
 @option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default. So it is without a terminal.")
 @option("Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help="Answer a gate ahead.")
 @manner_options
@@ -103,7 +107,7 @@ def discuss(question: str, **given: Any) -> int:
     """Put a question to the table and follow the discussion.
 
     Without QUESTION, or with `-`, it is read from standard input. Ctrl-C stops the meeting and says
-    how to resume it. Voices are endpoint:model, embedded:model or script:path.toml.
+    how to resume it. Voices are endpoint:model, cli:agent, embedded:model or script:path.toml.
 
     \b
     Examples:
@@ -128,10 +132,36 @@ def _question(typed: str) -> str:
 
 
 async def _discuss(desk: Roundtable, given: Given) -> int:
+    if given.quote:
+        return await _quote(desk, given)
     state = await _unfinished(desk, given) if given.name else None
     if state is None:
-        state = await desk.session(await desk.convene(await _agenda(desk, given)))
+        agenda = await _agenda(desk, given)
+        await _say_cost(desk, agenda, given.manner)
+        state = await desk.session(await desk.convene(agenda))
     return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+
+
+async def _quote(desk: Roundtable, given: Given) -> int:
+    from roundtable.app.quote import quote
+    from roundtable.cli.quoting import show_quote
+
+    show_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
+    return TAKEN
+
+
+async def _say_cost(desk: Roundtable, agenda: Agenda, manner: Manner) -> None:
+    """Before money is spent, say in a line how much it may be; and what a stated budget will not hold."""
+    watched = sys.stdout.isatty() and not manner.json
+    budgeted = agenda.limits is not None and agenda.limits.budget_usd is not None
+    if not (watched or budgeted) or not desk.paid_voices(agenda.seats):
+        return
+    from roundtable.app.quote import quote
+    from roundtable.cli.quoting import quote_line
+
+    quoted = await quote(desk, agenda)
+    for line in ([quote_line(quoted)] if watched else []) + list(quoted.notices):
+        note(line)
 
 
 async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
@@ -179,7 +209,7 @@ def _limits(limits: Limits, given: Given) -> Limits:
     changes: dict[str, Any] = {name: value for name in names if (value := getattr(given, name)) is not None}
     if given.quorum is not None:
         changes["quorum"] = msgspec.structs.replace(limits.quorum, seats=given.quorum)
-    return msgspec.structs.replace(limits, **changes)
+    return msgspec.structs.replace(limits, sequential=given.sequential or limits.sequential, **changes)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from roundtable.cli.clean_errors import clean_stderr, keep_clean
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
@@ -31,6 +32,7 @@ def at_desk(work: Callable[[Roundtable], Awaitable[T]]) -> T:
 
     async def sit() -> T:
         async with await Roundtable.open() as desk:
+            keep_clean(desk.redactor)
             return await work(desk)
 
     return asyncio.run(sit())
@@ -76,16 +78,17 @@ def explain(error: Exception, *, debug: bool = False) -> int:
     if isinstance(error, BrokenPipeError):
         let_go_of_stdout()
         return TAKEN
-    if debug:
-        traceback.print_exception(error)
-    if isinstance(error, RoundtableError):
-        complain(error.message, error.help)
-        return error.exit_code
-    complain(
-        f"Our own fault: {type(error).__name__}: {error}".rstrip(". "),
-        "Please report it." if debug else "Please report it, with what the same command says under --debug.",
-    )
-    return 1
+    with clean_stderr():
+        if debug:
+            traceback.print_exception(error)
+        if isinstance(error, RoundtableError):
+            complain(error.message, error.help)
+            return error.exit_code
+        complain(
+            f"Our own fault: {type(error).__name__}: {error}".rstrip(". "),
+            "Please report it." if debug else "Please report it, with what the same command says under --debug.",
+        )
+        return 1
 
 
 def complain(message: str, help: str = "") -> None:
@@ -115,15 +118,6 @@ def let_go_of_stdout() -> None:
 
 
 # --- figures -------------------------------------------------------------------------------------
-
-
-def price(cost: float | None) -> str:
-    """`free`, `$0.0021`, or `?` where nobody told us."""
-    if cost is None:
-        return "?"
-    if cost == 0:
-        return "free"
-    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
 def count(number: int) -> str:

@@ -21,11 +21,11 @@ from rich.text import Text
 
 from roundtable.cli.board import Board, SeatView, View
 from roundtable.cli.outlet import Outlet
-from roundtable.cli.output import count, price, seconds
+from roundtable.cli.output import count, seconds
 from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, brief, facts, move_words, short
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.values import Seat
-from roundtable.core.views import clean, one_line
+from roundtable.core.views import clean, one_line, price
 
 TICK = 0.1
 IDLE_TICK = 0.5
@@ -111,7 +111,7 @@ class LivePanels:
     def _tell_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
         usage = move.usage
-        figures = (f"{count(usage.tokens)} tok", price(usage.cost_usd), seconds(move.timing.total))
+        figures = (f"{count(usage.tokens)} tok", price(usage), seconds(move.timing.total))
         head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
         parts = [Text(clean(line.text), TONES[line.tone]) for line in move_words(move)]
@@ -199,8 +199,7 @@ class LivePanels:
         if seat.round and title.cell_len + len(short(seat.round)) + 3 <= width - 6:
             title.append(f" · {short(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
-        cost = price(seat.cost) if seat.calls else "–"
-        figures = f"{approximate}{count(seat.tokens)} tok · {cost} · {seconds(seat.elapsed(now))}"
+        figures = f"{approximate}{count(seat.tokens)} tok · {seat.cost} · {seconds(seat.elapsed(now))}"
         return Panel(
             self._words(seat, width - EDGE * 2, tall - EDGE),
             title=title,
@@ -226,13 +225,10 @@ class LivePanels:
     def _head(self, width: int, now: float) -> Iterator[Text]:
         board = self._board
         yield Text(one_line(board.question, width - 1), "bold", no_wrap=True)
-        spent = [seat for seat in board.seats.values() if seat.calls]
-        unknown = any(seat.cost is None for seat in spent)
-        money = price(None if unknown else sum(seat.cost or 0.0 for seat in spent)) if spent else "–"
         parts = [f"round {short(board.round)}" if board.round else "opening"]
         if board.electorate:
             parts.append(f"{len(board.done)} of {len(board.electorate)} done")
-        parts += [f"{count(sum(seat.tokens for seat in board.seats.values()))} tok", money]
+        parts += [f"{count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
         parts.append(seconds(now - board.started) if board.started else "0s")
         parts += ["paused"] if board.paused else []
         parts += [f"waits at gate {board.gate}"] if board.gate else []

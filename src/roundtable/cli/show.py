@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,6 +14,7 @@ from roundtable.core.events import Recorded, encode_line
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.views import (
+    bill,
     find_round,
     page,
     round_page,
@@ -21,6 +22,7 @@ from roundtable.core.views import (
     round_transcript,
     summary,
     transcript,
+    usage_summary,
 )
 
 if TYPE_CHECKING:
@@ -34,16 +36,22 @@ FORMATS = ("markdown", "json", "html", "jsonl")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="How.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of the screen.")
 @click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
-def show(session: str, form: str, output: str | None, round: str | None) -> None:
+@click.option("--cost", is_flag=True, help="Only what it cost: tokens, cached share and money by seat and round.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def show(session: str, form: str, output: str | None, round: str | None, cost: bool, as_json: bool) -> None:
     """Print a session: the decision first, then how it came about.
 
     SESSION is an id or its beginning, a slug, a name, or `last`.
     """
+    form = "json" if as_json else form
+    if cost and (round is not None or form not in ("markdown", "json")):
+        raise UsageError("--cost is one table of the whole session.", "Leave out --round; take markdown or json.")
 
     async def render(desk: Roundtable) -> str:
         id = await desk.find(session)
         records = await desk.store.read(id)
-        return rendered(Session.fold(id, records), records, form, round)
+        state = Session.fold(id, records)
+        return bill_rendered(state, form) if cost else rendered(state, records, form, round)
 
     text = at_desk(render)
     if output is not None:
@@ -63,7 +71,7 @@ def rendered(session: Session, records: list[Recorded], form: str, round: str | 
     match form:
         case "json":
             data = summary(session, texts=True) if record is None else round_summary(record, texts=True)
-            return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+            return _json(data)
         case "html":
             return page(session) if record is None else round_page(session, record)
         case "jsonl":
@@ -71,6 +79,15 @@ def rendered(session: Session, records: list[Recorded], form: str, round: str | 
             return "".join(encode_line(it).decode() + "\n" for it in kept)
         case _:
             return transcript(session) if record is None else round_transcript(record)
+
+
+def bill_rendered(session: Session, form: str) -> str:
+    """What the session cost."""
+    return _json(usage_summary(session)) if form == "json" else bill(session)
+
+
+def _json(data: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 
 def _write(path: Path, text: str) -> None:

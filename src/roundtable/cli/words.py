@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.cli.output import price, sentence
+from roundtable.cli.output import sentence
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
@@ -35,7 +35,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, MoveStatus
 from roundtable.core.views import clean, one_line
-from roundtable.core.views.costs import costs
+from roundtable.core.views.costs import costs, price
 from roundtable.core.views.phrases import rates, stands_for
 
 RESPONDING, WAITING, TIMED_OUT, ERROR = "●", "○", "◌", "✗"
@@ -126,7 +126,7 @@ def move_words(move: MoveMade) -> list[Line]:
 
 def move_figures(move: MoveMade) -> str:
     """`412 tokens, free, 1.2 s`."""
-    return f"{move.usage.tokens:,} tokens, {price(move.usage.cost_usd)}, {move.timing.total:.1f} s"
+    return f"{move.usage.tokens:,} tokens, {price(move.usage)}, {move.timing.total:.1f} s"
 
 
 def fault_words(fault: Fault) -> str:
@@ -255,6 +255,8 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         return
     yield Line("")
     yield from _notices(decision)
+    for substitution in decision.substitutions:
+        yield Line(one_line(substitution.sentence), "fault")
     position = f": {one_line(decision.position)}" if decision.position else ""
     yield Line(f"Decision {decision.outcome}{position}", "decision")
     yield Line(one_line(decision.how))
@@ -304,8 +306,7 @@ def _votes(decision: Decision) -> Iterator[Line]:
 def _bill(session: Session) -> Iterator[Line]:
     total = costs(session).total
     if total.calls:
-        more = "" if total.priced or total.cost_usd is None else " or more"
-        yield Line(f"Cost: {price(total.cost_usd)}{more}, {total.tokens:,} tokens.", "dim")
+        yield Line(f"Cost: {total.price}, {total.tokens:,} tokens.", "dim")
 
 
 def plain(lines: Iterable[Line]) -> str:

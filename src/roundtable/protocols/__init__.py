@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,15 +12,18 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Decision
 from roundtable.protocols.council import Settings as CouncilSettings
 from roundtable.protocols.council import council
+from roundtable.protocols.council import plan as council_plan
+from roundtable.protocols.plan import PlannedRound
 
 
 class Protocol(msgspec.Struct, frozen=True):
-    """One kind of meeting: what it is called, who holds it, what it may be told, how many it takes."""
+    """One kind of meeting: what it is called, who holds it, what it may be told, what it may come to."""
 
     name: str
     version: int
     hold: Callable[[Table], Awaitable[Decision]]
     settings: type[msgspec.Struct]
+    plan: Callable[[Any, Sequence[str]], tuple[PlannedRound, ...]]
     templates: tuple[str, ...]
     summary: str
     gates: tuple[str, ...] = ()
@@ -34,6 +38,7 @@ PROTOCOLS = {
             1,
             council,
             CouncilSettings,
+            council_plan,
             ("system", "blind", "ballot", "reconsider"),
             "Blind answers and a vote; a debate only where the seats disagree.",
             gates=("choose",),

@@ -9,19 +9,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+from roundtable.protocols.plan import PlannedRound
 
 BALLOT = "council/2-ballot"
+
+ANSWER = PlannedRound("blind", "position", Turns(visibility="none"))
+RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
+READING = PlannedRound("reconsider", "reconsider", Turns(visibility="previous_rounds"))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.council]` may set."""
 
     rounds: int = 2
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One cross-reading is to be expected, the others only where the seats go on disagreeing."""
+    unlikely = msgspec.structs.replace(READING, likely=False)
+    readings = (READING, *[unlikely] * (settings.rounds - 1)) if settings.rounds > 0 else ()
+    return (ANSWER, *readings) if options else (ANSWER, RATING, *readings)
 
 
 async def council(table: Table) -> Decision:
@@ -52,9 +66,9 @@ async def _answers(table: Table) -> Round:
     choice = "Take exactly one of these as your position:\n" + "\n".join(f"- {it}" for it in options) if options else ""
     return await table.ask(
         "council/1-blind",
-        Prompt("blind", {"choice": choice}),
-        expect=Expect("position", options),
-        turns=Turns(visibility="none"),
+        Prompt(ANSWER.template, {"choice": choice}),
+        expect=Expect(ANSWER.codec, options),
+        turns=ANSWER.turns,
     )
 
 
@@ -64,10 +78,13 @@ async def _ballot(table: Table, blind: Round) -> rule.Ratings:
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
         BALLOT,
-        Prompt("ballot", lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())}),
-        expect=Expect("ratings", tuple(sorted(labels.values()))),
+        Prompt(
+            RATING.template,
+            lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())},
+        ),
+        expect=Expect(RATING.codec, tuple(sorted(labels.values()))),
         seats=tuple(positions),
-        turns=Turns(visibility="own", secret=True),
+        turns=RATING.turns,
     )
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
@@ -77,9 +94,9 @@ async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> R
     ids = tuple(proposal.id for proposal in standing.proposals)
     return await table.ask(
         round,
-        Prompt("reconsider", lists={"proposals": standing.reading()}),
-        expect=Expect("reconsider", ids if table.charter.options else (*ids, rule.NEW)),
-        turns=Turns(visibility="previous_rounds"),
+        Prompt(READING.template, lists={"proposals": standing.reading()}),
+        expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW)),
+        turns=READING.turns,
     )
 
 

@@ -118,6 +118,8 @@ class _Page:
             ]
             items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
             yield f'<div class="card degraded"><b>DEGRADED: {counted}.</b><ul>{items}</ul></div>'
+        for substitution in decision.substitutions:
+            yield f'<p class="soft">{_line(substitution.sentence)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
         yield f'<p><span class="tag">{_line(decision.outcome)}</span> {_line(decision.how)}</p>'
         yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
@@ -189,7 +191,7 @@ class _Page:
 
     def _bill(self) -> Iterator[str]:
         bill = costs(self._session)
-        if not bill.total.calls:
+        if not (bill.total.calls or bill.total.failed):
             return
         yield '<h2>Cost</h2><div class="scroll"><table>'
         heads = "".join(f"<th class=n>{head}</th>" for head in phrases.COST_HEAD)

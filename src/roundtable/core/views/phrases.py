@@ -11,7 +11,7 @@ from roundtable.core.values import Decision
 from roundtable.core.verdict import Verdict
 from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 
-COST_HEAD = ("Calls", "Tokens in", "Cached", "Tokens out", "Cost")
+COST_HEAD = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
 VOTE_HEAD = ("Proposal", "First from", "Blind vote", "Final")
 
 

@@ -21,7 +21,6 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
     states = seat_states(session)
     newest = newest_round(session)
     decision = session.decision
-    bill = costs(session)
     data = {
         "v": VERSION,
         "id": session.id,
@@ -40,11 +39,7 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
         "decision": None
         if decision is None
         else {**_whole(decision), "settled": decision.settled, "degraded": decision.degraded},
-        "usage": {
-            "seats": {line.name: _cost(line) for line in bill.seats},
-            "rounds": {line.name: _cost(line) for line in bill.rounds},
-            "total": _cost(bill.total),
-        },
+        "usage": usage_summary(session),
         "limits": _whole(session.limits),
         "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
         "open_gate": None if session.open_gate is None else _whole(session.open_gate),
@@ -73,6 +68,16 @@ def round_summary(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]
     return cast("dict[str, Any]", _cleaned(data))
 
 
+def usage_summary(session: Session) -> dict[str, Any]:
+    """The bill as plain data; `price` is what people read."""
+    bill = costs(session)
+    return {
+        "seats": {line.name: _cost(line) for line in bill.seats},
+        "rounds": {line.name: _cost(line) for line in bill.rounds},
+        "total": _cost(bill.total),
+    }
+
+
 def _seat(seat: Seat, state: str) -> dict[str, Any]:
     return {"name": seat.name, "voices": list(seat.voices), "role": seat.role, "state": state}
 
@@ -91,7 +96,8 @@ def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
 
 
 def _cost(line: Cost) -> dict[str, Any]:
-    return {key: value for key, value in msgspec.structs.asdict(line).items() if key != "name"}
+    told = {"cached_share": line.cached_share, "priced": line.priced, "price": line.price}
+    return {"calls": line.calls, "failed": line.failed, **_whole(line.used), **told}
 
 
 def _whole(value: msgspec.Struct) -> dict[str, Any]:

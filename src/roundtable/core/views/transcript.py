@@ -26,6 +26,11 @@ def round_transcript(record: RoundRecord) -> str:
     return _document(_round(record))
 
 
+def bill(session: Session) -> str:
+    """What it cost by seat, by round and in all, as one table."""
+    return _document(list(_bill(session)) or ["Nothing was asked yet."])
+
+
 def _document(parts: Iterable[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
@@ -58,6 +63,8 @@ def _heading(session: Session) -> Iterator[str]:
     if session.decision is not None and session.decision.degraded:
         yield f"**DEGRADED: {phrases.counted(session.decision)}.**"
         yield _notices(session.decision)
+    if session.decision is not None and session.decision.substitutions:
+        yield "\n".join(f"- {inline(it.sentence)}" for it in session.decision.substitutions)
 
 
 def _notices(decision: Decision) -> str:
@@ -154,7 +161,7 @@ def _gates(session: Session) -> Iterator[str]:
 
 def _bill(session: Session) -> Iterator[str]:
     bill = costs(session)
-    if bill.total.calls:
+    if bill.total.calls or bill.total.failed:
         yield "## Cost"
         rows = [_cost_row(line) for line in (*bill.seats, *bill.rounds, bill.total)]
         yield _table(("", *phrases.COST_HEAD), rows)

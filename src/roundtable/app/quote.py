@@ -1,0 +1,177 @@
+"""What a meeting may cost, said before anything is spent: a likely figure, and the most it can come to.
+
+The most is: every round the meeting may hold, every answer as long as it may be and mended once, the dearest voice
+of each chain, nothing read from a cache. Calls that fail and are tried again come on top; providers rarely bill them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from roundtable.app.rehearsal import Call, Rehearsal
+from roundtable.core.faults import RecordError
+from roundtable.core.session import Session
+from roundtable.core.values import Limits, Seat, Usage
+from roundtable.core.views.measures import Measure, measures
+from roundtable.voices.prices import price_of
+from roundtable.voices.tariffs import Tariff
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Agenda, Roundtable
+
+RECENT = 20
+"""How many of this person's newest sessions are measured."""
+
+USUAL_ANSWER = 400
+"""Tokens of an answer, as long as this person's record does not say otherwise."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """What is likely, and what it cannot exceed."""
+
+    likely: float = 0
+    most: float = 0
+
+    def plus(self, other: Span) -> Span:
+        """Both together."""
+        return Span(self.likely + other.likely, self.most + other.most)
+
+
+class SeatQuote(msgspec.Struct, frozen=True):
+    """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record."""
+
+    seat: str
+    voice: str
+    paid: str
+    calls: Span
+    input_tokens: Span
+    output_tokens: Span
+    usd: Span
+    unpriced: tuple[str, ...]
+    overhead: int
+    measured: bool
+    keeps_session: bool
+    seconds: float | None
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """The whole table. `usd` leaves out what has no known price; `unpriced` names those voices."""
+
+    meeting: str
+    calls: Span
+    tokens: Span
+    usd: Span
+    seats: tuple[SeatQuote, ...]
+    unpriced: tuple[str, ...]
+    plans: tuple[str, ...]
+    seconds: float | None
+    notices: tuple[str, ...]
+
+    @property
+    def costs_money(self) -> bool:
+        """Whether anything here is paid by the token, at a known price or not."""
+        return bool(self.usd.most or self.unpriced)
+
+
+class _Voice(NamedTuple):
+    name: str
+    tariff: Tariff
+    measure: Measure | None
+
+    @property
+    def overhead(self) -> int:
+        return self.measure.overhead if self.measure else self.tariff.overhead
+
+
+async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
+    """What holding this meeting comes to; nothing is asked, spent or put on the record."""
+    charter, texts = desk.draft(agenda)
+    rehearsal = Rehearsal(charter, texts)
+    known = measures(await _recent(desk))
+
+    def voices(seat: Seat) -> list[_Voice]:
+        return [_Voice(name, desk.tariffs.of(name), known.get(name)) for name in seat.voices]
+
+    seats = [await _seat(rehearsal, seat, voices(seat)) for seat in charter.seats]
+    unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
+    tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
+    usd = _sum(seat.usd for seat in seats)
+    slowest = [seat.seconds for seat in seats if seat.seconds is not None]
+    return Quote(
+        charter.meeting,
+        _sum(seat.calls for seat in seats),
+        tokens,
+        usd,
+        tuple(seats),
+        unpriced,
+        tuple(seat.seat for seat in seats if seat.paid == "plan"),
+        (sum if charter.limits.sequential else max)(slowest) if len(slowest) == len(seats) else None,
+        _notices(charter.limits, tokens, usd, unpriced),
+    )
+
+
+async def _recent(desk: Roundtable) -> list[Session]:
+    """This person's newest sessions, as far as they can be read."""
+    sessions: list[Session] = []
+    for row in await desk.sessions(everywhere=True, limit=RECENT):
+        with suppress(RecordError):
+            sessions.append(await desk.session(row.id))
+    return sessions
+
+
+def _sum(spans: Iterable[Span]) -> Span:
+    return reduce(Span.plus, spans, Span())
+
+
+async def _seat(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice]) -> SeatQuote:
+    """The first voice is the likely one; at most it is the dearest of the chain."""
+    first = voices[0] if voices else _Voice("", Tariff("free"), None)
+    likely = rehearsal.likely(seat, first.measure.answer if first.measure else USUAL_ANSWER, first.overhead)
+    most = [rehearsal.most(seat, voice.tariff.thinking, voice.overhead) for voice in voices] or [[]]
+    cheap = await _dollars(first.tariff, likely)
+    dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
+    return SeatQuote(
+        seat.name,
+        first.name,
+        first.tariff.paid,
+        Span(len(likely), max(map(len, most))),
+        Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
+        Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
+        Span(cheap or 0.0, max((cost for cost in dear if cost is not None), default=0.0)),
+        tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
+        first.overhead,
+        first.measure is not None,
+        first.tariff.keeps_session,
+        round(first.measure.seconds * len(likely), 1) if first.measure else None,
+    )
+
+
+async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = False) -> float | None:
+    """Money for these calls, with everything `cached` at the price of writing it there; None where it is not known."""
+    if tariff.paid != "tokens":
+        return 0.0
+    total = 0.0
+    for asked, answered in calls:
+        usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
+        cost = await price_of(tariff.prices, tariff.model, usage) if tariff.prices else None
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def _notices(limits: Limits, tokens: Span, usd: Span, unpriced: Sequence[str]) -> tuple[str, ...]:
+    notices: list[str] = []
+    stops = "the meeting then stops at the end of a round, with the result it has by then."
+    if limits.budget_usd is not None and usd.most > limits.budget_usd:
+        notices.append(f"At most it costs more than the budget of ${limits.budget_usd:g}: {stops}")
+    if limits.budget_tokens is not None and tokens.most > limits.budget_tokens:
+        notices.append(f"At most it takes more than the budget of {limits.budget_tokens:,} tokens: {stops}")
+    if limits.budget_usd is not None and unpriced:
+        notices.append(f"The budget cannot see what {', '.join(unpriced)} costs: the price is not known.")
+    return tuple(notices)

@@ -1,0 +1,94 @@
+"""How many tokens a meeting's prompts and answers come to, from its plan alone: nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from roundtable.core.codecs import codec
+from roundtable.core.values import Charter, Expect, Seat
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.protocols import protocol
+from roundtable.protocols.plan import PlannedRound
+from roundtable.store.facts import digest_of
+
+FINEST = 3
+"""Bytes per token where words are cut finer than usual: the most assumes it of everything."""
+
+BALLOT = 60
+"""Tokens of a ballot."""
+
+POSITION = 160
+"""Bytes of a position in one line."""
+
+
+class Call(NamedTuple):
+    """Tokens of one call, both ways."""
+
+    asked: int
+    answered: int
+
+
+class Rehearsal:
+    """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
+
+    def __init__(self, charter: Charter, texts: Sequence[bytes]) -> None:
+        rules = protocol(charter.meeting)
+        sizes = {digest_of(text): len(text) for text in texts}
+        self._charter = charter
+        self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
+        self._rounds = _within(
+            rules.plan(msgspec.convert(charter.settings, rules.settings), charter.options), charter.limits.rounds
+        )
+
+    def likely(self, seat: Seat, answer: int, overhead: int) -> list[Call]:
+        """The calls to be expected, with answers of so many tokens."""
+        rounds = [round for round in self._rounds if round.likely]
+        prompts = self._prompts(seat, rounds, answer * BYTES_PER_TOKEN)
+        return [
+            Call(prompt // BYTES_PER_TOKEN + overhead, BALLOT if round.turns.secret else answer)
+            for round, prompt in zip(rounds, prompts, strict=True)
+        ]
+
+    def most(self, seat: Seat, thinking: int, overhead: int) -> list[Call]:
+        """Every call there can be: each answer as long as allowed, and asked for once more to be mended."""
+        longest = self._charter.limits.max_tokens
+        calls: list[Call] = []
+        for round, prompt in zip(self._rounds, self._prompts(seat, self._rounds, longest * FINEST), strict=True):
+            asked = prompt // FINEST + overhead
+            calls.append(Call(asked, longest + thinking))
+            calls.append(Call(asked + longest + self._form(round) // FINEST, longest + thinking))
+        return calls
+
+    def _prompts(self, seat: Seat, rounds: Sequence[PlannedRound], answer: int) -> list[int]:
+        """Bytes of the seat's prompt in each round. It grows: a seat reads its own words again, and the others'."""
+        charter = self._charter
+        others = len(charter.seats) - 1
+        system = self._templates.get("system", 0) + sum(item.size for item in charter.context)
+        system += len((seat.role + seat.brief).encode())
+        prompts: list[int] = []
+        own = unread = 0
+        for round in rounds:
+            alone = round.turns.visibility == "none"
+            new = self._templates[round.template] + self._form(round)
+            new += len(charter.question.encode()) if alone or not own else 0
+            new += POSITION * len(charter.seats) if prompts else len("".join(charter.options).encode())
+            if round.turns.visibility in ("previous_rounds", "same_round"):
+                new += others * answer * (unread + (round.turns.visibility == "same_round"))
+                unread = 0
+            prompts.append(system + new + (0 if alone else own))
+            if not round.turns.secret:
+                own += new + answer
+                unread += 1
+        return prompts
+
+    def _form(self, round: PlannedRound) -> int:
+        choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
+        return len(codec(round.codec).text_format(Expect(round.codec, choices)).encode())
+
+
+def _within(rounds: Sequence[PlannedRound], most: int) -> list[PlannedRound]:
+    """Those that the limit leaves; it counts open rounds and, once reached, lets no ballot follow either."""
+    return [round for place, round in enumerate(rounds) if sum(not it.turns.secret for it in rounds[:place]) < most]

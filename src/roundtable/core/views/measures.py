@@ -1,0 +1,60 @@
+"""What voices have shown of themselves on the record: how much they add to a prompt, how long and slow they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from roundtable.core.session import Session, Turn
+
+T = TypeVar("T", int, float)
+
+BYTES_PER_TOKEN = 4
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """Medians of one voice: tokens on top of our prompt, tokens of an answer, seconds of a turn."""
+
+    overhead: int
+    answer: int
+    seconds: float
+
+
+class _Samples(msgspec.Struct):
+    overheads: list[int] = []
+    answers: list[int] = []
+    seconds: list[float] = []
+
+
+def measures(sessions: Iterable[Session]) -> dict[str, Measure]:
+    """By voice, from every answer it gave; ballots say nothing about the length of answers."""
+    found: dict[str, _Samples] = {}
+    for session in sessions:
+        for record in session.rounds.values():
+            for turn in record.turns.values():
+                _sample(found, turn, ballot=record.opened.turns.secret)
+    return {voice: _measure(samples) for voice, samples in found.items() if samples.answers}
+
+
+def _sample(found: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
+    made = turn.move
+    if made is None or any(asked.purpose == "repair" for _, asked in turn.asked):
+        return
+    samples = found.setdefault(made.voice, _Samples())
+    asked = next((asked for _, asked in turn.asked if asked.call == made.call), None)
+    if asked is not None and made.usage.input_tokens:
+        samples.overheads.append(made.usage.input_tokens - asked.prompt_bytes // BYTES_PER_TOKEN)
+    if not ballot:
+        samples.answers.append(made.usage.output_tokens)
+        samples.seconds.append(made.timing.total)
+
+
+def _measure(samples: _Samples) -> Measure:
+    overhead = _middle(samples.overheads) if samples.overheads else 0
+    return Measure(max(0, overhead), _middle(samples.answers), _middle(samples.seconds))
+
+
+def _middle(values: list[T]) -> T:
+    return sorted(values)[len(values) // 2]

@@ -1,0 +1,71 @@
+"""How a voice is paid for, read off its string and the catalogs: nobody is asked and nothing is loaded for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import msgspec
+
+from roundtable.voices.agents.acp import over_acp
+from roundtable.voices.agents.catalog import Agent
+from roundtable.voices.endpoints import Endpoint
+
+BARE = 250
+"""Tokens that a server adds to a prompt of ours: a chat template, a schema, the roles."""
+
+_BYTES_PER_TOKEN = 4
+
+
+class Tariff(msgspec.Struct, frozen=True):
+    """Who pays, by which price list, and how many tokens go with our words: sent along, or thought before the first."""
+
+    paid: Literal["free", "tokens", "plan"]
+    prices: str = ""
+    model: str = ""
+    overhead: int = BARE
+    thinking: int = 0
+    keeps_session: bool = False
+
+
+class Tariffs:
+    """The tariff of every voice; one that nobody knows is paid by the token, at no price we know."""
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        agents: Callable[[], Mapping[str, Agent]],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._endpoints = endpoints
+        self._agents = agents
+        self._environment = environment
+
+    def of(self, voice: str) -> Tariff:
+        """The tariff of a voice by its string."""
+        kind, _, rest = voice.partition(":")
+        if kind in ("script", "embedded"):
+            return Tariff("free")
+        if kind in ("cli", "acp"):
+            name, _, model = rest.partition(":")
+            agent = self._agents().get(name)
+            if agent is not None and kind == "acp":
+                agent = over_acp(agent) if agent.acp is not None else None
+            return Tariff("tokens") if agent is None else self._agent(agent, model or agent.default_model)
+        endpoint = self._endpoints.get(kind)
+        return Tariff("tokens") if endpoint is None else _endpoint(endpoint, rest or endpoint.default_model)
+
+    def _agent(self, agent: Agent, model: str) -> Tariff:
+        """A key in the environment pays before a plan does; where nobody says who pays, it may be money."""
+        says = bool(agent.key_variables) or any(rule.plan for rule in agent.reads)
+        keyed = any(self._environment.get(name) for name in agent.key_variables)
+        overhead = agent.overhead_bytes // _BYTES_PER_TOKEN
+        paid = "plan" if says and not keyed else "tokens"
+        return Tariff(paid, agent.vendor, model, overhead, keeps_session=agent.keeps_session)
+
+
+def _endpoint(endpoint: Endpoint, model: str) -> Tariff:
+    if endpoint.local:
+        return Tariff("free")
+    thinking = endpoint.thinking_tokens if endpoint.thinks(model) else 0
+    return Tariff("tokens", endpoint.prices, model, thinking=thinking)

@@ -1,0 +1,171 @@
+"""The quote before spending, held against the sessions that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import Places
+from roundtable.app.quote import Quote, Span, quote
+from roundtable.cli.quoting import quote_line
+from roundtable.core.events import TurnAsked
+from roundtable.core.faults import UsageError
+from roundtable.core.values import Limits, Outcome, Seat
+from roundtable.core.views import costs
+from roundtable.voices.fault_server import FaultServer
+from tests.app.test_desk import AGREE, agenda, write_script
+from tests.stories.house import DISPUTE, again, answer, ratings, seat_script
+
+NAMES = ("claude", "gpt", "gemini")
+PAID = "lab:claude-haiku-4-5"
+
+
+def paid(*chain: str, **more: Any) -> Agenda:
+    """Three seats, each with this chain of voices."""
+    more.setdefault("limits", Limits(retries=0))
+    return Agenda("REST or GraphQL?", tuple(Seat(name, chain) for name in NAMES), headless=True, **more)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer(text=answer("Use REST")) as server:
+        yield server
+
+
+@pytest.fixture
+async def lab(server: FaultServer, places: Places, workspace: Path) -> AsyncIterator[Roundtable]:
+    """A desk with an endpoint that costs money, and one whose prices nobody knows."""
+    places.user_config.parent.mkdir(parents=True)
+    places.user_config.write_text(
+        f'[endpoints.lab]\nbase_url = "{server.root}"\ndialect = "anthropic"\nprices = "anthropic"\n'
+        f'[endpoints.dim]\nbase_url = "{server.root}"\ndialect = "anthropic"\n'
+    )
+    async with await Roundtable.open(workspace, places) as desk:
+        yield desk
+
+
+async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, str]:
+    """What was quoted, and the session that was then held."""
+    before = await quote(desk, agenda)
+    session = await desk.convene(agenda)
+    await desk.run(session)
+    return before, session
+
+
+async def test_a_quote_spends_nothing_and_leaves_no_trace(lab: Roundtable, server: FaultServer) -> None:
+    quoted = await quote(lab, paid(PAID))
+    assert (quoted.calls.likely, quoted.calls.most) == (9, 24)
+    assert 0 < quoted.usd.likely < quoted.usd.most
+    assert server.seen == []
+    assert await lab.sessions(everywhere=True) == []
+
+
+async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
+    quoted, session = await held(lab, paid(PAID))
+    total = costs(await lab.session(session)).total
+    assert total.calls <= quoted.calls.most
+    assert 0 < (total.used.cost_usd or 0) < quoted.usd.most
+    assert (quoted.unpriced, quoted.plans, quoted.notices) == ((), (), ())
+
+
+async def test_a_dispute_to_the_end_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, DISPUTE)
+    quoted, session = await held(desk, agenda(seed=7))
+    total = costs(await desk.session(session)).total
+    assert total.calls == 12
+    assert quoted.calls.likely <= total.calls <= quoted.calls.most
+    assert total.tokens <= quoted.tokens.most
+    assert not quoted.costs_money
+
+
+async def test_prompts_grow_in_the_quote_as_they_do_in_the_meeting(desk: Roundtable, workspace: Path) -> None:
+    essay = "An answer is usually longer than a few words, and everybody reads it again in the next round. " * 12
+    opposed = ratings(A="opposed", B="opposed", C="opposed")
+    talk = {
+        name: seat_script(answer(f"Use {name}", text=essay), opposed, again("new", position=name, text=essay))
+        for name in NAMES
+    }
+    write_script(workspace, {"seats": talk})
+    (workspace / "api.md").write_text("One endpoint. " * 300)
+    agenda_now = agenda(files=("api.md",), settings={"rounds": 1})
+    _, session = await held(desk, agenda_now)
+    measured = await quote(desk, agenda_now)
+    records = await desk.store.read(session)
+    sent = sum(it.event.prompt_bytes for it in records if isinstance(it.event, TurnAsked)) / 4
+    assert all(seat.measured for seat in measured.seats)
+    assert sum(seat.input_tokens.likely for seat in measured.seats) == pytest.approx(sent, rel=0.15)
+
+
+async def test_overhead_and_answers_are_measured_on_this_machine(lab: Roundtable) -> None:
+    before = (await quote(lab, paid(PAID))).seats[0]
+    await held(lab, paid(PAID))
+    after = (await quote(lab, paid(PAID))).seats[0]
+    assert (before.measured, before.overhead, before.seconds) == (False, 250, None)
+    assert after.measured
+    assert after.overhead < before.overhead
+    assert after.output_tokens.likely < before.output_tokens.likely
+    assert after.seconds is not None
+
+
+async def test_options_need_no_ballot_and_limits_cut_the_plan(lab: Roundtable) -> None:
+    assert (await quote(lab, paid(PAID, options=("REST", "GraphQL")))).calls.likely == 6
+    assert (await quote(lab, paid(PAID, settings={"rounds": 0}))).calls.most == 12
+    assert (await quote(lab, paid(PAID, limits=Limits(rounds=1)))).calls.most == 6
+
+
+async def test_the_most_is_the_dearest_of_a_chain(lab: Roundtable) -> None:
+    alone = await quote(lab, paid(PAID))
+    chained = await quote(lab, paid("script:table.json", PAID))
+    assert chained.usd.likely == 0
+    assert chained.usd.most == alone.usd.most
+    assert chained.seats[0].paid == "free"
+
+
+async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    seats = (Seat("claude", ("cli:claude",)), Seat("gpt", (PAID,)))
+    quoted = await quote(lab, Agenda("REST or GraphQL?", seats))
+    assert quoted.plans == ("claude",)
+    claude, gpt = quoted.seats
+    assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", Span(), True)
+    assert quoted.usd == gpt.usd
+    assert quote_line(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
+    alone = await quote(lab, Agenda("REST or GraphQL?", seats[:1]))
+    assert not alone.costs_money
+    assert quote_line(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
+    assert await lab.convene(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
+
+
+async def test_a_budget_is_told_what_it_cannot_hold_and_cannot_see(lab: Roundtable) -> None:
+    quoted = await quote(lab, paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
+    assert quoted.unpriced == ("dim:alpha",)
+    money, tokens, unseen = quoted.notices
+    assert money.startswith("At most it costs more than the budget of $0.0001: the meeting then stops")
+    assert tokens.startswith("At most it takes more than the budget of 10 tokens: the meeting then stops")
+    assert unseen == "The budget cannot see what dim:alpha costs: the price is not known."
+
+
+async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Roundtable, workspace: Path) -> None:
+    write_script(workspace, {"turns": [{"text": answer("Use GraphQL")}]})
+    seats = (Seat("claude", (PAID,)), Seat("gpt", ("script:table.json",)))
+    limits = Limits(retries=0, budget_usd=0.000001)
+    session = await lab.convene(Agenda("REST or GraphQL?", seats, limits=limits, headless=True))
+    decision = await lab.run(session)
+    state = await lab.session(session)
+    assert decision.outcome is Outcome.TIE
+    assert decision.notices[0].startswith("Stopped by budget_usd")
+    assert list(state.rounds) == ["council/1-blind"]
+    assert state.spent.cost_usd == costs(state).seats[0].used.cost_usd
+
+
+async def test_a_budget_of_nothing_is_for_those_who_cost_nothing(lab: Roundtable, workspace: Path) -> None:
+    write_script(workspace, AGREE)
+    session = await lab.convene(agenda(limits=Limits(retries=0, budget_usd=0)))
+    assert (await lab.run(session)).outcome is Outcome.REACHED
+    with pytest.raises(UsageError, match=r"A budget of \$0 leaves free voices and plans, and dim:alpha is paid"):
+        await lab.convene(paid("script:table.json", "dim:alpha", limits=Limits(budget_usd=0)))

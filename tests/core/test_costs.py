@@ -1,0 +1,174 @@
+"""The bill of hand-written records: nothing unknown passes for free, and a plan is not money."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.session import Session
+from roundtable.core.values import Timing, Usage
+from roundtable.core.views import bill, costs, money, page, price, summary, transcript
+from roundtable.core.views.measures import measures
+from tests.core.test_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
+
+ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)
+
+
+def asked(seat: str, number: int = 1, round: str = BLIND, **more: Any) -> TurnAsked:
+    return TurnAsked(round, seat, f"{round}/{seat}#{number}", f"lab:{seat}", 2, **more)
+
+
+def prices(session: Session) -> dict[str, str]:
+    bill = costs(session)
+    return {line.name: line.price for line in (*bill.seats, bill.total)}
+
+
+@pytest.mark.parametrize(
+    ("used", "words"),
+    [
+        (Usage(10, 5, cost_usd=0.0021), "$0.0021"),
+        (Usage(10, 5, cost_usd=0.0), "free"),
+        (Usage(10, 5), "unknown"),
+        (Usage(10, 5, plan_tokens=15), "plan"),
+        (ON_A_PLAN, "plan"),
+        (Usage(20, 5, cost_usd=1234.5, plan_tokens=10), "$1,234.50 and plan"),
+    ],
+)
+def test_the_price_of_one_call(used: Usage, words: str) -> None:
+    assert price(used) == words
+
+
+def test_money() -> None:
+    assert [money(0), money(0.0021), money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
+
+
+def test_an_unknown_price_is_never_nothing() -> None:
+    lines = costs(whole())
+    by_round = {line.name: line.price for line in lines.rounds}
+    assert by_round == {BLIND: "$0.0200", BALLOT: "unknown", AGAIN: "$0.0200"}
+    assert lines.total.price == "$0.0400 or more"
+    assert (lines.total.calls, lines.total.tokens, lines.total.used.cached_tokens) == (5, 4415, 800)
+    assert {line.name: line.calls for line in lines.seats} == {"claude": 3, "gpt": 2, "gemini": 0}
+
+
+def test_free_and_unknown_together_are_unknown() -> None:
+    free, untold = Usage(10, 5, cost_usd=0.0), Usage(10, 5)
+    session = session_of(
+        opened(), round_opened(BLIND), made(BLIND, "claude", "x", usage=free), made(BLIND, "gpt", "y", usage=untold)
+    )
+    assert prices(session) == {"claude": "free", "gpt": "unknown", "gemini": "–", "total": "unknown"}
+
+
+def test_a_failed_call_counts_when_it_was_served() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        CallFailed(BLIND, "claude", "c#1", "lab:claude", SLOW, partial="half an answer"),
+        CallFailed(BLIND, "gpt", "g#1", "lab:gpt", SLOW, usage=Usage(50, 0, 0, 0.5)),
+        CallFailed(BLIND, "gemini", "m#1", "lab:gemini", Fault.of(FaultKind.UNREACHABLE, "Nobody there.")),
+    )
+    lines = costs(session)
+    assert [line.price for line in lines.seats] == ["unknown", "$0.5000", "–"]
+    assert [(line.calls, line.failed) for line in lines.seats] == [(1, 1), (1, 1), (0, 1)]
+
+
+def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        asked("claude"),
+        asked("gpt"),
+        made(BLIND, "gpt", "Use REST."),
+        SeatMissed(BLIND, "claude", SLOW, "I was ab"),
+    )
+    assert prices(session) == {"claude": "unknown", "gpt": "$0.0100", "gemini": "–", "total": "$0.0100 or more"}
+    assert costs(session).total.failed == 1
+
+
+def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        asked("claude"),
+        TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "I was"),
+        asked("claude", 2, purpose="again"),
+        MoveMade(BLIND, "claude", f"{BLIND}/claude#2", "x", "lab:claude", usage=Usage(10, 5, cost_usd=0.0)),
+    )
+    line = costs(session).total
+    assert (line.price, line.calls, line.failed) == ("free", 2, 1)
+
+
+def test_a_turn_that_is_under_way_is_not_billed_yet() -> None:
+    assert costs(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
+
+
+def test_a_mended_answer_took_two_calls() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        asked("claude"),
+        asked("claude", 2, purpose="repair"),
+        made(BLIND, "claude", "x", usage=Usage(30, 12, cost_usd=0.02)),
+    )
+    line = costs(session).seats[0]
+    assert (line.calls, line.failed, line.price, line.tokens) == (2, 0, "$0.0200", 42)
+
+
+def on_a_plan() -> Session:
+    return session_of(
+        opened(),
+        round_opened(BLIND),
+        made(BLIND, "claude", "x", usage=ON_A_PLAN),
+        made(BLIND, "gpt", "y"),
+        made(BLIND, "gemini", "z", usage=Usage(500, 50, plan_tokens=550)),
+    )
+
+
+def test_what_a_plan_paid_for_is_not_money() -> None:
+    session = on_a_plan()
+    assert prices(session) == {
+        "claude": "plan ($0.3100 by the token)",
+        "gpt": "$0.0100",
+        "gemini": "plan",
+        "total": "$0.0100 and plan ($0.3100 by the token)",
+    }
+    assert session.spent.cost_usd == 0.01
+
+
+def test_every_view_has_the_bill() -> None:
+    session = on_a_plan()
+    table = bill(session)
+    assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 by the token) |" in table
+    assert table in transcript(session)
+    assert "<td class=n>67%</td>" in page(session)
+    told = summary(session)["usage"]["seats"]["claude"]
+    assert (told["plan_tokens"], told["plan_usd"], told["cost_usd"], told["price"]) == (
+        9500,
+        0.31,
+        0.0,
+        "plan ($0.3100 by the token)",
+    )
+    assert told["cached_share"] == pytest.approx(2 / 3)
+
+
+def test_a_session_that_has_not_begun_has_no_bill() -> None:
+    assert bill(session_of(opened())) == "Nothing was asked yet.\n"
+
+
+def test_voices_are_measured_by_their_answers() -> None:
+    said = [(1200, 80, 2.0), (1300, 100, 4.0), (9000, 900, 90.0)]
+    events: list[Any] = [opened()]
+    for number, (tokens, words, took) in enumerate(said, 1):
+        name = f"council/{number}-blind"
+        events += [round_opened(name), asked("claude", round=name, prompt_bytes=400)]
+        call = f"{name}/claude#1"
+        usage, timing = Usage(tokens, words), Timing(0.1, took)
+        events.append(MoveMade(name, "claude", call, "x", "lab:claude", usage=usage, timing=timing))
+    events += [round_opened(AGAIN), asked("claude", round=AGAIN), asked("claude", 2, AGAIN, purpose="repair")]
+    events.append(made(AGAIN, "claude", "mended", usage=Usage(50_000, 5000)))
+    found = measures([session_of(*events)])
+    assert list(found) == ["lab:claude"]
+    assert (found["lab:claude"].overhead, found["lab:claude"].answer, found["lab:claude"].seconds) == (1200, 100, 4.0)

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check fix bench docs deps test-real test-oracle clean
+.PHONY: demo test check fix bench bench-faults docs deps test-real test-oracle clean
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
@@ -40,12 +40,29 @@ fix: $(VENV)/.dev  ## Mend what a tool can mend
 bench: $(VENV)/.dev  ## Speed and memory beside raw httpx2, LangGraph and AutoGen
 	$(BIN)/python bench/run.py
 
+bench-faults: $(VENV)/.dev  ## One failing seat of three, beside LangGraph, AutoGen and llm-council-core; four minutes
+	$(BIN)/python -m bench.faults
+
 docs: $(VENV)/.dev  ## Write the generated parts of docs/ anew
 	$(BIN)/python docs/generate.py
 
-test-real: $(VENV)/.dev  ## With real models: fetches them and takes a while
+build/litellm/.made:
+	$(PYTHON) -m venv build/litellm
+	build/litellm/bin/pip install --quiet 'litellm[proxy]==1.106.2'
+	touch $@
+
+AGENTS := @anthropic-ai/claude-code@2.1.197 @google/gemini-cli@0.61.0 @openai/codex@0.166.0 opencode-ai@1.18.33 \
+    @agentclientprotocol/claude-agent-acp@0.49.0
+ALONE := tests/real/test_agents.py tests/real/test_acp.py tests/real/test_doctor_faults.py
+
+build/agents/.made: Makefile
+	npm install --prefix build/agents --cache build/npm-cache --no-fund --no-audit $(AGENTS)
+	touch $@
+
+test-real: $(VENV)/.dev build/litellm/.made build/agents/.made  ## With real models: fetches them and takes a while
 	$(BIN)/python -m roundtable models get smollm2-135m qwen2.5-coder-1.5b
-	$(BIN)/pytest -m real
+	$(BIN)/pytest -m real $(ALONE:%=--ignore %)
+	unshare --map-root-user --net sh -c 'ip link set lo up && exec $(BIN)/pytest -m real $(ALONE)'
 
 test-oracle: $(VENV)/.dev  ## Voting against pref_voting on thousands of profiles; installs 750 MB beside
 	$(PYTHON) -m venv build/oracle

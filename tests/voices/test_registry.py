@@ -13,23 +13,24 @@ import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
-from roundtable.core.values import Reply
+from roundtable.core.values import Reply, Usage
 from roundtable.voices.endpoints import merged, read_endpoint, shipped_endpoints
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.prices import price_of
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import ending, hear
-from tests.servers.openai_server import OpenAIServer
 
 KEYS = {"env:LAB_KEY": "sk-lab ", "env:BAD_KEY": "sk-\u00e4"}
 
 
 @pytest.fixture
-async def server() -> AsyncGenerator[OpenAIServer, None]:
-    async with OpenAIServer(key="sk-lab") as server:
+async def server() -> AsyncGenerator[FaultServer, None]:
+    async with FaultServer(key="sk-lab") as server:
         yield server
 
 
 @pytest.fixture
-async def registry(server: OpenAIServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
+async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
     def lab(name: str, **more: Any) -> Any:
         return read_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
 
@@ -38,7 +39,11 @@ async def registry(server: OpenAIServer, tmp_path: Path) -> AsyncGenerator[Voice
         lab("nokey", key="env:NO_KEY"),
         lab("secret", key="secret:lab"),
         lab("badkey", key="env:BAD_KEY"),
-        lab("later", dialect="anthropic"),
+        lab("claude", dialect="anthropic", base_url=server.base("anthropic"), key="env:LAB_KEY"),
+        lab("gemini", dialect="gemini", base_url=server.base("gemini"), key="env:LAB_KEY"),
+        lab("reply", dialect="openai-responses", key="env:LAB_KEY"),
+        lab("paid", dialect="anthropic", base_url="${LAB_URL}/", key="env:LAB_KEY", local=False, prices="anthropic"),
+        lab("lost", base_url="${NO_URL}/v1", headers={"X-Lab": "${LAB_KEY}"}),
     ]
     endpoints = merged(shipped_endpoints().values(), own)
     registry = VoiceRegistry(endpoints, KEYS.get, models_dir=tmp_path / "models", workspace=tmp_path)
@@ -59,7 +64,7 @@ def missing(registry: Voices, name: str) -> Fault:
     return fault
 
 
-async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: OpenAIServer) -> None:
+async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: FaultServer) -> None:
     voice = found(registry, "lab:al/pha:8b")
     assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")
     assert isinstance(ending(await hear(voice)), Reply)
@@ -73,7 +78,39 @@ async def test_the_same_voice_every_time(registry: VoiceRegistry) -> None:
     assert found(registry, "lab").name == "lab:alpha"
 
 
-async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: OpenAIServer) -> None:
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("lab:alpha", "/v1/chat/completions"),
+        ("reply:alpha", "/v1/responses"),
+        ("claude:alpha", "/v1/messages"),
+        ("gemini:alpha", "/v1beta/models/alpha:streamGenerateContent"),
+    ],
+)
+async def test_the_dialect_is_chosen_by_data(
+    registry: VoiceRegistry, server: FaultServer, name: str, path: str
+) -> None:
+    assert isinstance(ending(await hear(found(registry, name))), Reply)
+    assert server.seen[0].path == path
+    assert server.seen[0].key == "sk-lab"
+
+
+async def test_an_address_may_be_a_variable_and_what_is_said_has_its_price(
+    registry: VoiceRegistry, server: FaultServer
+) -> None:
+    KEYS["env:LAB_URL"] = server.base("anthropic") + "/"
+    try:
+        reply = ending(await hear(found(registry, "paid:claude-sonnet-4-6")))
+    finally:
+        del KEYS["env:LAB_URL"]
+    assert isinstance(reply, Reply)
+    assert reply.usage.cost_usd
+    unknown = ending(await hear(found(registry, "claude:alpha")))
+    assert isinstance(unknown, Reply)
+    assert unknown.usage.cost_usd == 0, "it runs on this machine"
+
+
+async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: FaultServer) -> None:
     server.latency = 0.05
     voices = [found(registry, f"lab:m{number}") for number in range(6)]
     await asyncio.gather(*(hear(voice) for voice in voices))
@@ -96,9 +133,11 @@ async def test_a_script_by_its_path_in_the_workspace(registry: VoiceRegistry, tm
         ("ollama:", FaultKind.MISSING, "names no model"),
         ("script:", FaultKind.MISSING, "names no path"),
         ("script:none.toml", FaultKind.MISSING, "no script"),
-        ("cli:claude", FaultKind.MISSING, "comes with the agent command lines"),
-        ("acp:claude", FaultKind.MISSING, "comes with the agent command lines"),
-        ("later:model", FaultKind.MISSING, "dialect anthropic"),
+        ("cli:cluade", FaultKind.MISSING, "Did you mean `claude`?"),
+        ("cli:", FaultKind.MISSING, "names no agent"),
+        ("acp:agy", FaultKind.MISSING, "how `agy` speaks the Agent Client Protocol"),
+        ("acp:", FaultKind.MISSING, "names no agent"),
+        ("lost:model", FaultKind.MISSING, "needs the variable NO_URL"),
         ("nokey:model", FaultKind.UNAUTHORIZED, "no key (env:NO_KEY)"),
         ("secret:model", FaultKind.UNAUTHORIZED, "no key (secret:lab)"),
         ("badkey:model", FaultKind.UNAUTHORIZED, "characters that no key has"),
@@ -145,11 +184,32 @@ class TestEndpoints:
 
     def test_what_is_shipped(self) -> None:
         shipped = shipped_endpoints()
-        assert {"openai", "openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)
-        assert {"ollama", "lmstudio", "vllm", "llamacpp"} <= set(shipped)
+        assert {"anthropic", "openai", "openai-responses", "google", "azure"} <= set(shipped)
+        assert {"openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)
+        assert {"ollama", "lmstudio", "vllm", "llamacpp", "litellm"} <= set(shipped)
         for endpoint in shipped.values():
-            assert endpoint.local == endpoint.base_url.startswith("http://127.0.0.1")
             assert endpoint.local == (endpoint.key == "none") == bool(endpoint.probe)
+            assert not endpoint.local or endpoint.base_url.startswith("http://127.0.0.1")
+
+    async def test_the_models_we_name_have_a_known_price(self) -> None:
+        for endpoint in shipped_endpoints().values():
+            for model in filter(None, (endpoint.default_model, endpoint.judge_model)):
+                assert await price_of(endpoint.prices, model, Usage(1000, 1000)), model
+
+    def test_the_strongest_means_of_the_models_we_name(self) -> None:
+        shipped = shipped_endpoints()
+        for name in ("anthropic", "openai", "google"):
+            endpoint = shipped[name]
+            assert endpoint.held_by(endpoint.default_model) == endpoint.held_by(endpoint.judge_model) == "schema"
+        assert shipped["anthropic"].held_by("claude-opus-4-1-20250805") == "tool"
+        assert shipped["deepseek"].held_by("deepseek-v4-flash") == ""
+
+    def test_what_is_known_of_a_model(self) -> None:
+        google = shipped_endpoints()["google"]
+        assert google.thinks("gemini-3.8-flash")
+        assert google.sees("gemini-3.8-flash")
+        assert google.window("gemini-3.8-flash") == 1_048_576
+        assert google.window("gemma") == 0
 
     def test_a_resellers_model_belongs_to_its_maker(self) -> None:
         shipped = shipped_endpoints()
@@ -171,6 +231,7 @@ class TestEndpoints:
             ({"base_url": "http://x", "key": "env:"}, "never written down"),
             ({"base_url": "http://x", "dialect": "morse"}, "morse"),
             ({"base_url": "http://x", "concurrency": 0}, "concurrency"),
+            ({"base_url": "http://x", "per_minute": -1}, "per_minute"),
             ({}, "base_url"),
         ],
     )

@@ -12,9 +12,12 @@ from typing import Any, cast
 
 import msgspec
 
+from roundtable.app.literal_keys import refuse_keys
 from roundtable.app.places import Places
 from roundtable.core.faults import ConfigError
 from roundtable.core.values import Limits, Quorum, Right
+from roundtable.voices.agents.catalog import with_own
+from roundtable.voices.datafile import in_words
 from roundtable.voices.endpoints import read_endpoint
 
 
@@ -62,6 +65,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitSettings = LimitSettings()
     seats: dict[str, SeatSettings] = {}
     endpoints: dict[str, dict[str, Any]] = {}
+    agents: dict[str, dict[str, Any]] = {}
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -104,7 +108,9 @@ def revoke(places: Places, workspace: Path) -> bool:
 def reach(workspace: Path) -> dict[str, str]:
     """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
     own = _read(workspace / ".roundtable" / "config.toml")
-    asked = {f"endpoints.{name}": json.dumps(value) for name, value in own.get("endpoints", {}).items()}
+    asked = {
+        f"{table}.{name}": json.dumps(value) for table in _REACHING_TABLES for name, value in own.get(table, {}).items()
+    }
     for name, seat in own.get("seats", {}).items():
         asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
     return asked
@@ -129,14 +135,13 @@ def _fingerprint(workspace: Path) -> str:
 
 _REACHING = ("voices", "judge")
 """What a seat's section may say that reaches a program, an address or a key."""
+_REACHING_TABLES = ("endpoints", "agents")
 
 
 def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Take out what would let a cloned workspace reach a program, an address or a key."""
-    withheld: list[str] = []
-    kept = {name: value for name, value in own.items() if name != "endpoints"}
-    if "endpoints" in own:
-        withheld.append("endpoints")
+    withheld = [name for name in _REACHING_TABLES if name in own]
+    kept = {name: value for name, value in own.items() if name not in _REACHING_TABLES}
     seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
     for name, seat in seats.items():
         withheld += [f"seats.{name}.{key}" for key in _REACHING if key in seat]
@@ -156,6 +161,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
+    refuse_keys(values, str(path))
     _convert(values, path)
     return values
 
@@ -166,7 +172,9 @@ def _convert(values: dict[str, Any], path: Path) -> Config:
     except msgspec.ValidationError as error:
         raise _explained(str(error), path) from None
     for name, endpoint in config.endpoints.items():
-        read_endpoint(name, endpoint, str(path))
+        read_endpoint(name, endpoint, f"{path}: endpoints.{name}")
+    if config.agents:
+        with_own(config.agents, f"{path}: ")
     return config
 
 
@@ -188,7 +196,7 @@ def _explained(message: str, path: Path) -> ConfigError:
     """A decoder's complaint in words a person can act on, with the nearest known key."""
     unknown = _UNKNOWN.search(message)
     if unknown is None:
-        return ConfigError(f"{path}: {message}.", "`roundtable doctor` checks the file again.")
+        return ConfigError(f"{path}: {in_words(message)}", "`roundtable doctor` checks the file again.")
     where = unknown["at"] or ""
     known = _fields_at(where)
     near = difflib.get_close_matches(unknown["field"], known, 1)

@@ -8,6 +8,7 @@ import os
 import random
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from typing import Any
 import msgspec
 
 from roundtable.app import config as settings
-from roundtable.app.context import snapshot
+from roundtable.app.context import read_clean, snapshot
 from roundtable.app.ids import new_session_id, slug_of
 from roundtable.app.live import LiveServer
 from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
+from roundtable.app.secrets import Keys
 from roundtable.app.watching import watch
 from roundtable.core.events import (
     CancelAsked,
@@ -35,17 +37,19 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind, NotFound, NotTrusted, UsageError
 from roundtable.core.index import LAST, SessionRow
-from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Decision, Limits, Quorum, Seat
+from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, Meeting
 from roundtable.protocols import Protocol, protocol
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
+from roundtable.voices.agents.catalog import with_own
+from roundtable.voices.datafile import in_words
 from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
+from roundtable.voices.tariffs import Tariffs
 
 MOST_OPTIONS = 26
 NO_SUCH_VOICE = (FaultKind.MISSING, FaultKind.MALFORMED)
@@ -76,6 +80,7 @@ class Roundtable:
         workspace: Path,
         loaded: settings.Settings,
         endpoints: dict[str, Endpoint],
+        keys: Keys,
         store: SqliteStore,
     ) -> None:
         self.places = places
@@ -83,9 +88,14 @@ class Roundtable:
         self.settings = loaded
         self.endpoints = endpoints
         self.store = store
-        self.feed = Feed()
-        self.redactor = Redactor(known_secrets(endpoints))
-        self.voices = VoiceRegistry(endpoints, resolve_key, models_dir=places.models, workspace=workspace)
+        self.keys = keys
+        self.redactor = keys.redactor
+        self.feed = Feed(self.redactor)
+        self.agents = partial(with_own, loaded.config.agents)
+        self.voices = VoiceRegistry(
+            endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=self.agents
+        )
+        self.tariffs = Tariffs(endpoints, self.agents, os.environ)
         self.performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._let_others_listen)
 
@@ -97,8 +107,9 @@ class Roundtable:
         loaded = settings.load(places, workspace)
         own = [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
         endpoints = merged(shipped_endpoints().values(), own)
-        store = await SqliteStore.open(places.database, Redactor(known_secrets(endpoints)))
-        return cls(places, workspace, loaded, endpoints, store)
+        keys = Keys(places, endpoints.values())
+        store = await SqliteStore.open(places.database, keys.redactor)
+        return cls(places, workspace, loaded, endpoints, keys, store)
 
     async def close(self) -> None:
         """Close voices and the record."""
@@ -115,26 +126,38 @@ class Roundtable:
 
     async def convene(self, agenda: Agenda) -> str:
         """Agree on a charter and put it on the record; nothing is asked yet."""
+        charter, texts = self.draft(agenda)
+        session = new_session_id()
+        slug = await self._free_slug(slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d")))
+        opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
+        await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
+        return session
+
+    def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
+        """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""
         config = self.settings.config
         rules = protocol(agenda.meeting or config.table.meeting)
         seats = agenda.seats or self.configured_seats()
         limits = agenda.limits or config.limits.as_limits()
         _check_agenda(agenda, seats, rules, limits)
-        context = [await snapshot(self.store, self.redactor, self.workspace, name) for name in agenda.files]
-        session = new_session_id()
+        if limits.budget_usd == 0 and (paid := self.paid_voices(seats)):
+            raise UsageError(
+                f"A budget of $0 leaves free voices and plans, and {paid[0]} is paid by the token.",
+                "Leave it out, or allow some money.",
+            )
+        files = {name: read_clean(self.redactor, self.workspace, name) for name in agenda.files}
         templates = _templates(rules)
         charter = Charter(
-            question=agenda.question,
+            question=self.redactor.redact(agenda.question),
             seats=tuple(seats),
             meeting=rules.name,
             version=rules.version,
             options=agenda.options,
             settings=_meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
             limits=limits,
-            context=tuple(context),
+            context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in files.items()),
             templates={name: digest_of(text) for name, text in templates.items()},
             name=agenda.name,
-            slug=await self._free_slug(slug_of(agenda.question, datetime.now(UTC).strftime("%Y-%m-%d"))),
             workspace=str(self.workspace),
             owner=getpass.getuser(),
             language=config.language,
@@ -142,9 +165,7 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        keeping = (self.store.keep(text) for text in templates.values())
-        await asyncio.gather(*keeping, self.store.append(session, SessionOpened(charter)))
-        return session
+        return charter, [*files.values(), *templates.values()]
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
@@ -159,6 +180,11 @@ class Roundtable:
             faults = [found for voice in seat.voices if isinstance(found := self.voices.find(voice), Fault)]
             if len(faults) == len(seat.voices) and all(it.kind in NO_SUCH_VOICE for it in faults):
                 raise UsageError(f"Seat {seat.name} cannot speak: {faults[0].message}", faults[0].help)
+
+    def paid_voices(self, seats: Sequence[Seat]) -> list[str]:
+        """The voices of these seats that are paid by the token."""
+        voices = dict.fromkeys(voice for seat in seats for voice in seat.voices)
+        return [voice for voice in voices if self.tariffs.of(voice).paid == "tokens"]
 
     async def _free_slug(self, slug: str) -> str:
         """The slug, with a number behind it if another session has it already."""
@@ -244,7 +270,7 @@ class Roundtable:
         slug = await self._free_slug(opened.charter.slug)
         charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="", slug=slug)
         child = new_session_id()
-        lease = await self.store.acquire(child, this_process())
+        lease, _ = await self.store.acquire(child, this_process())
         try:
             await self.store.append_many(child, [SessionOpened(charter), *kept], lease)
         finally:
@@ -314,18 +340,6 @@ def _meeting(name: str) -> Meeting:
     return Meeting(rules.name, rules.version, rules.hold)
 
 
-def resolve_key(reference: str) -> str | None:
-    """The key behind a reference; only the environment is known so far."""
-    kind, _, name = reference.partition(":")
-    return os.environ.get(name) or None if kind == "env" else None
-
-
-def known_secrets(endpoints: dict[str, Endpoint]) -> list[str]:
-    """Every key this person has at hand, so that none of them can reach the record."""
-    keys = [resolve_key(endpoint.key) for endpoint in endpoints.values()]
-    return [key for key in keys if key]
-
-
 def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits: Limits) -> None:
     names = [seat.name for seat in seats]
     if not agenda.question.strip():
@@ -352,7 +366,7 @@ def _meeting_settings(rules: Protocol, values: dict[str, Any]) -> dict[str, int 
         return msgspec.structs.asdict(msgspec.convert(values, rules.settings))
     except msgspec.ValidationError as error:
         known = ", ".join(field.name for field in msgspec.structs.fields(rules.settings))
-        raise UsageError(f"[meetings.{rules.name}]: {error}.", f"Known settings: {known}.") from None
+        raise UsageError(f"[meetings.{rules.name}]: {in_words(str(error))}", f"Known settings: {known}.") from None
 
 
 async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from roundtable.app.desk import Roundtable, resolve_key
+from roundtable.app.desk import Roundtable
 from roundtable.app.models import list_models, runtime_there
 from roundtable.app.places import Places
+from roundtable.app.private_files import write_private
 from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
+from roundtable.voices.agents.voice import program_of
 from roundtable.voices.endpoints import Endpoint
 
 Kind = Literal["configured", "cli", "api", "local", "embedded"]
 
-AGENTS = ("claude", "codex", "gemini", "agy", "opencode")
-AGENTS_LATER = "found; agent command lines can be seated in a later version"
 PROBE_SECONDS = 0.4
 
 _TEMPERS = (
@@ -49,7 +48,7 @@ async def discover(desk: Roundtable) -> list[Found]:
     local = await asyncio.gather(*(_local(desk, it) for it in desk.endpoints.values() if it.local))
     return [
         *_configured(desk),
-        *_agents(),
+        *_agents(desk),
         *(found for endpoint in desk.endpoints.values() if not endpoint.local for found in _api(desk, endpoint)),
         *(found for found in local if found is not None),
         *_embedded(desk.places),
@@ -57,11 +56,11 @@ async def discover(desk: Roundtable) -> list[Found]:
 
 
 def proposed(found: Iterable[Found]) -> tuple[Seat, ...]:
-    """The table to offer: every usable key and server; where there is but one voice, that one in three tempers."""
+    """The table to offer: every usable agent, key and server; one voice alone sits down in three tempers."""
     usable = [it for it in found if it.usable]
-    speakers = [it for it in usable if it.kind in ("api", "local")] or [it for it in usable if it.kind == "embedded"][
-        :1
-    ]
+    speakers = [it for it in usable if it.kind in ("cli", "api", "local")] or [
+        it for it in usable if it.kind == "embedded"
+    ][:1]
     if len(speakers) == 1:
         return tempered(speakers[0].voice)
     return tuple(it.as_seat() for it in speakers)
@@ -98,27 +97,34 @@ def _seated(desk: Roundtable, name: str, voices: Sequence[str]) -> Found:
     return Found(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
 
 
-def _agents() -> list[Found]:
-    return [Found(name, f"cli:{name}", "cli", False, AGENTS_LATER) for name in AGENTS if shutil.which(name)]
+def _agents(desk: Roundtable) -> list[Found]:
+    agents = desk.agents()
+    return [
+        Found(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
+        for name, path in agents_found(desk).items()
+    ]
 
 
 def _api(desk: Roundtable, endpoint: Endpoint) -> list[Found]:
-    """An endpoint whose key is in the environment; that the key is there is all we look at."""
-    if not endpoint.key.startswith("env:") or not resolve_key(endpoint.key):
+    """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
+    place = desk.keys.place(endpoint.key)
+    if not place:
         return []
     title = endpoint.title or endpoint.name
     if not endpoint.default_model:
+        if any(it.key == endpoint.key and it.default_model for it in desk.endpoints.values()):
+            return []  # another dialect of an account that is offered already
         note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
         return [Found(endpoint.name, f"{endpoint.name}:", "api", False, note)]
     voice = f"{endpoint.name}:{endpoint.default_model}"
     found = desk.voices.find(voice)
     if isinstance(found, Fault):
         return [Found(endpoint.name, voice, "api", False, found.message)]
-    return [Found(endpoint.name, voice, "api", True, f"{title}, key from {endpoint.key.removeprefix('env:')}")]
+    return [Found(endpoint.name, voice, "api", True, f"{title}, key from {key_source(endpoint.key, place)}")]
 
 
 async def _local(desk: Roundtable, endpoint: Endpoint) -> Found | None:
-    models = await ask_local(endpoint)
+    models = await ask_local(desk, endpoint)
     if models is None:
         return None
     title = endpoint.title or endpoint.name
@@ -140,17 +146,26 @@ class _Listing(msgspec.Struct):
     data: list[_Listed] = []
 
 
-async def ask_local(endpoint: Endpoint) -> list[str] | None:
+def key_source(reference: str, place: str) -> str:
+    """Where a key was found, in words."""
+    name = reference.partition(":")[2]
+    return name if place == "environment" else f"your stored {name}"
+
+
+async def ask_local(desk: Roundtable, endpoint: Endpoint) -> list[str] | None:
     """The models a local server lists, those that can talk first; None if nobody answers there in time."""
     import httpx2
 
     from roundtable.voices.http_client import open_client
 
-    key = resolve_key(endpoint.key) if endpoint.key != "none" else None
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    filled = desk.voices.filled_in(endpoint)
+    if isinstance(filled, Fault):
+        return None
+    key = desk.keys.resolve(endpoint.key)
+    headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
     try:
-        async with asyncio.timeout(PROBE_SECONDS), open_client(endpoint) as client:
-            response = await client.get(endpoint.base_url + (endpoint.probe or "/models"), headers=headers)
+        async with asyncio.timeout(PROBE_SECONDS), open_client(filled) as client:
+            response = await client.get(filled.base_url + (endpoint.probe or "/models"), headers=headers)
         if response.status_code != 200:
             return None
         listing = msgspec.json.decode(response.content, type=_Listing)
@@ -185,12 +200,7 @@ class _Chosen(msgspec.Struct):
 
 def remember(desk: Roundtable, seats: Sequence[Seat]) -> None:
     """Keep the person's pick, for this person alone to read."""
-    path = desk.places.chosen
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
-    os.replace(draft, path)
+    write_private(desk.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
 
 
 def remembered(desk: Roundtable) -> tuple[Seat, ...]:
@@ -214,6 +224,7 @@ class EndpointState(msgspec.Struct, frozen=True):
     dialect: str
     key: str
     key_present: bool
+    key_place: str
     local: bool
     answers: bool | None
     models: tuple[str, ...]
@@ -227,9 +238,10 @@ async def endpoint_states(desk: Roundtable) -> list[EndpointState]:
 
 
 async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState:
-    models = await ask_local(endpoint) if endpoint.local else None
+    models = await ask_local(desk, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
-    present = endpoint.key == "none" or resolve_key(endpoint.key) is not None
+    place = desk.keys.place(endpoint.key)
+    present = endpoint.key == "none" or bool(place)
     voice = f"{endpoint.name}:{model or 'MODEL'}"
     usable = present and (models is not None if endpoint.local else True) and _spoken(desk, voice)
     return EndpointState(
@@ -239,6 +251,7 @@ async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState
         dialect=endpoint.dialect,
         key=endpoint.key,
         key_present=present,
+        key_place=place,
         local=endpoint.local,
         answers=models is not None if endpoint.local else None,
         models=tuple(models or ()),
@@ -251,6 +264,7 @@ def _spoken(desk: Roundtable, voice: str) -> bool:
     return not isinstance(desk.voices.find(voice), Fault)
 
 
-def agents_found() -> dict[str, str]:
-    """Agent command lines on the PATH, and where."""
-    return {name: path for name in AGENTS if (path := shutil.which(name))}
+def agents_found(desk: Roundtable) -> dict[str, str]:
+    """The agent command lines that are here, and where."""
+    programs = {name: program_of(agent, os.environ) for name, agent in desk.agents().items()}
+    return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

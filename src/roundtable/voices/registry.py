@@ -1,28 +1,31 @@
-"""Finds the voice behind a string, and owns what voices share: clients, slots, loaded models."""
+"""Finds the voice behind a string, and owns what voices share: clients, patience, loaded models."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
+from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.datafile import nearest
-from roundtable.voices.endpoints import Endpoint, ResolveKey
+from roundtable.voices.endpoints import Endpoint, ResolveKey, variables, with_variables
+from roundtable.voices.pacing import Pace
 from roundtable.voices.scripted import ScriptedVoice, load_script
 
 if TYPE_CHECKING:
     import httpx2
 
+    from roundtable.voices.agents.voice import Kind
+    from roundtable.voices.agents.voices import AgentVoices
     from roundtable.voices.embedded import EmbeddedModels
-
-_LATER = {"cli", "acp"}
+    from roundtable.voices.http_voice import Price
 
 
 class VoiceRegistry:
-    """The `Voices` port: `endpoint:model`, `script:path`, `embedded:model`.
+    """The `Voices` port: `endpoint:model`, `cli:agent`, `acp:agent`, `script:path`, `embedded:model`.
 
     The HTTP client and the embedded models are imported only when a voice needs them, so a scripted
     meeting does not pay for either.
@@ -36,6 +39,7 @@ class VoiceRegistry:
         models_dir: Path,
         workspace: Path | None = None,
         slots: int = 4,
+        agents: Callable[[], Mapping[str, Agent]] = shipped_agents,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._resolve_key = resolve_key
@@ -44,14 +48,19 @@ class VoiceRegistry:
         self._embedded_slots = slots
         self._voices: dict[str, Voice] = {}
         self._clients: dict[str, httpx2.AsyncClient] = {}
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._paces: dict[str, Pace] = {}
         self._embedded: EmbeddedModels | None = None
+        self._agents = agents
+        self._agent_voices: AgentVoices | None = None
 
     def find(self, voice: str) -> Voice | Fault:
         """The voice of that name, the same one every time; a Fault says why there is none."""
         if voice in self._voices:
             return self._voices[voice]
-        found = self._make(voice)
+        try:
+            found = self._make(voice)
+        except UsageError as error:  # the store of keys cannot be used
+            return Fault.of(FaultKind.UNAUTHORIZED, error.message, help=error.help)
         if not isinstance(found, Fault):
             self._voices[voice] = found
         return found
@@ -69,25 +78,21 @@ class VoiceRegistry:
             await embedded.close()
 
     def _make(self, voice: str) -> Voice | Fault:
-        kind, colon, rest = voice.partition(":")
+        kind, _, rest = voice.partition(":")
         if kind == "script" and rest:
             return self._script(voice, rest)
         if kind == "embedded":
             return self._local(rest)
-        if kind in _LATER and colon:
-            return Fault.of(
-                FaultKind.MISSING,
-                f"There is no voice {voice} yet: it comes with the agent command lines.",
-                help="Use an endpoint, an embedded model or a script for now.",
-            )
+        if kind in ("cli", "acp") and rest:
+            return self._agent(rest, "acp" if kind == "acp" else "cli")
         if kind in self._endpoints and (rest or self._endpoints[kind].default_model):
             return self._remote(self._endpoints[kind], rest)
         return self._unknown(voice, kind)
 
     def _unknown(self, voice: str, kind: str) -> Fault:
-        known = [*self._endpoints, "script", "embedded"]
+        known = [*self._endpoints, "script", "embedded", "cli", "acp"]
         if kind in known:
-            what = "path" if kind == "script" else "model"
+            what = {"script": "path", "cli": "agent", "acp": "agent"}.get(kind, "model")
             message = f"The voice `{voice}` names no {what}."
             return Fault.of(FaultKind.MISSING, message, help=f"Write it as {kind}:{what.upper()}.")
         return Fault.of(
@@ -106,16 +111,27 @@ class VoiceRegistry:
             return Fault.of(FaultKind.MALFORMED, error.message, retryable=False, help=error.help)
 
     def _remote(self, endpoint: Endpoint, model: str) -> Voice | Fault:
-        if endpoint.dialect != "openai-chat":
-            message = f"The dialect {endpoint.dialect} of {endpoint.name} is not spoken yet."
-            return Fault.of(FaultKind.MISSING, message, help="Use an endpoint with the dialect openai-chat.")
         key = self._key(endpoint)
         if isinstance(key, Fault):
             return key
-        from roundtable.voices.openai_chat import OpenAIChat
+        filled = self.filled_in(endpoint)
+        if isinstance(filled, Fault):
+            return filled
+        from roundtable.voices.http_voice import HttpVoice
 
-        slots = self._slots.setdefault(endpoint.name, asyncio.Semaphore(endpoint.concurrency))
-        return OpenAIChat(endpoint, model or endpoint.default_model, self._client(endpoint), key=key, slots=slots)
+        model = model or endpoint.default_model
+        client = self._client(filled)
+        pace = self._paces.setdefault(endpoint.name, Pace(endpoint.concurrency, endpoint.per_minute))
+        return HttpVoice(filled, model, client, key=key, pace=pace, price=_price(endpoint))
+
+    def filled_in(self, endpoint: Endpoint) -> Endpoint | Fault:
+        """The endpoint with the variables that its address and headers name."""
+        values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in variables(endpoint)}
+        unset = next((name for name, value in values.items() if not value), "")
+        if unset:
+            message = f"{endpoint.name} needs the variable {unset}, and it is not set."
+            return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or leave this voice out.")
+        return with_variables(endpoint, values)
 
     def _key(self, endpoint: Endpoint) -> str | Fault:
         if endpoint.key == "none":
@@ -123,7 +139,8 @@ class VoiceRegistry:
         key = (self._resolve_key(endpoint.key) or "").strip()
         kind, _, name = endpoint.key.partition(":")
         if not key:
-            how = f"Set the variable {name}." if kind == "env" else f"Store it: `roundtable secrets set {name}`."
+            store = f"`roundtable keys set {name}`"
+            how = f"Set the variable {name}, or store it: {store}." if kind == "env" else f"Store it: {store}."
             return Fault.of(FaultKind.UNAUTHORIZED, f"{endpoint.name} has no key ({endpoint.key}).", help=how)
         if not (key.isascii() and key.isprintable()):
             message = f"The key of {endpoint.name} ({endpoint.key}) has characters that no key has."
@@ -137,9 +154,25 @@ class VoiceRegistry:
             self._clients[endpoint.name] = open_client(endpoint)
         return self._clients[endpoint.name]
 
+    def _agent(self, name: str, kind: Kind) -> Voice | Fault:
+        from roundtable.voices.agents.voices import AgentVoices
+
+        if self._agent_voices is None:
+            self._agent_voices = AgentVoices(self._agents())
+        return self._agent_voices.voice(name, kind)
+
     def _local(self, model: str) -> Voice | Fault:
         from roundtable.voices.embedded import EmbeddedModels
 
         if self._embedded is None:
             self._embedded = EmbeddedModels(self._models_dir, self._embedded_slots)
         return self._embedded.voice(model)
+
+
+def _price(endpoint: Endpoint) -> Price | None:
+    """What this endpoint's models cost, where the price list knows it."""
+    if not endpoint.prices:
+        return None
+    from roundtable.voices.prices import price_of
+
+    return partial(price_of, endpoint.prices)

@@ -1,0 +1,226 @@
+"""The Agent Client Protocol: one turn as a dialogue, from the greeting to the reason why the agent stopped.
+
+Nothing is read or written here; a run hands the agent's lines in and carries the replies back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.core.faults import FaultKind
+from roundtable.voices.agents import jsonrpc
+from roundtable.voices.agents.catalog import Agent, Rule
+from roundtable.voices.agents.reading import Failure, Reading, number_at, text_at
+
+VERSION = 1
+
+_NEW, _LOAD, _PROMPT = "session/new", "session/load", "session/prompt"
+_LOST = "The session could not be loaded."
+_UPDATE = "params.update.sessionUpdate"
+_LOGIN_NEEDED = -32000
+_WORDS_OF_AN_ERROR = ("error.message", "error.data.details", "error.data.message", "error.data")
+
+_OFFERED: dict[str, Any] = {
+    "fs": {"readTextFile": False, "writeTextFile": False},
+    "terminal": False,
+    # An agent without this puts its warnings into its answer.
+    "session": {"notices": {}},
+}
+
+_READS = (
+    Rule(when={_UPDATE: "agent_message_chunk"}, says="params.update.content.text"),
+    Rule(when={_UPDATE: "tool_call"}, begins=True),
+    Rule(when={_UPDATE: "tool_call_update", "params.update.status": "failed"}, denied="params.update.title"),
+    Rule(when={_UPDATE: "notice"}, note="params.update.title"),
+    Rule(
+        when={"id": _PROMPT},
+        finish="result.stopReason",
+        # The last one is how Gemini CLI tells it.
+        input=(
+            *("result.usage.inputTokens", "result.usage.cachedReadTokens", "result.usage.cachedWriteTokens"),
+            "result._meta.quota.token_count.input_tokens",
+        ),
+        output=("result.usage.outputTokens", "result._meta.quota.token_count.output_tokens"),
+        cached="result.usage.cachedReadTokens",
+        written="result.usage.cachedWriteTokens",
+        ends=True,
+    ),
+)
+
+
+def over_acp(agent: Agent) -> Agent:
+    """The same agent as it is started to speak this protocol."""
+    acp = agent.acp
+    assert acp is not None
+    return msgspec.structs.replace(
+        agent,
+        command=acp.command or agent.command,
+        argv=acp.argv,
+        install=acp.install,
+        reads=_READS,
+        schema=(),
+        resume=(_LOAD,) if acp.resumes else (),
+        lost=_LOST,
+        cumulative=False,
+        system_in_prompt=acp.system_in_prompt,
+    )
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """What one turn is about: the words, where the agent works, how it is set, and the session that goes on."""
+
+    prompt: str
+    folder: str
+    mode: str = ""
+    model: str = ""
+    session: str = ""
+
+
+class _Greeting(msgspec.Struct, rename="camel"):
+    protocol_version: int = 0
+    agent_capabilities: dict[str, Any] = {}
+
+
+class _Option(msgspec.Struct):
+    id: str = ""
+    category: str | None = None
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    """A session as it was opened: what can be set in it, in the newer way and in the older one."""
+
+    session_id: str = ""
+    config_options: list[_Option] | None = None
+    modes: dict[str, Any] | None = None
+    models: dict[str, Any] | None = None
+
+    def setting(self, what: str, value: str) -> tuple[str, dict[str, str]] | None:
+        """The call that sets a `mode` or a `model`; None where it cannot be set."""
+        options = [option.id for option in self.config_options or () if what in (option.category, option.id)]
+        if options:
+            return "session/set_config_option", {"configId": options[0], "value": value}
+        if {"mode": self.modes, "model": self.models}[what]:
+            return f"session/set_{what}", {f"{what}Id": value}
+        return None
+
+
+class Dialogue(Reading):
+    """One turn with an agent: understands what it says, and has ready what it is to be told in return.
+
+    The agent may only talk. It is offered no files and no terminal, and every permission it asks for is refused.
+    """
+
+    def __init__(self, agent: Agent, errand: Errand) -> None:
+        super().__init__(agent, held=False)
+        self._errand = errand
+        self._id = errand.session
+        self._loads = False
+        self._settings: list[tuple[str, dict[str, str]]] = []
+        self._prompted = False
+        greeting = {"protocolVersion": VERSION, "clientCapabilities": _OFFERED}
+        self._replies = [jsonrpc.call("initialize", greeting)]
+
+    def reply(self) -> bytes:
+        """What the agent is to be told now."""
+        replies, self._replies = self._replies, []
+        return b"".join(replies)
+
+    def farewell(self) -> bytes:
+        """What it is told when we leave in the middle of its answer."""
+        return jsonrpc.notice("session/cancel", {"sessionId": self._id}) if self._prompted and not self.over else b""
+
+    def event(self, event: Any) -> str:
+        """Take one message; what is said before the question was asked is no answer to it."""
+        if not isinstance(event, dict):
+            return ""
+        message = cast("dict[str, Any]", event)
+        if "method" in message:
+            if "id" in message:
+                self._refuse(message)
+        elif "error" in message:
+            self._failed(message)
+        elif message.get("id") != _PROMPT:
+            self._proceed(message)
+        return super().event(message) if self._prompted else ""
+
+    def _refuse(self, message: Mapping[str, Any]) -> None:
+        method = text_at(message, "method")
+        self.denied = text_at(message, "params.toolCall.title") or method
+        if method == "session/request_permission":
+            params = cast("Mapping[str, Any]", message.get("params") or {})
+            self._replies.append(jsonrpc.answer(message["id"], {"outcome": _no(params.get("options"))}))
+        else:
+            self._replies.append(jsonrpc.refusal(message["id"], jsonrpc.NO_SUCH_METHOD, "There is no such thing here."))
+
+    def _failed(self, message: Mapping[str, Any]) -> None:
+        code = int(number_at(message, "error.code"))
+        words = " ".join(filter(None, (text_at(message, path) for path in _WORDS_OF_AN_ERROR)))
+        asked = text_at(message, "id")
+        kind = FaultKind.UNAUTHORIZED if code == _LOGIN_NEEDED else None
+        kind = FaultKind.MISSING if asked.startswith("session/set_") else kind
+        self._fail(words or f"error {code}", kind, code if 400 <= code < 600 else 0)
+        if asked == _LOAD:
+            self.note = _LOST
+
+    def _fail(self, words: str, kind: FaultKind | None, status: int = 0) -> None:
+        self.failure = Failure(Rule(when={}, kind=kind), words, status)
+
+    def _proceed(self, message: Mapping[str, Any]) -> None:
+        """Take the answer to what was asked last, and ask the next thing."""
+        try:
+            if message.get("id") == "initialize":
+                self._greeted(msgspec.convert(message.get("result"), _Greeting))
+                return
+            if message.get("id") in (_NEW, _LOAD):
+                self._entered(msgspec.convert(message.get("result") or {}, _Entry))
+            self._ask()
+        except msgspec.ValidationError as error:
+            self._fail(f"gave an answer of another shape: {error}", FaultKind.MALFORMED)
+
+    def _greeted(self, greeting: _Greeting) -> None:
+        if greeting.protocol_version != VERSION:
+            self._fail(f"speaks version {greeting.protocol_version} of the protocol.", FaultKind.MISSING)
+            return
+        self._loads = greeting.agent_capabilities.get("loadSession") is True
+        place: dict[str, Any] = {"cwd": self._errand.folder, "mcpServers": []}
+        if self._id:
+            self._replies.append(jsonrpc.call(_LOAD, {"sessionId": self._id, **place}))
+        else:
+            self._replies.append(jsonrpc.call(_NEW, place))
+
+    def _entered(self, entry: _Entry) -> None:
+        self._id = entry.session_id or self._id
+        if not self._id:
+            self._fail("opened a session without an id.", FaultKind.MALFORMED)
+        self.session = self._id if self._loads else ""
+        for what, value in (("model", self._errand.model), ("mode", self._errand.mode)):
+            setting = entry.setting(what, value) if value else None
+            if setting is not None:
+                self._settings.append(setting)
+            elif value:
+                self._fail(f"has no {what} that could be set to {value}.", FaultKind.MISSING)
+
+    def _ask(self) -> None:
+        """Set what is still to be set, and then ask the question."""
+        if self.failure is not None:
+            return
+        if self._settings:
+            method, params = self._settings.pop(0)
+            self._replies.append(jsonrpc.call(method, {"sessionId": self._id, **params}))
+            return
+        self._prompted = True
+        prompt = [{"type": "text", "text": self._errand.prompt}]
+        self._replies.append(jsonrpc.call(_PROMPT, {"sessionId": self._id, "prompt": prompt}))
+
+
+def _no(options: object) -> dict[str, str]:
+    """The outcome that refuses once, so that the agent goes on without; an agent that has no such option is stopped."""
+    listed = cast("Sequence[object]", options) if isinstance(options, list) else ()
+    for option in listed:
+        chosen = text_at(option, "optionId")
+        if text_at(option, "kind") == "reject_once" and chosen:
+            return {"outcome": "selected", "optionId": chosen}
+    return {"outcome": "cancelled"}

@@ -1,0 +1,126 @@
+"""Where an agent works and what it remembers: an empty folder per seat, and the native sessions kept between rounds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.values import Message, Request, Usage
+
+MOST_KEPT = 64
+_BRACED = re.compile(r"\{(\w+)\}")
+
+_USUAL = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*"),
+    *("SSL_CERT_*", "NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+_SECRET = ("*KEY*", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*_PROXY", "*_proxy")
+
+
+def allowed(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
+    """The variables an agent may see. Nothing that tells it that it runs inside another agent is among them."""
+    globs = (*_USUAL, *more)
+    return {name: value for name, value in environ.items() if any(fnmatchcase(name, glob) for glob in globs)}
+
+
+def secrets_in(environment: Mapping[str, str]) -> list[str]:
+    """Values that must not be told in a fault."""
+    return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET)]
+
+
+class Folder:
+    """A folder of its own for one seat: `work` is empty and is where the agent runs, `papers` holds what we write."""
+
+    def __init__(self) -> None:
+        self._root = Path(tempfile.mkdtemp(prefix="roundtable-"))
+        self.work = self._root / "work"
+        self.papers = self._root / "papers"
+        self.work.mkdir(mode=0o700)
+        self.papers.mkdir(mode=0o700)
+
+    def write(self, files: Mapping[str, str], values: Mapping[str, str]) -> None:
+        """Write the files an agent wants, with the values filled in."""
+        write_files(self._root, files, {**values, **self.names})
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What `{work}` and `{papers}` stand for."""
+        return {"work": str(self.work), "papers": str(self.papers)}
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+
+def write_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
+    """Write texts under a folder, for the owner's eyes only."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(filled(text, values))
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with `{name}` replaced by its value; other braces stay, since many of these texts are JSON."""
+    return _BRACED.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+class Kept(msgspec.Struct):
+    """A native session: its id, what was said in it, what it has used so far, and where it lives."""
+
+    folder: Folder
+    id: str = ""
+    said: tuple[Message, ...] = ()
+    used: Usage = Usage()
+
+    def forget(self) -> None:
+        """Begin again in the same place."""
+        self.id, self.said, self.used = "", (), Usage()
+
+    def continues(self, request: Request) -> bool:
+        """Whether the request is this conversation and one thing more."""
+        told = len(self.said)
+        return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.said
+
+
+class Memory:
+    """The native sessions of one voice, by session and seat. A cache: whatever is lost here is sent afresh."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Kept] = {}
+
+    def take(self, request: Request) -> Kept:
+        """The session this request continues, else a new one. It belongs to the caller until it is given back."""
+        kept = self._kept.pop((request.session, request.seat), None)
+        if kept is not None and not kept.continues(request):
+            kept.folder.remove()
+            kept = None
+        return kept or Kept(Folder())
+
+    def give_back(self, request: Request, kept: Kept) -> None:
+        """Keep a session for the next round, if it can be continued at all."""
+        if not (request.session and kept.id):
+            kept.folder.remove()
+            return
+        older = self._kept.pop((request.session, request.seat), None)
+        self._kept[request.session, request.seat] = kept
+        spare = [older] if older else []
+        while len(self._kept) > MOST_KEPT:
+            spare.append(self._kept.pop(next(iter(self._kept))))
+        for it in spare:
+            it.folder.remove()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        kept, self._kept = self._kept, {}
+        for it in kept.values():
+            it.folder.remove()

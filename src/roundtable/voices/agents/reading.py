@@ -1,0 +1,153 @@
+"""What an agent's lines mean: the rules of its data file, applied to one run from the first line to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.core.values import Usage
+from roundtable.voices.agents.catalog import Agent, Match, Rule
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A failure as the agent told it."""
+
+    rule: Rule
+    message: str
+    status: int = 0
+
+
+class Reading:
+    """One run being read. `line` takes a line and returns the words in it."""
+
+    def __init__(self, agent: Agent, *, held: bool) -> None:
+        self._rules = agent.reads
+        # An answer held to a schema is told whole at the end; what is said on the way there is no part of it.
+        self._silent = held and any(rule.answer for rule in agent.reads)
+        self._gap = False
+        self._parts: list[str] = []
+        self._answer = ""
+        self.size = 0
+        self.understood = False
+        self.over = False
+        self.failure: Failure | None = None
+        self.note = ""
+        self.denied = ""
+        self.session = ""
+        self.model = ""
+        self.finish = ""
+        self.plan: bool | None = None
+        self.usage = Usage()
+
+    @property
+    def text(self) -> str:
+        """Everything it said as its answer."""
+        return "".join(self._parts)
+
+    def line(self, line: bytes) -> str:
+        """Read one line; what is no JSON or fits no rule says nothing."""
+        try:
+            event: Any = _decode(line)
+        except msgspec.DecodeError:
+            self.note = line.decode(errors="replace").strip() or self.note
+            return ""
+        return self.event(event)
+
+    def event(self, event: Any) -> str:
+        """Take what one line holds, and return the words in it."""
+        rule = next((rule for rule in self._rules if fits(rule.when, event)), None)
+        if rule is None:
+            return ""
+        self.understood = True
+        self._remember(rule, event)
+        words = self._words(rule, event)
+        if rule.failing:
+            words_of_it = text_at(event, rule.fails) or self.note or rule.reason
+            self.failure = Failure(rule, words_of_it, int(number_at(event, rule.status)))
+        if rule.ends:
+            self.over = True
+            words += self._closing()
+        return words
+
+    def reply(self) -> bytes:
+        """What the agent is to be told now: nothing, where it only talks."""
+        return b""
+
+    def farewell(self) -> bytes:
+        """What it is told when we leave before it is done."""
+        return b""
+
+    def _remember(self, rule: Rule, event: Any) -> None:
+        self.session = text_at(event, rule.session) or self.session
+        self.model = text_at(event, rule.model) or self.model
+        self.finish = text_at(event, rule.finish) or self.finish
+        self.note = text_at(event, rule.note) or self.note
+        self.denied = text_at(event, rule.denied) or self.denied
+        self._answer = text_at(event, rule.answer) or self._answer
+        if rule.plan:
+            self.plan = fits(rule.plan, event)
+        self.usage = self.usage.plus(_usage(rule, event))
+
+    def _words(self, rule: Rule, event: Any) -> str:
+        whole = text_at(event, rule.message)
+        words = whole or text_at(event, rule.says)
+        self._gap = self._gap or rule.begins or bool(whole)
+        if not words or self._silent:
+            return ""
+        if self._gap and self._parts:
+            words = "\n\n" + words
+        self._gap = False
+        return self._said(words)
+
+    def _closing(self) -> str:
+        """The answer that was only told at the end."""
+        if self.failure is not None or not self._answer or self.text.strip():
+            return ""
+        return self._said(self._answer)
+
+    def _said(self, words: str) -> str:
+        self._parts.append(words)
+        self.size += len(words)
+        return words
+
+
+def _usage(rule: Rule, event: Any) -> Usage:
+    return Usage(
+        int(sum(number_at(event, path) for path in rule.input)),
+        int(sum(number_at(event, path) for path in rule.output)),
+        int(number_at(event, rule.cached)),
+        number_at(event, rule.cost) if rule.cost else None,
+        int(number_at(event, rule.written)),
+    )
+
+
+def fits(match: Match, event: Any) -> bool:
+    """Whether every value stands where it must."""
+    return all(_at(event, path) == value for path, value in match.items())
+
+
+def text_at(event: Any, path: str) -> str:
+    """The text at a path such as `error.data.message`; empty where there is none."""
+    found = _at(event, path) if path else None
+    return found if isinstance(found, str) else ""
+
+
+def number_at(event: Any, path: str) -> float:
+    """The number at a path; 0 where there is none."""
+    found = _at(event, path) if path else None
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else 0
+
+
+def _at(event: Any, path: str) -> Any:
+    for step in path.split("."):
+        if isinstance(event, Mapping):
+            event = cast("Mapping[str, Any]", event).get(step)
+        elif isinstance(event, list) and step.isdigit() and int(step) < len(cast("list[Any]", event)):
+            event = cast("list[Any]", event)[int(step)]
+        else:
+            return None
+    return event

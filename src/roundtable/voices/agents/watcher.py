@@ -1,0 +1,153 @@
+"""Stands between us and an agent: starts it, and ends everything it started when it leaves or when we die.
+
+Run by its path as `watcher.py LIFELINE PROGRAM ARG…`; it imports nothing of ours. LIFELINE is a pipe whose other end
+only we hold, so it reads as ended when we close it and when we are killed. The agent has a process group of its own,
+and on Linux whatever leaves that group still comes back to the watcher as its child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_GRACE = 0.5
+"""Seconds between the polite signal and the other one."""
+_LINUX = sys.platform == "linux"
+
+
+def main() -> None:
+    """Start the agent, wait for its end or ours, leave nothing behind, and end the way it ended."""
+    lifeline = int(sys.argv[1])
+    wake, alarm = os.pipe()
+    os.set_blocking(alarm, False)
+    signal.set_wakeup_fd(alarm)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _noticed)
+    if _LINUX:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    agent = _start(sys.argv[2:], lifeline)
+    for number in (0, 1, 2):
+        os.close(number)
+    status = _watch(agent, lifeline, wake)
+    _end(agent)
+    _leave(status)
+
+
+def _noticed(_number: int, _frame: object) -> None:
+    """The pipe wakes the loop; a handler must only exist."""
+
+
+def _start(argv: list[str], lifeline: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setpgid(0, 0)
+        os.close(lifeline)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        if _LINUX:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.execv(argv[0], argv)
+    except OSError as error:
+        os.write(2, f"{argv[0]} cannot be started: {error.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _watch(agent: int, lifeline: int, wake: int) -> int | None:
+    """How the agent ended; None when it is to be ended because nobody listens any more."""
+    while True:
+        ready, _, _ = select.select([lifeline, wake], [], [])
+        if wake in ready and any(number != signal.SIGCHLD for number in os.read(wake, 64)):
+            return None
+        status = _reap(agent)
+        if status is not None:
+            return status
+        if lifeline in ready:
+            return None
+
+
+def _reap(agent: int) -> int | None:
+    """Collect whoever ended, and say how the agent did if it was among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == agent:
+                found = status
+    return found
+
+
+def _end(agent: int) -> None:
+    """Ask everybody to leave, and after a moment make them."""
+    deadline = time.monotonic() + _GRACE
+    _signal(agent, signal.SIGTERM)
+    while _left(agent) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    while _left(agent):
+        _signal(agent, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _signal(agent: int, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(agent, number)
+    for pid in _descendants():
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
+def _left(agent: int) -> bool:
+    _reap(agent)
+    if _LINUX:
+        return bool(_descendants())
+    try:
+        os.killpg(agent, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _descendants() -> list[int]:
+    """Every process below us, found by asking the kernel who is whose parent."""
+    if not _LINUX:
+        return []
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{entry}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry))
+    found = list(children.get(os.getpid(), ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def _leave(status: int | None) -> None:
+    """Exit as the agent did: with its code, or by the same signal."""
+    if status is None:
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

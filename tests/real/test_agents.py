@@ -1,0 +1,188 @@
+"""The real `claude`, `codex`, `gemini` and `opencode` against the fault server, where nothing but loopback exists."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from roundtable.core.ports import Voice
+from roundtable.core.values import Reply
+from roundtable.voices.agents.catalog import Agent, Local, shipped_agents
+from roundtable.voices.agents.voice import AgentVoice, program_of
+from roundtable.voices.agents.voices import AgentVoices, pointed_at
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.fault_server.answer import TEXT
+from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
+from tests.kits.voice_kit import ask, ending, hear
+from tests.voices.agents import gone, running_with, talk
+
+pytestmark = pytest.mark.real
+
+BIN = Path(__file__).parent.parent.parent / "build" / "agents" / "node_modules" / ".bin"
+NAMES = ("claude", "codex", "gemini", "opencode")
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> None:
+    stay_alone()
+
+
+def stay_alone() -> None:
+    """These programs are somebody else's: they run only where they can reach nobody."""
+    others = [name for _, name in socket.if_nameindex() if name != "lo"]
+    if others or not BIN.is_dir():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")
+
+
+def local_of(agent: Agent) -> Local:
+    assert agent.local is not None
+    return agent.local
+
+
+def environ(home: Path) -> dict[str, str]:
+    return {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "dumb", "TMPDIR": str(home)}
+
+
+def real(name: str, server: FaultServer, home: Path) -> AgentVoice:
+    """The agent as it is shipped, in a home of its own."""
+    home.mkdir(exist_ok=True)
+    agent = shipped_agents()[name]
+    near = pointed_at(agent, local_of(agent), server.root, home, SECRET)
+    voice = AgentVoices({name: near}, environ(home)).voice(name)
+    assert isinstance(voice, AgentVoice), voice
+    return voice
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[FaultServer, None]:
+    async with FaultServer(key=SECRET) as server:
+        yield server
+
+
+class RealStage(FaultStage):
+    """One agent."""
+
+    agent = True
+    patience = 20.0
+    bound = 60.0
+
+    def __init__(self, name: str, server: FaultServer, folder: Path) -> None:
+        self.server = server
+        self.home = folder / "home"
+        self._name = name
+
+    def voice(self, behaviour: str) -> Voice:
+        self.server.behave = behaviour
+        return real(self._name, self.server, self.home)
+
+
+class RealKit(FaultKit):
+    """Every fault, told truthfully, and no process left."""
+
+    name: ClassVar[str]
+
+    @pytest.fixture
+    async def fault_stage(self, server: FaultServer, tmp_path: Path) -> AsyncGenerator[FaultStage, None]:
+        yield RealStage(self.name, server, tmp_path)
+        assert await gone(*running_with("HOME", str(tmp_path / "home")))
+
+
+class TestClaude(RealKit):
+    name = "claude"
+
+
+class TestCodex(RealKit):
+    name = "codex"
+
+
+class TestGemini(RealKit):
+    name = "gemini"
+
+
+class TestOpencode(RealKit):
+    name = "opencode"
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_version_we_know(name: str, tmp_path: Path) -> None:
+    agent = shipped_agents()[name]
+    program = program_of(agent, environ(tmp_path))
+    assert isinstance(program, str)
+    command = [program, *agent.version]
+    process = await asyncio.create_subprocess_exec(
+        *command, env={**environ(tmp_path), "HOME": str(tmp_path)}, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    assert agent.checked in out.decode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_it_answers_and_goes_on_in_its_own_session(name: str, server: FaultServer, tmp_path: Path) -> None:
+    voice = real(name, server, tmp_path / "home")
+    first = ending(await hear(voice, talk("One?", timeout=60)))
+    second = ending(await hear(voice, talk("One?", TEXT, "Two?", timeout=60)))
+    assert isinstance(first, Reply), first
+    assert isinstance(second, Reply), second
+    assert first.text == second.text == TEXT
+    assert first.usage.input_tokens == second.usage.input_tokens > 0
+    asked = [str(seen.body) for seen in server.seen if seen.behaviour]
+    assert len(asked) == 2
+    assert "Be brief." in asked[0]
+    assert "said so far" not in asked[1]
+    assert all(word in asked[1] for word in ("One?", "plain word", "Two?"))
+    await voice.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_model_that_tries_to_write_does_not(name: str, server: FaultServer, tmp_path: Path) -> None:
+    server.behave, server.target = "write", str(tmp_path / "written.txt")
+    end = ending(await hear(real(name, server, tmp_path / "home"), ask(timeout=60)))
+    assert isinstance(end, Reply), end
+    assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
+    assert not (tmp_path / "written.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+async def test_an_answer_is_asked_for_in_a_form(name: str, server: FaultServer, tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"stand": {"type": "string"}},
+        "required": ["stand"],
+        "additionalProperties": False,
+    }
+    await hear(real(name, server, tmp_path / "home"), ask(schema=schema, timeout=60))
+    assert "stand" in str(server.seen[-1].body)
+
+
+SPEAKER = """
+import asyncio, sys
+from pathlib import Path
+from roundtable.voices.fault_server import FaultServer
+from tests.kits.voice_kit import hear
+from tests.real.test_agents import real
+asyncio.run(hear(real(sys.argv[1], FaultServer(port=int(sys.argv[2])), Path(sys.argv[3]))))
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_nobody_outlives_us_when_we_are_killed(name: str, server: FaultServer, tmp_path: Path) -> None:
+    server.behave = "hang"
+    home = tmp_path / "home"
+    us = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, name, str(server.port), str(home))
+    async with asyncio.timeout(60):
+        while not server.at_once:  # noqa: ASYNC110 (the call comes from another process)
+            await asyncio.sleep(0.05)
+    family = running_with("HOME", str(home))
+    assert family
+    us.send_signal(signal.SIGKILL)
+    await us.wait()
+    assert await gone(*family)
+    assert running_with("HOME", str(home)) == []

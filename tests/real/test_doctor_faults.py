@@ -1,0 +1,33 @@
+"""`doctor --faults` with real agents installed, where nothing but loopback exists."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real
+
+BIN = Path(__file__).parent.parent.parent / "build" / "agents" / "node_modules" / ".bin"
+NAMES = ("claude", "codex")
+
+
+def test_the_command_finds_and_passes_real_agents(tmp_path: Path) -> None:
+    others = [name for _, name in socket.if_nameindex() if name != "lo"]
+    if others or not BIN.is_dir():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")
+    (tmp_path / "bin").mkdir()
+    for name in NAMES:
+        (tmp_path / "bin" / name).symlink_to(BIN / name)
+    environ = {"PATH": f"{tmp_path / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "roundtable", "doctor", "--faults", "--json"]
+    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False)
+    report = json.loads(done.stdout)
+    assert [it for it in report["findings"] if not it["passed"]] == []
+    assert {f"cli:{name}" for name in NAMES} < {it["voice"] for it in report["findings"]}
+    assert done.returncode == 0

@@ -1,0 +1,84 @@
+"""A program that behaves like an agent's command line: it replays a recording, and can misbehave beside it.
+
+Run by its path; it imports nothing of ours. What it was given goes into `--notes`, one JSON line for each start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+def main() -> None:
+    """Read the prompt, say what is recorded, then do what is asked."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--says", type=Path)
+    parser.add_argument("--notes", type=Path)
+    parser.add_argument("--trouble", default="", help="words for standard error")
+    parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("--act", default="")
+    parser.add_argument("given", nargs="*")
+    options = parser.parse_args()
+    prompt = "" if options.act == "reads nothing" else sys.stdin.buffer.read().decode()
+    if options.notes:
+        _note(options.notes, options.given, prompt)
+    if options.act == "does not know the session" and "--resume" in options.given:
+        sys.stderr.write("No conversation found with session ID: gone\n")
+        sys.exit(1)
+    if options.says:
+        sys.stdout.write(options.says.read_text())
+        sys.stdout.flush()
+    if options.trouble:
+        sys.stderr.write(options.trouble + "\n")
+        sys.stderr.flush()
+    _act(options.act, options.notes)
+    sys.exit(options.exit)
+
+
+def _note(path: Path, given: list[str], prompt: str) -> None:
+    entry = {"argv": given, "prompt": prompt, "env": dict(os.environ), "cwd": os.getcwd(), "files": os.listdir()}
+    with path.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def _act(act: str, notes: Path | None) -> None:
+    if act in ("stays", "reads nothing"):
+        time.sleep(600)
+    elif act == "stays whatever it is told":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
+    elif act == "leaves children":
+        _have_children(notes)
+    elif act == "leaves children and stays":
+        _have_children(notes)
+        time.sleep(600)
+    elif act == "floods":
+        while True:
+            os.write(1, b"x" * 65536)
+    elif act == "breaks off":
+        os.write(1, b'{"type": "stream_ev')
+    elif act == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _have_children(notes: Path | None) -> None:
+    """One child in our process group, one in a session of its own that also ignores polite signals."""
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+    near = subprocess.Popen(SLEEP)
+    far = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True, stdout=subprocess.PIPE)
+    assert far.stdout is not None
+    far.stdout.readline()
+    assert notes is not None
+    (notes.parent / "children").write_text(json.dumps([os.getpid(), near.pid, far.pid]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+"""Agents that speak the Agent Client Protocol: a real process over real pipes, well-behaved and otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.values import Reply
+from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
+from roundtable.voices.agents.catalog import Acp, shipped_agents
+from roundtable.voices.agents.voice import AgentVoice
+from roundtable.voices.agents.voices import AgentVoices
+from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.voices.agents import ENVIRON, exists, gone, running, talk
+
+PROGRAM = Path(__file__).parent.parent / "servers" / "acp_agent.py"
+ANSWER = "The table hears: naïve café, 東京, 🦉.\n\nAnd a last word."
+KEY = "key-that-nobody-may-see"
+
+
+def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
+    """A voice of Gemini CLI whose program is our own."""
+    argv = (str(PROGRAM), "--act", act, "--notes", str(folder / "notes"))
+    acp = Acp(argv, sys.executable, mode="plan", **settings)
+    agent = msgspec.structs.replace(shipped_agents()["gemini"], acp=acp)
+    voices = AgentVoices({"gemini": agent}, {**ENVIRON, "GEMINI_API_KEY": KEY})
+    voice = voices.voice(f"gemini:{model}" if model else "gemini", "acp")
+    assert isinstance(voice, AgentVoice), voice
+    return voice
+
+
+def told(folder: Path) -> list[dict[str, Any]]:
+    """Everything the agent was told, in order."""
+    return [json.loads(line) for line in (folder / "notes").read_text().splitlines()]
+
+
+def prompts(folder: Path) -> list[str]:
+    """The questions it was asked."""
+    return [it["params"]["prompt"][0]["text"] for it in told(folder) if it.get("method") == "session/prompt"]
+
+
+def methods(folder: Path) -> list[str]:
+    return [message.get("method", "") for message in told(folder)]
+
+
+async def end_of(voice: Voice, text: str = "Hello?", timeout: float = 30) -> Reply | Fault:
+    async with asyncio.timeout(60):
+        return ending(await hear(voice, ask(text, timeout=timeout)))
+
+
+class AcpStage(Stage):
+    """Our own agent."""
+
+    many = 6
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def talker(self) -> Voice:
+        return speaker(self._folder)
+
+    def slow(self) -> Voice:
+        return speaker(self._folder, "says half")
+
+    def mute(self) -> Voice:
+        return speaker(self._folder, "says nothing")
+
+    async def idle(self) -> bool:
+        return not running(str(self._folder / "notes"))
+
+
+class TestKit(VoiceKit):
+    """Agents keep the contract of every voice in this protocol too."""
+
+    @pytest.fixture
+    def stage(self, tmp_path: Path) -> Stage:
+        return AcpStage(tmp_path)
+
+
+# --- a turn ---------------------------------------------------------------------------------------
+
+
+async def test_only_what_answers_the_question_is_an_answer(tmp_path: Path) -> None:
+    reply = await end_of(speaker(tmp_path))
+    assert isinstance(reply, Reply), reply
+    assert reply.text == ANSWER
+    assert not reply.truncated
+    usage = reply.usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens) == (100, 60, 10, 11)
+
+
+async def test_it_may_only_read_before_it_is_asked_anything(tmp_path: Path) -> None:
+    await end_of(speaker(tmp_path))
+    greeting, entry, mode, question = told(tmp_path)
+    assert greeting["params"]["protocolVersion"] == 1
+    assert greeting["params"]["clientCapabilities"]["fs"] == {"readTextFile": False, "writeTextFile": False}
+    assert greeting["params"]["clientCapabilities"]["terminal"] is False
+    assert entry["params"]["mcpServers"] == []
+    assert not exists(entry["params"]["cwd"]), "it works in a folder that is gone afterwards"
+    assert mode["params"] == {"sessionId": "sess-1", "modeId": "plan"}
+    assert question["method"] == "session/prompt"
+
+
+async def test_what_it_is_told_to_be_goes_before_the_question_between_marks(tmp_path: Path) -> None:
+    await end_of(speaker(tmp_path, system_in_prompt=True))
+    await end_of(speaker(tmp_path))
+    assert prompts(tmp_path) == ["<instructions>\nYou are brief.\n</instructions>\n\nHello?", "Hello?"]
+
+
+async def test_a_model_is_chosen_where_the_agent_lets_one_choose(tmp_path: Path) -> None:
+    voice = speaker(tmp_path, model="large")
+    assert voice.name == "acp:gemini:large"
+    assert isinstance(await end_of(voice), Reply)
+    setting = next(it for it in told(tmp_path) if it["method"] == "session/set_config_option")
+    assert setting["params"] == {"sessionId": "sess-1", "configId": "llm", "value": "large"}
+
+
+async def test_a_model_it_does_not_have_is_missing(tmp_path: Path) -> None:
+    fault = await end_of(speaker(tmp_path, model="unheard-of"))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert "Invalid value" in fault.message
+    assert prompts(tmp_path) == []
+
+
+# --- what it may not do ---------------------------------------------------------------------------
+
+
+async def test_a_refused_permission_lets_it_go_on_without(tmp_path: Path) -> None:
+    reply = await end_of(speaker(tmp_path, "asks for a permission"))
+    assert isinstance(reply, Reply), reply
+    assert reply.text == "I was told: reject_once-now."
+
+
+@pytest.mark.parametrize(
+    ("act", "wanted"),
+    [("gives up without a permission", "write notes.txt"), ("writes a file", "fs/write_text_file")],
+)
+async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, act: str, wanted: str) -> None:
+    fault = await end_of(speaker(tmp_path, act))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.PERMISSION
+    assert wanted in fault.message
+    assert not (tmp_path / "written").exists()
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "words"),
+    [
+        ("wants a login", FaultKind.UNAUTHORIZED, "Authentication required"),
+        ("speaks another version", FaultKind.MISSING, "version 7"),
+        ("opens nothing", FaultKind.MALFORMED, "another shape"),
+        ("fails with status 429, try later", FaultKind.RATE_LIMITED, "try later"),
+        ("fails with prompt is too long", FaultKind.CONTEXT_OVERFLOW, "too long"),
+        ("fails by 503", FaultKind.OVERLOADED, "as asked"),
+        ("fails by -32603", FaultKind.SERVER, "as asked"),
+        ("stops for refusal", FaultKind.REFUSED, "declined"),
+        ("dies", FaultKind.CRASHED, "something broke"),
+        ("babbles", FaultKind.MALFORMED, "<html>"),
+        ("floods", FaultKind.MALFORMED, "without end"),
+    ],
+)
+async def test_a_fault_is_told_for_what_it_is(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:
+    fault = await end_of(speaker(tmp_path, act))
+    assert isinstance(fault, Fault), fault
+    assert fault.kind is kind, fault
+    assert words in fault.message
+    assert KEY not in fault.message
+    assert fault.help
+    assert await gone(*running(str(tmp_path)))
+
+
+@pytest.mark.parametrize("act", ["hangs at initialize", "hangs at session/new", "says half"])
+async def test_silence_past_its_limit_is_a_timeout(tmp_path: Path, act: str) -> None:
+    fault = await end_of(speaker(tmp_path, act), text="word " * 100_000, timeout=1)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.TIMEOUT
+    assert await gone(*running(str(tmp_path)))
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests"])
+async def test_an_answer_that_was_cut_says_so(tmp_path: Path, reason: str) -> None:
+    reply = await end_of(speaker(tmp_path, f"stops for {reason}"))
+    assert isinstance(reply, Reply)
+    assert reply.truncated
+
+
+def test_leaving_in_mid_answer_is_told_to_the_agent() -> None:
+    dialogue = Dialogue(over_acp(shipped_agents()["gemini"]), Errand("Hello?", "/nowhere"))
+    said = [
+        {"id": "initialize", "result": {"protocolVersion": 1}},
+        {"id": "session/new", "result": {"sessionId": "sess-1"}},
+    ]
+    assert dialogue.farewell() == b""
+    for message in said:
+        dialogue.line(json.dumps(message).encode())
+    assert b"session/prompt" in dialogue.reply()
+    assert json.loads(dialogue.farewell())["params"] == {"sessionId": "sess-1"}
+    assert json.loads(dialogue.farewell())["method"] == "session/cancel"
+    dialogue.line(b'{"id": "session/prompt", "result": {"stopReason": "end_turn"}}')
+    assert dialogue.farewell() == b""
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
+    voice = speaker(tmp_path, system_in_prompt=True)
+    await hear(voice, talk("One?"))
+    second = ending(await hear(voice, talk("One?", ANSWER, "Two?")))
+    assert isinstance(second, Reply), second
+    assert second.text == ANSWER, "what it reads out of the past is no answer"
+    assert methods(tmp_path).count("session/load") == 1
+    assert prompts(tmp_path)[1] == "Two?"
+    entries = [it["params"]["cwd"] for it in told(tmp_path) if it["method"] in ("session/new", "session/load")]
+    assert entries[0] == entries[1]
+    await voice.close()
+    assert not exists(entries[0])
+
+
+async def test_a_session_it_has_lost_is_told_anew(tmp_path: Path) -> None:
+    voice = speaker(tmp_path, "has lost the session")
+    await hear(voice, talk("One?"))
+    assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
+    assert [it for it in methods(tmp_path) if it in ("session/new", "session/load")] == [
+        "session/new",
+        "session/load",
+        "session/new",
+    ]
+    assert "One?" in prompts(tmp_path)[1]
+    await voice.close()
+
+
+@pytest.mark.parametrize(("act", "resumes"), [("cannot load", True), ("talks", False)])
+async def test_an_agent_that_forgets_is_told_everything_again(tmp_path: Path, act: str, resumes: bool) -> None:
+    voice = speaker(tmp_path, act, resumes=resumes)
+    await hear(voice, talk("One?"))
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    assert "session/load" not in methods(tmp_path)
+    assert all(word in prompts(tmp_path)[1] for word in ("One?", "last word", "Two?"))
+    await voice.close()
+
+
+# --- who speaks it --------------------------------------------------------------------------------
+
+
+def test_an_agent_nobody_has_described_in_this_protocol() -> None:
+    fault = AgentVoices(shipped_agents(), ENVIRON).voice("agy", "acp")
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert "gemini" in fault.help
+    assert "cli:agy" in fault.help
+
+
+def test_an_adapter_that_is_not_there_can_be_had() -> None:
+    fault = AgentVoices(shipped_agents(), {"PATH": "/nowhere"}).voice("claude", "acp")
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert "claude-agent-acp" in fault.message
+    assert "npm install" in fault.help
+
+
+def test_odd_words_are_no_conversation() -> None:
+    dialogue = Dialogue(over_acp(shipped_agents()["gemini"]), Errand("Hello?", "/nowhere"))
+    for line in (
+        b"[]",
+        b"null",
+        b'"hi"',
+        b'{"id": 9, "method": "session/request_permission", "params": {"options": 3}}',
+    ):
+        assert dialogue.line(line) == ""
+    assert b'"cancelled"' in dialogue.reply()
+    assert dialogue.failure is None

@@ -1,0 +1,80 @@
+"""The agents' data files, a person's own settings over them, and how an agent is pointed at a server nearby."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import ConfigError
+from roundtable.voices.agents.catalog import read_agent, shipped_agents, with_own
+from roundtable.voices.agents.voices import pointed_at
+
+WHOLE: dict[str, Any] = {
+    "command": "sixth",
+    "argv": ["--json"],
+    "reads": [{"when": {"type": "text"}, "message": "text"}],
+}
+
+
+def test_what_is_shipped() -> None:
+    agents = shipped_agents()
+    assert set(agents) == {"claude", "codex", "gemini", "agy", "opencode"}
+    for agent in agents.values():
+        assert agent.checked or agent.unverified, agent.name
+        assert agent.help
+        assert agent.keeps_session
+        assert any(rule.ends for rule in agent.reads)
+        assert any(rule.failing for rule in agent.reads)
+    assert [agent.name for agent in agents.values() if agent.structured] == ["claude", "codex"]
+
+
+def test_whose_model_it_is() -> None:
+    agents = shipped_agents()
+    assert agents["claude"].vendor_of("opus") == "anthropic"
+    assert agents["opencode"].vendor_of("openai/gpt-5") == "openai"
+    assert agents["opencode"].vendor_of("") == "opencode"
+
+
+def test_a_persons_settings_lie_over_the_catalog() -> None:
+    agents = with_own({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
+    assert agents["claude"].command == "~/bin/claude"
+    assert agents["claude"].default_model == "opus"
+    assert agents["claude"].reads == shipped_agents()["claude"].reads
+    assert agents["sixth"].vendor_of("") == "sixth"
+
+
+MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
+    ({"cluade": {"command": "x"}}, "Did you mean `claude`?", "Known: agy, claude"),
+    ({"claude": {"commands": "x"}}, "commands", "command"),
+    ({"claude": {"concurrency": 0}}, "concurrency", "Leave it out"),
+    ({"sixth": {**WHOLE, "reads": [{"when": {}, "sayz": "x"}]}}, "sayz", "says"),
+]
+
+
+@pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
+def test_a_mistake_is_named(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_own(own, "config.toml: ")
+    assert words in caught.value.message
+    assert caught.value.message.startswith("config.toml: agents.")
+    assert help in caught.value.help
+
+
+def test_an_agent_is_pointed_at_a_server_nearby(tmp_path: Path) -> None:
+    gemini = shipped_agents()["gemini"]
+    assert gemini.local is not None
+    near = pointed_at(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
+    assert near.set["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:9"
+    assert near.set["HOME"] == str(tmp_path)
+    assert near.default_model == gemini.local.model
+    settings = tmp_path / ".gemini" / "settings.json"
+    assert "gemini-api-key" in settings.read_text()
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+
+
+def test_an_agent_without_rules_is_none() -> None:
+    with pytest.raises(ConfigError):
+        read_agent("sixth", {"command": "sixth", "argv": []})

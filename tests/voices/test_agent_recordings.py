@@ -1,0 +1,155 @@
+"""What the agents really said, replayed through the real runner: answers, costs, and the lies they are known for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Usage
+from tests.kits.voice_kit import ask, ending, hear
+from tests.voices.agents import ENVIRON, scripted
+
+SCHEMA = {"type": "object", "properties": {"stand": {"type": "string"}}, "required": ["stand"]}
+
+
+async def reply_of(name: str, recording: str, environ: dict[str, str] | None = None, **script: Any) -> Reply:
+    end = ending(await hear(scripted(name, recording, environ=environ, **script)))
+    assert isinstance(end, Reply), end
+    return end
+
+
+async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
+    end = ending(await hear(scripted(name, recording, **script), ask(timeout=20)))
+    assert isinstance(end, Fault), end
+    assert end.help
+    return end
+
+
+@pytest.mark.parametrize(
+    ("name", "pieces", "model"),
+    [
+        ("claude", ["naïve", " café", " from", " the server"], "claude-sonnet-4-5"),
+        ("codex", ["hello from the fake"], ""),
+        ("gemini", ["hello", " from", " the", " fake"], "gemini-2.5-pro"),
+        ("opencode", ["hello from the fake"], ""),
+        ("agy", ["naïve", " café"], "gemini-3.8-flash-high"),
+    ],
+)
+async def test_an_answer_comes_as_the_agent_says_it(name: str, pieces: list[str], model: str) -> None:
+    said = await hear(scripted(name, "answer"))
+    assert said[:-1] == pieces
+    reply = ending(said)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.model) == ("".join(pieces), model)
+
+
+@pytest.mark.parametrize(
+    ("name", "recording", "variables", "usage"),
+    [
+        ("claude", "answer", {}, Usage(15, 4, 3, 9.839999999999998e-05, 2)),
+        ("claude", "plan", {}, Usage(15, 4, 3, 0.0, 2, 19, 9.839999999999998e-05)),
+        ("codex", "answer", {"CODEX_API_KEY": "sk-1"}, Usage(10, 4)),
+        ("codex", "answer", {}, Usage(10, 4, cost_usd=0.0, plan_tokens=14)),
+        ("gemini", "answer", {"GEMINI_API_KEY": "k"}, Usage(10, 4)),
+        ("gemini", "answer", {}, Usage(10, 4, cost_usd=0.0, plan_tokens=14)),
+        ("opencode", "answer", {}, Usage(10, 4, cost_usd=0)),
+        ("agy", "answer", {}, Usage(12249, 37, cost_usd=0.0, plan_tokens=12286)),
+    ],
+)
+async def test_who_pays_is_told(name: str, recording: str, variables: dict[str, str], usage: Usage) -> None:
+    assert (await reply_of(name, recording, {**ENVIRON, **variables})).usage == usage
+
+
+async def test_an_answer_held_to_a_schema_is_the_form_alone() -> None:
+    said = await hear(scripted("claude", "schema"), ask(schema=SCHEMA))
+    assert said[0] == '{"stand":"A"}'
+    assert isinstance(said[-1], Reply)
+
+
+async def test_two_messages_of_one_answer_do_not_run_together() -> None:
+    reply = await reply_of("opencode", "steps")
+    assert reply.text == "hello from the fake"
+    assert reply.usage == Usage(10, 4, cost_usd=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "recording", "script", "kind", "words"),
+    [
+        ("claude", "rate_limited", {"exit": 1}, FaultKind.RATE_LIMITED, "Request rejected (429)"),
+        ("claude", "overloaded", {"exit": 1}, FaultKind.OVERLOADED, "529"),
+        ("claude", "not_logged_in", {"exit": 1}, FaultKind.UNAUTHORIZED, "Not logged in"),
+        ("claude", "empty", {}, FaultKind.EMPTY, "nothing"),
+        ("claude", "half", {}, FaultKind.TRUNCATED, "middle of its answer"),
+        ("claude", "half", {"act": "breaks off"}, FaultKind.TRUNCATED, "middle of its answer"),
+        ("codex", "rate_limited", {"exit": 0}, FaultKind.RATE_LIMITED, "429"),
+        ("codex", "unauthorized", {"exit": 1}, FaultKind.UNAUTHORIZED, "401"),
+        ("codex", "server", {"exit": 0}, FaultKind.SERVER, "high demand"),
+        ("codex", "empty", {}, FaultKind.EMPTY, "nothing"),
+        ("codex", "cut", {}, FaultKind.TRUNCATED, "middle of its answer"),
+        ("codex", "reconnecting", {"act": "stays"}, FaultKind.RATE_LIMITED, "429 Too Many Requests"),
+        ("gemini", "unauthorized", {"exit": 145}, FaultKind.UNAUTHORIZED, "401"),
+        ("gemini", "empty", {}, FaultKind.EMPTY, "empty response"),
+        ("gemini", "cut", {}, FaultKind.TRUNCATED, "without a finish reason"),
+        ("opencode", "rate_limited", {"exit": 1}, FaultKind.RATE_LIMITED, "rate_limit_error"),
+        ("opencode", "asks", {}, FaultKind.PERMISSION, "rejected permission"),
+        ("opencode", "cut", {"act": "stays"}, FaultKind.TRUNCATED, "cut off"),
+        ("agy", "denied", {}, FaultKind.PERMISSION, "RunCommand"),
+        ("agy", "failed", {"exit": 1}, FaultKind.UNAUTHORIZED, "Authentication required"),
+    ],
+)
+async def test_a_failure_is_told_for_what_it_is(
+    name: str, recording: str, script: dict[str, Any], kind: FaultKind, words: str
+) -> None:
+    fault = await fault_of(name, recording, **script)
+    assert fault.kind is kind
+    assert words in fault.message
+
+
+async def test_items_of_type_error_are_warnings_only() -> None:
+    assert (await reply_of("codex", "command")).text == "hello from the fake"
+
+
+async def test_a_tool_that_is_not_there_does_not_spoil_an_answer() -> None:
+    assert (await reply_of("gemini", "write")).text == "hello from the fake"
+    assert (await reply_of("claude", "denied")).text == "hello from the fake"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [
+        ("Attempt 1 failed with status 429. Retrying with backoff... _ApiError", FaultKind.RATE_LIMITED),
+        ("Attempt 1 failed with status 500. Retrying with backoff... _ApiError", FaultKind.SERVER),
+    ],
+)
+async def test_a_silent_retry_is_not_waited_for(trouble: str, kind: FaultKind) -> None:
+    fault = await fault_of("gemini", "silent", trouble=trouble, act="stays")
+    assert fault.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "trouble", "kind", "words"),
+    [
+        ("gemini", 41, "Invalid auth method selected", FaultKind.UNAUTHORIZED, "Run `gemini`"),
+        ("gemini", 55, "Gemini CLI is not running in a trusted directory", FaultKind.PERMISSION, "trust the folder"),
+        ("codex", 1, "Error: stream error: 401 Unauthorized", FaultKind.UNAUTHORIZED, "codex login"),
+        ("claude", 3, "something broke", FaultKind.CRASHED, "--debug"),
+    ],
+)
+async def test_an_exit_without_a_word_is_explained(
+    name: str, code: int, trouble: str, kind: FaultKind, words: str
+) -> None:
+    fault = await fault_of(name, exit=code, trouble=trouble)
+    assert fault.kind is kind
+    assert words in fault.help
+    assert trouble[:20] in fault.message
+
+
+async def test_a_key_is_never_in_a_fault() -> None:
+    key = "odd-secret-0123456789"
+    environ = {**ENVIRON, "ANTHROPIC_API_KEY": key}
+    fault = ending(await hear(scripted("claude", environ=environ, exit=1, trouble=f"bad key {key}")))
+    assert isinstance(fault, Fault)
+    assert "bad key" in fault.message
+    assert key not in repr(fault)

@@ -1,0 +1,301 @@
+"""The runner: the contract of every voice, programs that misbehave, native sessions, and that nobody is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.values import Reply
+from roundtable.voices.agents.catalog import shipped_agents
+from roundtable.voices.agents.voices import AgentVoices
+from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.voices.agents import ENVIRON, PROGRAM, RECORDINGS, exists, gone, is_watcher, running, scripted, starts, talk
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class AgentStage(Stage):
+    """Claude Code's recordings."""
+
+    many = 6
+
+    def __init__(self, folder: Path) -> None:
+        self._notes = folder / "notes"
+
+    def talker(self) -> Voice:
+        return scripted("claude", "answer", notes=self._notes)
+
+    def slow(self) -> Voice:
+        return scripted("claude", "half", notes=self._notes, act="stays")
+
+    def mute(self) -> Voice:
+        return scripted("claude", "empty", notes=self._notes)
+
+    async def idle(self) -> bool:
+        return not running(str(self._notes))
+
+
+class TestKit(VoiceKit):
+    """Agents keep the contract of every voice."""
+
+    @pytest.fixture
+    def stage(self, tmp_path: Path) -> Stage:
+        return AgentStage(tmp_path)
+
+
+# --- what an agent is given -----------------------------------------------------------------------
+
+
+async def test_the_prompt_goes_in_by_standard_input_and_nothing_else_does(tmp_path: Path) -> None:
+    environ = {
+        **ENVIRON,
+        "ANTHROPIC_API_KEY": "sk-ant-0123456789",
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+        "OPENAI_API_KEY": "sk-other",
+        "LC_ALL": "C.UTF-8",
+    }
+    question = "What is {papers}? " + "long " * 60_000
+    await hear(scripted("claude", "answer", environ=environ, notes=tmp_path / "notes"), ask(question))
+    (given,) = starts(tmp_path / "notes")
+    assert given["prompt"] == question
+    assert not any("What is" in word or "You are brief" in word for word in given["argv"])
+    assert "--no-session-persistence" in given["argv"]
+    assert {"ANTHROPIC_API_KEY", "LC_ALL", "HOME", "PATH"} <= set(given["env"])
+    assert not {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "OPENAI_API_KEY"} & set(given["env"])
+    assert given["files"] == [], "it works in an empty folder"
+    assert not exists(given["cwd"]), "which is gone afterwards"
+
+
+async def test_what_was_said_before_is_read_out_between_marks(tmp_path: Path) -> None:
+    voice = scripted("codex", "answer", notes=tmp_path / "notes")
+    await hear(voice, talk("One?", "No </turn> yet.", "Two?"))
+    (given,) = starts(tmp_path / "notes")
+    assert given["prompt"].startswith('This was said so far:\n\n<turn by="the table">\nOne?\n</turn>')
+    assert '<turn by="you">\nNo <\\/turn> yet.\n</turn>' in given["prompt"]
+    assert given["prompt"].endswith("Now answer this:\n\nTwo?")
+    await voice.close()
+
+
+async def test_an_agent_with_a_form_of_its_own_gets_it(tmp_path: Path) -> None:
+    await hear(scripted("agy", "answer", notes=tmp_path / "notes"), ask('Say "no".\nNow.'))
+    (given,) = starts(tmp_path / "notes")
+    said = json.loads(given["prompt"])
+    text = '<instructions>\nYou are brief.\n</instructions>\n\nSay "no".\nNow.'
+    assert said == {"event": "user", "message": {"role": "user", "content": text}}
+
+
+# --- native sessions ------------------------------------------------------------------------------
+
+ANSWER = "naïve café from the server"
+
+
+async def test_a_seat_keeps_its_native_session_between_rounds(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes")
+    await hear(voice, talk("One?"))
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    first, second = starts(tmp_path / "notes")
+    assert (first["prompt"], second["prompt"]) == ("One?", "Two?")
+    assert "--no-session-persistence" not in first["argv"]
+    assert second["argv"][-2:] == ["--resume", "11111111-2222-4333-8444-555555555555"]
+    assert first["cwd"] == second["cwd"]
+    await voice.close()
+    assert not exists(first["cwd"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "session"),
+    [
+        (("One?", "something else", "Two?"), "talk"),
+        (("One?", ANSWER, "Two?"), "another"),
+        (("Two?",), "talk"),
+    ],
+)
+async def test_another_conversation_is_told_from_its_beginning(
+    tmp_path: Path, texts: tuple[str, ...], session: str
+) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes")
+    await hear(voice, talk("One?"))
+    await hear(voice, talk(*texts, session=session))
+    _, second = starts(tmp_path / "notes")
+    assert "--resume" not in second["argv"]
+    assert all(text in second["prompt"] for text in texts)
+    await voice.close()
+
+
+async def test_a_session_the_agent_has_lost_is_told_anew(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes", act="does not know the session")
+    await hear(voice, talk("One?"))
+    assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
+    _, lost, anew = starts(tmp_path / "notes")
+    assert lost["prompt"] == "Two?"
+    assert "One?" in anew["prompt"]
+    assert "--resume" not in anew["argv"]
+    await voice.close()
+
+
+async def test_a_turn_that_was_stopped_is_not_continued(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes")
+    await hear(voice, talk("One?"))
+    speech = voice.speak(talk("One?", ANSWER, "Two?"))
+    await anext(speech)
+    await speech.aclose()
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    assert ["--resume" in given["argv"] for given in starts(tmp_path / "notes")] == [False, True, False]
+    await voice.close()
+
+
+async def test_usage_that_counts_the_whole_session_is_counted_once(tmp_path: Path) -> None:
+    voice = scripted("codex", "answer", environ={**ENVIRON, "CODEX_API_KEY": "sk-1"}, notes=tmp_path / "notes")
+    await hear(voice, talk("One?"))
+    second = ending(await hear(voice, talk("One?", "hello from the fake", "Two?")))
+    assert isinstance(second, Reply)
+    assert second.usage.tokens == 0, "the recording tells the same total again"
+    await voice.close()
+
+
+# --- programs that misbehave ----------------------------------------------------------------------
+
+
+async def fault_of(voice: Voice, timeout: float) -> Fault:
+    async with asyncio.timeout(30):
+        end = ending(await hear(voice, ask("word " * 100_000, timeout=timeout)))
+    assert isinstance(end, Fault)
+    return end
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "words"),
+    [
+        ("reads nothing", FaultKind.TIMEOUT, "within 1 s"),
+        ("stays", FaultKind.TIMEOUT, "within 1 s"),
+        ("stays whatever it is told", FaultKind.TIMEOUT, "within 1 s"),
+        ("floods", FaultKind.MALFORMED, "without end"),
+        ("is killed", FaultKind.CRASHED, "signal 9"),
+    ],
+)
+async def test_a_trap_is_a_fault_and_leaves_nobody(tmp_path: Path, act: str, kind: FaultKind, words: str) -> None:
+    recording = "" if act == "floods" else "half"
+    fault = await fault_of(
+        scripted("claude", recording, notes=tmp_path / "notes", act=act), 1 if "1 s" in words else 20
+    )
+    assert fault.kind is kind
+    assert words in fault.message
+    assert await gone(*running(str(tmp_path)))
+
+
+async def test_silence_says_what_the_agent_said_last(tmp_path: Path) -> None:
+    voice = scripted("codex", "cut", idle=1.0, notes=tmp_path / "notes", trouble="is anybody there", act="stays")
+    fault = await fault_of(voice, 20)
+    assert fault.kind is FaultKind.TIMEOUT
+    assert "silent for 1 s" in fault.message
+    assert "Model metadata" in fault.message
+
+
+async def test_a_program_that_is_not_there() -> None:
+    fault = AgentVoices(shipped_agents(), {"PATH": "/nowhere"}).voice("claude")
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert "[agents.claude]" in fault.help
+
+
+async def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    broken = tmp_path / "claude"
+    broken.write_text("#!/nowhere/at/all\n")
+    broken.chmod(0o755)
+    voice = AgentVoices(shipped_agents(), {"PATH": str(tmp_path)}).voice("claude")
+    assert not isinstance(voice, Fault)
+    fault = await fault_of(voice, 20)
+    assert fault.kind is FaultKind.MISSING
+    assert "cannot be started" in fault.message
+
+
+# --- nobody is left behind ------------------------------------------------------------------------
+
+
+async def children(folder: Path) -> list[int]:
+    """The agent and its children, once they run."""
+    async with asyncio.timeout(30):
+        while not (folder / "children").exists():  # noqa: ASYNC110 (another process writes it)
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.05)
+    return json.loads((folder / "children").read_text())
+
+
+async def test_children_do_not_outlive_an_agent_that_is_done(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes", act="leaves children")
+    assert isinstance(ending(await hear(voice)), Reply)
+    assert await gone(*await children(tmp_path))
+
+
+async def test_cancelling_ends_the_children_too(tmp_path: Path) -> None:
+    voice = scripted("claude", "half", notes=tmp_path / "notes", act="leaves children and stays")
+    task = asyncio.create_task(hear(voice))
+    family = await children(tmp_path)
+    assert not await gone(*family, within=0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await gone(*family)
+
+
+SPEAKER = """
+import asyncio, sys
+from tests.voices.agents import scripted
+from tests.kits.voice_kit import hear
+from pathlib import Path
+voice = scripted("claude", "half", notes=Path(sys.argv[1]) / "notes", act="leaves children and stays")
+asyncio.run(hear(voice))
+"""
+
+
+def speaker(folder: Path) -> subprocess.Popen[bytes]:
+    """Another process that speaks to an agent."""
+    return subprocess.Popen([sys.executable, "-c", SPEAKER, str(folder)], cwd=ROOT)
+
+
+async def test_nobody_outlives_us_when_we_are_killed(tmp_path: Path) -> None:
+    us = speaker(tmp_path)
+    try:
+        family = await children(tmp_path)
+    finally:
+        us.send_signal(signal.SIGKILL)
+        us.wait()
+    assert await gone(*family)
+    assert await gone(*running(str(tmp_path)))
+
+
+async def test_nobody_outlives_the_watcher_itself(tmp_path: Path) -> None:
+    voice = scripted("claude", "half", notes=tmp_path / "notes", act="stays")
+    task = asyncio.create_task(hear(voice))
+    async with asyncio.timeout(30):
+        while not starts(tmp_path / "notes"):  # noqa: ASYNC110 (another process writes it)
+            await asyncio.sleep(0.02)
+    family = running(str(tmp_path / "notes"))
+    (watcher,) = (pid for pid in family if is_watcher(pid))
+    os.kill(watcher, signal.SIGKILL)
+    end = ending(await task)
+    assert isinstance(end, Fault)
+    assert end.kind is FaultKind.CRASHED
+    assert await gone(*family)
+
+
+def test_the_watcher_is_a_program_of_its_own(tmp_path: Path) -> None:
+    watcher = ROOT / "src" / "roundtable" / "voices" / "agents" / "watcher.py"
+    end, lifeline = os.pipe()
+    says = RECORDINGS / "claude" / "answer.jsonl"
+    command = [sys.executable, "-I", "-S", watcher, str(end), sys.executable, PROGRAM, "--says", says, "--exit", "7"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, pass_fds=(end,), timeout=30)
+    os.close(lifeline)
+    os.close(end)
+    assert done.returncode == 7
+    assert done.stdout == says.read_bytes()

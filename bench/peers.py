@@ -9,7 +9,13 @@ from pathlib import Path
 
 from bench.processes import PEERS, BenchError
 
-REQUIREMENTS = ("langgraph>=1.2", "langchain-openai>=1.7", "autogen-agentchat>=0.7.5", "autogen-ext[openai]>=0.7.5")
+REQUIREMENTS = (
+    "langgraph>=1.2",
+    "langchain-openai>=1.7",
+    "autogen-agentchat>=0.7.5",
+    "autogen-ext[openai]>=0.7.5",
+    "llm-council-core>=0.53",
+)
 
 
 def install_peers() -> Path:
@@ -19,7 +25,7 @@ def install_peers() -> Path:
     wanted = "\n".join(REQUIREMENTS)
     if stamp.exists() and stamp.read_text() == wanted:
         return python
-    print("Installing LangGraph and AutoGen into build/bench-peers …", flush=True)
+    print("Installing LangGraph, AutoGen and llm-council-core into build/bench-peers …", flush=True)
     _run([sys.executable, "-m", "venv", str(PEERS)])
     _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS])
     stamp.write_text(wanted)
@@ -37,5 +43,5 @@ def _run(argv: list[str]) -> str:
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise BenchError(f"LangGraph and AutoGen cannot be installed, and the bench needs them: {last}")
+        raise BenchError(f"The peers cannot be installed, and the bench needs them: {last}")
     return done.stdout

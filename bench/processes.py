@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from select import select
 from statistics import median
 from types import TracebackType
 from typing import Any
@@ -25,6 +26,7 @@ QUIET = {
     "AUTOGEN_DISABLE_RUNTIME_TRACING": "true",
     "LANGCHAIN_TRACING_V2": "false",
     "LANGSMITH_TRACING": "false",
+    "LLM_COUNCIL_OFFLINE": "true",
     "OTEL_SDK_DISABLED": "true",
 }
 """How the peers are told to report nothing to anybody."""
@@ -104,10 +106,22 @@ class Worker:
 
     def do(self, job: str, **arguments: Any) -> dict[str, Any]:
         """Have one job done and get its measurements."""
+        self._tell(job, arguments)
+        return self._line()
+
+    def do_within(self, seconds: float, job: str, **arguments: Any) -> dict[str, Any] | None:
+        """The same, but whoever has not returned by then is ended; one that was is of no use afterwards."""
+        self._tell(job, arguments)
+        assert self._process.stdout is not None
+        if select([self._process.stdout], [], [], seconds)[0]:
+            return self._line()
+        self._process.kill()
+        return None
+
+    def _tell(self, job: str, arguments: dict[str, Any]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"do": job, **self._always, **arguments}) + "\n")
         self._process.stdin.flush()
-        return self._line()
 
     def _line(self) -> dict[str, Any]:
         assert self._process.stdout is not None

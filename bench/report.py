@@ -134,11 +134,11 @@ def table(result: Result) -> str:
         NOT_STREAMED,
         "",
     ]
-    lines += _grid(["7-call session", "overhead ms", "wall ms", "prompt bytes", "× floor"], _session_rows(result))
-    lines += _grid(["", "import ms", "peak MB", *(f"µs/token ×{n}" for n in STREAMS)], _process_rows(result))
-    lines += _grid(["Roundtable beside its floor", "ours", "floor"], _pair_rows(result))
-    lines += _grid(["a round by seats, per seat", *map(str, SIZES), "grows like"], _growth_rows(result))
-    lines += _grid(["target", "measured", "bound", ""], _target_rows(result))
+    lines += grid(["7-call session", "overhead ms", "wall ms", "prompt bytes", "× floor"], _session_rows(result))
+    lines += grid(["", "import ms", "peak MB", *(f"µs/token ×{n}" for n in STREAMS)], _process_rows(result))
+    lines += grid(["Roundtable beside its floor", "ours", "floor"], _pair_rows(result))
+    lines += grid(["a round by seats, per seat", *map(str, SIZES), "grows like"], _growth_rows(result))
+    lines += grid(["target", "measured", "bound", ""], _target_rows(result))
     return "\n".join(lines)
 
 
@@ -199,7 +199,7 @@ def _spread(spread: Spread) -> str:
     return f"{spread.median:,.{digits}f} ({spread.low:,.{digits}f}–{spread.high:,.{digits}f})"
 
 
-def _grid(head: list[str], rows: list[list[str]]) -> list[str]:
+def grid(head: list[str], rows: list[list[str]]) -> list[str]:
     """Columns as wide as they need, as Markdown reads them."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     lines = [

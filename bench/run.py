@@ -22,13 +22,13 @@ def main() -> int:
         with alone() as home:
             peers = install_peers()
             with ModelServer() as server:
-                series = Bench(server, peers, home, Plan.quick() if options.quick else Plan(), _say).run()
+                series = Bench(server, peers, home, Plan.quick() if options.quick else Plan(), say).run()
             measured = result(series, versions(peers), machine())
     except BenchError as error:
-        _say("")
+        say("")
         print(f"Error: {error}", file=sys.stderr)
         return 1
-    _say("")
+    say("")
     _write(measured, time.monotonic() - began)
     missed: list[Target] = [target for target in measured.targets if not target.met]
     return 1 if options.strict and missed else 0
@@ -57,7 +57,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say(what: str) -> None:
+def say(what: str) -> None:
     """What is being measured, on one line that a terminal overwrites."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)

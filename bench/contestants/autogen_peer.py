@@ -13,6 +13,7 @@ from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
 from bench.contestants.agenda import BLIND, KEY, QUESTION, SEATS, SYSTEM, lines
+from bench.contestants.told import or_raised, told
 
 _INFO: Any = {
     "vision": False,
@@ -26,9 +27,18 @@ _INFO: Any = {
 async def session(base_url: str) -> None:
     """Seven turns, agents and client made anew; the first speaker also has the last word."""
     client = _client(base_url, "session")
-    team = RoundRobinGroupChat([AssistantAgent(seat, client, system_message=SYSTEM) for seat in SEATS], max_turns=7)
-    await team.run(task=f"{QUESTION}\n\n{BLIND}")
+    await _team(dict.fromkeys(SEATS, client)).run(task=f"{QUESTION}\n\n{BLIND}")
     await client.close()
+
+
+@or_raised
+async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
+    """The same turns with a model of its own for every seat, one of them out of order."""
+    stated = {} if timeout is None else {"timeout": timeout}
+    team = _team({seat: _client(base_url, model, **stated) for seat, model in models.items()})
+    result = await team.run(task=f"{QUESTION}\n\n{BLIND}")
+    said = {message.source: str(getattr(message, "content", "")) for message in result.messages}
+    return told(result.stop_reason or "", voices={seat: text for seat, text in said.items() if seat in models})
 
 
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
@@ -50,5 +60,10 @@ async def _tell(client: OpenAIChatCompletionClient, seat: str, tell: Any) -> int
     return told
 
 
-def _client(base_url: str, model: str) -> OpenAIChatCompletionClient:
-    return OpenAIChatCompletionClient(model=model, base_url=base_url, api_key=KEY, model_info=_INFO)
+def _team(clients: dict[str, OpenAIChatCompletionClient]) -> RoundRobinGroupChat:
+    agents: list[Any] = [AssistantAgent(seat, client, system_message=SYSTEM) for seat, client in clients.items()]
+    return RoundRobinGroupChat(agents, max_turns=7)
+
+
+def _client(base_url: str, model: str, **stated: Any) -> OpenAIChatCompletionClient:
+    return OpenAIChatCompletionClient(model=model, base_url=base_url, api_key=KEY, model_info=_INFO, **stated)

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, lines
+from bench.contestants.told import or_raised, told
 
 
 class State(TypedDict):
@@ -26,7 +27,15 @@ class State(TypedDict):
 
 async def session(base_url: str) -> None:
     """Seven calls, graph and client made anew."""
-    await _table(_model(base_url, "session")).ainvoke(_EMPTY, _thread())
+    await _table(dict.fromkeys(SEATS, _model(base_url, "session"))).ainvoke(_EMPTY, _thread())
+
+
+@or_raised
+async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
+    """The same table with a model of its own for every seat, one of them out of order."""
+    table = _table({seat: _model(base_url, name, timeout=timeout) for seat, name in models.items()})
+    state = await table.ainvoke(_EMPTY, _thread())
+    return told("", voices=dict(zip(models, state["first"], strict=False)))
 
 
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
@@ -54,19 +63,19 @@ def _thread() -> Any:
     return {"configurable": {"thread_id": str(uuid.uuid4())}}
 
 
-def _model(base_url: str, name: str, *, streaming: bool = False) -> ChatOpenAI:
-    return ChatOpenAI(base_url=base_url, api_key=KEY, model=name, streaming=streaming)
+def _model(base_url: str, name: str, *, streaming: bool = False, timeout: float | None = None) -> ChatOpenAI:
+    return ChatOpenAI(base_url=base_url, api_key=KEY, model=name, streaming=streaming, timeout=timeout)
 
 
-def _table(model: ChatOpenAI) -> Any:
+def _table(models: dict[str, ChatOpenAI]) -> Any:
     graph = StateGraph(State)
-    for seat in SEATS:
+    for seat, model in models.items():
         graph.add_node(f"first-{seat}", _speaker(model, "first", BLIND))
         graph.add_node(f"second-{seat}", _speaker(model, "second", AGAIN))
         graph.add_edge(START, f"first-{seat}")
     for seat in SEATS:
         graph.add_edge([f"first-{seat}" for seat in SEATS], f"second-{seat}")
-    graph.add_node("judge", _judge(model))
+    graph.add_node("judge", _judge(models[SEATS[0]]))
     graph.add_edge([f"second-{seat}" for seat in SEATS], "judge")
     graph.add_edge("judge", END)
     return graph.compile(checkpointer=InMemorySaver())

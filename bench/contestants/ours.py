@@ -9,22 +9,25 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
-from roundtable.app.desk import Roundtable
+from bench.contestants.told import or_raised, told
+from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.ids import new_session_id
 from roundtable.app.places import Places
 from roundtable.cli.displays import JsonLines
 from roundtable.cli.outlet import Outlet
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
-from roundtable.core.values import Charter, Decision, Outcome, Prompt, Seat, Turns
+from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, Seat, Turns
 from roundtable.engine.run import Meeting
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 
 # The desk finds these by itself when a seat first needs them; a session always does.
-from roundtable.voices import http_client, openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from roundtable.voices import http_client, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from roundtable.voices.dialects import openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 TEMPLATES = {"system": SYSTEM, "blind": BLIND, "again": AGAIN, "judge": JUDGE}
 Rules = Callable[[Table], Awaitable[Decision]]
@@ -77,6 +80,21 @@ async def stream(base_url: str, home: str, streams: int, tokens: int) -> dict[st
     async with await open_desk(base_url, home) as desk:
         names = tuple(f"seat{number}" for number in range(streams))
         return {"lines": await _shown(desk, one_round, _seats(f"paced-{tokens}", names))}
+
+
+@or_raised
+async def faulty(base_url: str, home: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
+    """A council as it comes, with a model of its own for every seat, one of them out of order."""
+    seats = tuple(Seat(name, (f"bench:{model}",)) for name, model in models.items())
+    limits = None if timeout is None else Limits(seat_timeout=timeout)
+    async with await open_desk(base_url, home) as desk:
+        session = await desk.convene(Agenda(QUESTION, seats, limits=limits, headless=True))
+        decision = await desk.run(session)
+    return told(
+        "degraded" if decision.degraded else "whole",
+        voices=dict.fromkeys(decision.counted, decision.text),
+        failed={it.seat: f"{it.fault.kind}: {it.fault.message}" for it in decision.missing},
+    )
 
 
 async def open_desk(base_url: str, home: str) -> Roundtable:

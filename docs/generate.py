@@ -17,6 +17,8 @@ from roundtable.core.codecs import CODECS
 from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.protocols import PROTOCOLS
+from roundtable.voices.agents.catalog import Agent, shipped_agents
+from roundtable.voices.endpoints import Endpoint, shipped_endpoints
 
 DOCS = Path(__file__).parent
 HEAD = "<!-- Made by docs/generate.py from the code. Edit the code, then run `make docs`. -->\n\n"
@@ -51,6 +53,8 @@ def settings() -> str:
         "[limits]": LimitSettings,
         "limits.quorum": QuorumSettings,
         "[seats.NAME]": SeatSettings,
+        "[endpoints.NAME]": Endpoint,
+        "[agents.NAME]": Agent,
     }
     for name, table in tables.items():
         parts.append(f"\n## {name}\n\n{first_line(table)}\n\n| key | default |\n|---|---|\n")
@@ -62,6 +66,39 @@ def settings() -> str:
         parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
         for field in msgspec.structs.fields(protocol.settings):
             parts.append(f"| `{field.encode_name}` | {field.default} |\n")
+    return "".join(parts)
+
+
+def endpoints() -> str:
+    """Every endpoint that is shipped."""
+    parts = [HEAD + "# Endpoints\n\nWhere voices such as `openai:gpt-4o` are reached. Each is a data file in "]
+    parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one.\n\n")
+    parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
+    for name, it in shipped_endpoints().items():
+        models = (f"`{model}`" if model else "" for model in (it.default_model, it.judge_model))
+        parts.append(f"| `{name}` | {it.title} | {it.dialect} | {it.key} | {' | '.join(models)} |\n")
+    return "".join(parts)
+
+
+def agents() -> str:
+    """Every agent command line that is shipped."""
+    parts = [
+        HEAD + "# Agents\n\nCommand lines that can be seated as `cli:NAME` or `cli:NAME:MODEL`, with a person's own "
+    ]
+    parts.append(
+        "login. Each is a data file in `voices/catalog/agents/`; `[agents.NAME]` in a config file changes one, "
+    )
+    parts.append("such as its `command` (a name or a path) or its `default_model`.\n\n")
+    parts.append(
+        "| name | | tried with | adds to a prompt | held to a form | keeps its session |\n|---|---|---|---|---|---|\n"
+    )
+    for name, it in shipped_agents().items():
+        answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session))
+        adds = f"{it.overhead_bytes} bytes" if it.overhead_bytes else "not measured"
+        parts.append(f"| `{name}` | {it.title} | {it.checked or 'nothing yet'} | {adds} | {' | '.join(answers)} |\n")
+    parts += (
+        f"\n`{name}`: {' '.join(it.unverified.split())}\n" for name, it in shipped_agents().items() if it.unverified
+    )
     return "".join(parts)
 
 
@@ -104,6 +141,8 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "schemas" / "events.json": schemas,
         DOCS / "events.md": events(),
+        DOCS / "endpoints.md": endpoints(),
+        DOCS / "agents.md": agents(),
         DOCS / "settings.md": settings(),
         DOCS / "words.md": words(),
         DOCS / "commands.md": commands(),

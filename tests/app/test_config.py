@@ -56,10 +56,17 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
         ("[limits.quorum]\nseat = 3", "no setting seat in [limits.quorum]", "Did you mean seats?"),
         ("[table]\nxyzzy = 3", "no setting xyzzy in [table]", "Known keys there: meeting, seats."),
         ("[seats.a]\nvoice = ['x:y']", "no setting voice", "Did you mean voices?"),
-        ("[limits]\nrounds = 'two'", "Expected `int`, got `str`", "doctor"),
+        ("[limits]\nrounds = 'two'", "limits.rounds must be a whole number, not a text.", "doctor"),
+        ("[limits]\nbudget_usd = 'two'", "limits.budget_usd must be a number, not a text.", "doctor"),
+        ("[seats.a]\nvoices = [1]", "seats.NAME.voices must be a text, not a whole number.", "doctor"),
+        ("[seats.a]\nrights = ['fly']", "seats.NAME.rights cannot be fly.", "doctor"),
+        ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Known keys"),
+        ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Known keys"),
         ("language = ", "is not valid TOML", "Mend that line"),
-        ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "never written down", "env:NAME"),
+        ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "never written down", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),
+        ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known: agy"),
+        ("[agents.claude]\ncommands = 'x'", "commands", "Did you mean `command`?"),
         ("[endpoints.lab]\nbase_ur = 'http://x'", "base_ur", "Did you mean `base_url`?"),
     ],
 )
@@ -81,6 +88,16 @@ def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path)
     assert loaded.withheld == ("endpoints", "seats.spy.voices", "seats.spy.judge")
     assert loaded.config.endpoints == {}
     assert (loaded.config.seats["spy"].voices, loaded.config.seats["spy"].brief) == ((), "Be brief.")
+
+
+def test_an_untrusted_workspace_names_no_program(places: Places, workspace: Path) -> None:
+    own(workspace, '[agents.claude]\ncommand = "./evil"')
+    loaded = config.load(places, workspace)
+    assert loaded.withheld == ("agents",)
+    assert loaded.config.agents == {}
+    assert config.reach(workspace) == {"agents.claude": '{"command": "./evil"}'}
+    config.trust(places, workspace)
+    assert config.load(places, workspace).config.agents == {"claude": {"command": "./evil"}}
 
 
 def test_an_untrusted_workspace_cannot_turn_a_seat_of_the_person(places: Places, workspace: Path) -> None:

@@ -100,7 +100,7 @@ async def test_withheld_voices_wait_for_trust(places: Places, workspace: Path) -
     assert "roundtable trust" in found.note
 
 
-async def test_agents_on_the_path_are_named_but_not_seated_yet(places: Places, workspace: Path, tmp_path: Path) -> None:
+async def test_agents_on_the_path_can_be_seated(places: Places, workspace: Path, tmp_path: Path) -> None:
     for name in ("claude", "opencode", "unrelated"):
         program = tmp_path / "bin" / name
         program.write_text("#!/bin/sh\nexit 1\n")
@@ -108,10 +108,10 @@ async def test_agents_on_the_path_are_named_but_not_seated_yet(places: Places, w
     (tmp_path / "bin" / "codex").write_text("not executable")
     found = await found_with(places, workspace)
     assert [(it.voice, it.kind, it.usable) for it in found] == [
-        ("cli:claude", "cli", False),
-        ("cli:opencode", "cli", False),
+        ("cli:claude", "cli", True),
+        ("cli:opencode", "cli", True),
     ]
-    assert "later version" in found[0].note
+    assert "Claude Code" in found[0].note
 
 
 async def test_a_key_in_the_environment_is_a_seat_and_is_never_shown(
@@ -183,7 +183,7 @@ def test_the_table_that_is_offered() -> None:
         return Found(name, f"{name}:m", kind, usable)
 
     api, local, cli, small = found("a", "api"), found("b", "local"), found("c", "cli"), found("embedded", "embedded")
-    assert [seat.name for seat in proposed([cli, api, local, small])] == ["a", "b"]
+    assert [seat.name for seat in proposed([cli, api, local, small])] == ["c", "a", "b"]
     assert [seat.voices for seat in proposed([api, small])] == [("a:m",)] * 3
     assert [seat.voices for seat in proposed([found("a", "api", False), small])] == [("embedded:m",)] * 3
     assert proposed([found("a", "api", False)]) == ()

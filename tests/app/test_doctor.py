@@ -15,16 +15,25 @@ from roundtable.app.discovery import remember
 from roundtable.app.doctor import Report, examine
 from roundtable.app.places import Places
 from roundtable.core.values import Seat
-from tests.servers.openai_server import OpenAIServer
+from roundtable.voices.fault_server import FaultServer
 
 SCRIPT = '[[turns]]\ntext = "ready"'
 
 
 @pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No keys, and no programs but those in this folder."""
     for name in list(os.environ):
         if name.endswith("_API_KEY"):
             monkeypatch.delenv(name)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path / "bin"
+
+
+def install(programs: Path, name: str, script: str) -> None:
+    (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+    (programs / name).chmod(0o755)
 
 
 def configure(places: Places, text: str) -> None:
@@ -52,7 +61,7 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     two_seats(places, workspace)
     data = json.loads(msgspec.json.encode(await examine(workspace, places)))
     wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
-    assert wanted | {"platform"} <= set(data)
+    assert wanted | {"platform", "agents", "sandboxes", "services", "keys"} <= set(data)
     assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
     assert data["participants"]["a"] == {"status": "ok", "voice": "script:s.toml", "note": ""}
     assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
@@ -64,15 +73,14 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
         ("script:none.toml", "missing", "There is no script"),
         ("openai:gpt-4o", "no_key", "OPENAI_API_KEY"),
         ("nobody:x", "missing", "no endpoint called"),
-        ("cli:nowhere", "missing", "no voice cli:nowhere yet"),
-        ("cli:sh", "unusable", "later version"),
+        ("cli:nowhere", "missing", "no agent called `nowhere`"),
         ("gone:x", "unreachable", "Nothing answers at http://127.0.0.1:9/v1"),
-        ("other:x", "missing", "dialect gemini"),
+        ("other:x", "missing", "needs the variable OTHER_URL"),
     ],
 )
 async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: str, status: str, note: str) -> None:
     endpoints = '[endpoints.gone]\nbase_url = "http://127.0.0.1:9/v1"\nlocal = true\n'
-    endpoints += '[endpoints.other]\nbase_url = "http://127.0.0.1:9/v1"\ndialect = "gemini"\n'
+    endpoints += '[endpoints.other]\nbase_url = "${OTHER_URL}/v1"\n'
     configure(places, f'{endpoints}[seats.a]\nvoices = ["{voice}"]')
     report = await examine(workspace, places)
     seat = report.participants["a"]
@@ -82,21 +90,55 @@ async def test_a_seat_that_is_not_well(places: Places, workspace: Path, voice: s
 
 
 async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) -> None:
-    async with OpenAIServer() as server:
+    async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
         assert (await examine(workspace, places)).ok
         assert server.seen == []
-        asked = await examine(workspace, places, ask=True)
+        asked = await examine(workspace, places, deep=True)
     assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
     assert asked.participants["a"].note.startswith("answered in")
+    assert server.seen[0].body["max_tokens"] == 16
 
 
 async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await examine(workspace, places, ask=True)
+    report = await examine(workspace, places, deep=True)
     assert (report.ok, report.participants["a"].status) == (False, "unusable")
     assert report.participants["a"].note.startswith("No credit.")
+
+
+async def test_programs_are_found_with_their_versions(places: Places, workspace: Path, programs: Path) -> None:
+    two_seats(places, workspace)
+    install(programs, "claude", 'echo "2.9.9 (Claude Code) $1 ${SOME_API_KEY:-no key}"; echo more')
+    install(programs, "codex", "/bin/cat; exit 3")
+    install(programs, "bwrap", "echo bubblewrap 0.8.0")
+    report = await examine(workspace, places)
+    claude = report.agents["claude"]
+    assert (claude.path, claude.version) == (str(programs / "claude"), "2.9.9 (Claude Code) --version no key")
+    assert claude.tried
+    assert report.agents["codex"].version == ""
+    assert {name: it.version for name, it in report.sandboxes.items()} == {"bwrap": "bubblewrap 0.8.0"}
+    assert report.ok
+
+
+async def test_model_servers_and_the_place_of_keys(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    async with FaultServer() as server:
+        with places.user_config.open("a") as file:
+            file.write(f'\n[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true\n')
+        report = await examine(workspace, places)
+    assert (report.services["lab"].answers, report.services["lab"].models) == (True, ("alpha",))
+    assert (report.keys.stored, report.keys.note) == (0, "")
+
+
+async def test_stored_keys_that_cannot_be_read_are_a_finding(places: Places, workspace: Path) -> None:
+    two_seats(places, workspace)
+    places.secrets.write_text("{")
+    places.secrets.chmod(0o600)
+    report = await examine(workspace, places)
+    assert "damaged" in report.keys.note
+    assert (report.ok, report.exit_code) == (False, 2)
 
 
 async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> None:

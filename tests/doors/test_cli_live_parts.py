@@ -13,7 +13,7 @@ import pytest
 from roundtable.cli.asking import chosen
 from roundtable.cli.board import Board
 from roundtable.cli.outlet import Outlet
-from roundtable.cli.output import count, explain, price, seconds, sentence
+from roundtable.cli.output import count, explain, seconds, sentence
 from roundtable.cli.panels import layout, seat_colors
 from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, decision_words
 from roundtable.core.events import (
@@ -75,7 +75,7 @@ def test_a_seat_goes_through_its_signs() -> None:
     told.says(0, "Use REST")
     assert (claude.glyph, claude.tail(100), claude.tokens) == (RESPONDING, "Use REST", 2)
     told(MoveMade(BLIND, "claude", "c1", "Use REST.", "x:y", usage=Usage(900, 100, cost_usd=0.5)))
-    assert (claude.glyph, claude.tokens, claude.cost) == (WAITING, 1000, 0.5)
+    assert (claude.glyph, claude.tokens, claude.cost) == (WAITING, 1000, "$0.5000")
     told(SeatMissed(BLIND, "gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")))
     assert gpt.glyph == TIMED_OUT
     told(opened("council/3-reconsider"), SeatMissed("council/3-reconsider", "gpt", Fault.of(FaultKind.QUOTA, "Empty.")))
@@ -167,7 +167,6 @@ def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture
 
 
 def test_figures() -> None:
-    assert [price(it) for it in (None, 0, 0.0021, 1234.5)] == ["?", "free", "$0.0021", "$1,234.50"]
     assert [count(it) for it in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
     assert [seconds(it) for it in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
     assert [sentence(it) for it in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]

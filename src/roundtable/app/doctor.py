@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import shutil
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -17,17 +16,29 @@ import msgspec
 
 from roundtable.app.config import is_trusted
 from roundtable.app.desk import Roundtable
-from roundtable.app.discovery import AGENTS_LATER, ask_local, discover, remembered
+from roundtable.app.discovery import ask_local, discover, remembered
 from roundtable.app.models import list_models
 from roundtable.app.places import Places, workspace_of
+from roundtable.app.surroundings import KeyPlace, Program, Service, Surroundings, look_around
 from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, RecordError, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
+from roundtable.voices.asking import ask_once
 
 Status = Literal["ok", "missing", "unusable", "no_key", "unreachable"]
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
-ASK_SECONDS = 60.0
-EXTRAS = {"local": "xllamacpp", "tui": "textual", "web": "litestar", "mcp": "mcp", "scale": "psycopg"}
+PROBE_SECONDS = 60.0
+PROBE_TOKENS = 16
+"""For an answer of one word; some APIs take no smaller limit."""
+
+EXTRAS = {
+    "keychain": "keyring",
+    "local": "xllamacpp",
+    "tui": "textual",
+    "web": "litestar",
+    "mcp": "mcp",
+    "scale": "psycopg",
+}
 
 _STATUS: dict[FaultKind, Status] = {
     FaultKind.MISSING: "missing",
@@ -92,6 +103,10 @@ class Report(msgspec.Struct, frozen=True):
     python: str
     platform: str
     extras: dict[str, bool]
+    agents: dict[str, Program]
+    sandboxes: dict[str, Program]
+    services: dict[str, Service]
+    keys: KeyPlace
     advice: tuple[str, ...] = ()
 
     @property
@@ -104,9 +119,9 @@ class Report(msgspec.Struct, frozen=True):
 
 
 async def examine(
-    workspace: Path | None = None, places: Places | None = None, session: str = "", *, ask: bool = False
+    workspace: Path | None = None, places: Places | None = None, session: str = "", *, deep: bool = False
 ) -> Report:
-    """Look at everything, however broken some of it is; with `ask`, every seat gets one tiny question."""
+    """Look at everything, however broken some of it is; with `deep`, every seat gets one tiny question."""
     places = places or Places.of_this_person()
     workspace = workspace_of(workspace or Path.cwd())
     home = _home(places)
@@ -115,18 +130,20 @@ async def examine(
         True, str(places.user_config), str(workspace / ".roundtable" / "config.toml"), is_trusted(places, workspace)
     )
     participants: dict[str, Participant] = {}
+    around: Surroundings | None = None
     state: tuple[SessionState, str] = ("skipped", "")
     try:
         async with await Roundtable.open(workspace, places) as desk:
             config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
-            participants = await _participants(desk, ask)
+            participants, around = await asyncio.gather(_participants(desk, deep), look_around(places, desk))
             state = await _session(desk, session) if session else state
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
-    return _report(places, home, config, store, participants, state)
+    around = around or await look_around(places, None)
+    return _report(places, home, config, store, participants, state, around)
 
 
 def _report(
@@ -136,6 +153,7 @@ def _report(
     store: StoreCheck,
     participants: dict[str, Participant],
     state: tuple[SessionState, str],
+    around: Surroundings,
 ) -> Report:
     speaking = [name for name, it in participants.items() if it.status == "ok"]
     ok = (
@@ -146,6 +164,7 @@ def _report(
         and bool(speaking)
         and len(speaking) == len(participants)
         and state[0] in ("ok", "skipped")
+        and not around.keys.note
     )
     return Report(
         ok=ok,
@@ -159,6 +178,10 @@ def _report(
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         extras={name: find_spec(module) is not None for name, module in EXTRAS.items()},
+        agents=around.agents,
+        sandboxes=around.sandboxes,
+        services=around.services,
+        keys=around.keys,
         advice=tuple(_advice(home, config, bool(speaking), bool(participants))),
     )
 
@@ -207,7 +230,7 @@ def _store(path: Path) -> StoreCheck:
 # --- seats ----------------------------------------------------------------------------------------
 
 
-async def _participants(desk: Roundtable, ask: bool) -> dict[str, Participant]:
+async def _participants(desk: Roundtable, deep: bool) -> dict[str, Participant]:
     """The seats that would sit down now: configured, else picked before, else whoever is found."""
     seats = _seats(desk)
     if seats:
@@ -218,9 +241,9 @@ async def _participants(desk: Roundtable, ask: bool) -> dict[str, Participant]:
             for it in await discover(desk)
             if it.usable or it.kind == "configured"
         }
-    if ask:
+    if deep:
         speaking = [name for name, it in looked.items() if it.status == "ok"]
-        answers = await asyncio.gather(*(_ask(desk, name, looked[name]) for name in speaking))
+        answers = await asyncio.gather(*(_probe(desk, name, looked[name]) for name in speaking))
         looked |= dict(zip(speaking, answers, strict=True))
     return looked
 
@@ -240,25 +263,24 @@ async def _look(desk: Roundtable, seat: Seat) -> Participant:
 
 async def _look_at(desk: Roundtable, voice: str) -> Participant:
     found = desk.voices.find(voice)
-    kind, _, rest = voice.partition(":")
-    if kind == "cli" and shutil.which(rest.partition(":")[0]):
-        return Participant("unusable", voice, AGENTS_LATER)
+    kind, _, _ = voice.partition(":")
     if isinstance(found, Fault):
         return Participant(_STATUS.get(found.kind, "unusable"), voice, f"{found.message} {found.help}")
     endpoint = desk.endpoints.get(kind)
-    if endpoint is not None and endpoint.local and await ask_local(endpoint) is None:
+    if endpoint is not None and endpoint.local and await ask_local(desk, endpoint) is None:
         return Participant("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
     return Participant("ok", voice)
 
 
-async def _ask(desk: Roundtable, seat: str, seen: Participant) -> Participant:
+async def _probe(desk: Roundtable, seat: str, seen: Participant) -> Participant:
     """One tiny question; an answer of any kind will do."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     end = await _reply(desk, seat, seen.voice)
     if isinstance(end, Reply):
         return Participant("ok", seen.voice, f"answered in {loop.time() - began:.1f} s")
-    return Participant(_STATUS.get(end.kind, "unusable"), seen.voice, f"{end.message} {end.help}")
+    note = desk.redactor.redact(f"{end.message} {end.help}")
+    return Participant(_STATUS.get(end.kind, "unusable"), seen.voice, note)
 
 
 async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
@@ -266,15 +288,8 @@ async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
     if isinstance(voice, Fault):
         return voice
     question = Message("user", "Reply with the single word: ready")
-    request = Request(f"doctor/{seat}#1", seat, (question,), max_tokens=256, timeout=ASK_SECONDS)
-    try:
-        async with asyncio.timeout(ASK_SECONDS):
-            async for piece in voice.speak(request):
-                if not isinstance(piece, str):
-                    return piece
-    except TimeoutError:
-        return Fault.of(FaultKind.TIMEOUT, f"No answer within {ASK_SECONDS:.0f} seconds.")
-    return Fault.of(FaultKind.EMPTY, "It ended without an answer.")
+    call = f"doctor/{seat}#1"
+    return await ask_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
 
 
 async def _session(desk: Roundtable, address: str) -> tuple[SessionState, str]:

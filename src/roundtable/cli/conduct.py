@@ -15,6 +15,7 @@ from roundtable.cli.displays import Display, Manner, display
 from roundtable.cli.output import INTERRUPTED, NO_DECISION, address_of, ended_with, let_go_of_stdout, note
 from roundtable.cli.words import decision_words
 from roundtable.core.events import Delta, Recorded
+from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     known = state.seq if state.runs else 0
     show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
     keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless))
-    stopped = await _Holding(desk, state.id, show, keeper).hold()
+    stopped = await _Holding(desk, state.id, address, show, keeper).hold()
     if stopped is not None:
         return _say_stopped(stopped, address)
     return await conclude(desk, state.id, show, address, strict=strict)
@@ -66,7 +67,8 @@ def _say_stopped(why: str, address: str) -> int:
 class _Holding:
     """One run and whoever follows it; whichever ends first, the other is brought to its end too."""
 
-    def __init__(self, desk: Roundtable, session: str, show: Display, keeper: Gatekeeper) -> None:
+    def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: Gatekeeper) -> None:
+        self._address = address
         self._run = asyncio.create_task(desk.run(session))
         self._follow = asyncio.create_task(follow(desk.watch(session, here=True), show, keeper))
         self._show = show
@@ -75,7 +77,7 @@ class _Holding:
 
     async def hold(self) -> str | None:
         """Wait for the end; the reason is returned if it came before the meeting's own."""
-        with stopping(lambda: self._stop("interrupted"), self._show.close):
+        with stopping(lambda: self._stop("interrupted"), self._abandon):
             await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
             if self._follow.done() and self._follow.exception() is not None:
                 self._stop("unread")
@@ -89,6 +91,10 @@ class _Holding:
         self._why = self._why or why
         (self._follow if self._run.done() else self._run).cancel()
 
+    def _abandon(self) -> None:
+        self._show.close()
+        _say_stopped("interrupted", self._address)
+
     def _grace(self) -> float | None:
         if self._run.cancelled():
             return GRACE
@@ -99,9 +105,12 @@ class _Holding:
         if not self._run.cancelled():
             self._run.result()
         if not self._follow.cancelled() and (error := self._follow.exception()) is not None:
-            if not isinstance(error, BrokenPipeError):
+            if not isinstance(error, OSError):
                 raise error
             let_go_of_stdout()
+            if not isinstance(error, BrokenPipeError):
+                why = f"The output cannot be written: {error.strerror or error}."
+                raise UsageError(why, f"`roundtable resume {self._address}` goes on with it.") from None
         return self._why
 
 

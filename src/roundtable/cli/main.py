@@ -36,9 +36,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "doctor": (
             "roundtable.cli.doctor",
             "doctor",
-            "Check folders, config, the record and every seat; no model is asked anything unless you say --ask.",
+            "Check folders, config, the record, every seat and what is installed; no model is asked without --deep.",
         ),
         "voices": ("roundtable.cli.voices", "voices", "List the voices that can be reached from here."),
+        "keys": ("roundtable.cli.keys", "keys", "Store, list and remove the keys of paid voices."),
         "models": (
             "roundtable.cli.models",
             "models",
@@ -129,7 +130,10 @@ def _run(args: list[str]) -> int:
     try:
         result = cli.main(args, prog_name="roundtable", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        from roundtable.cli.clean_errors import clean_stderr
+
+        with clean_stderr():
+            error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)

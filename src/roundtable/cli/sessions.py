@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roundtable.cli.output import address_of, at_desk, price
+from roundtable.cli.output import address_of, at_desk
 from roundtable.cli.tables import show_json, show_table
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
-from roundtable.core.views import clean, costs, one_line, seat_states, status_words, summary
+from roundtable.core.views import clean, costs, money, one_line, seat_states, status_words, summary
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -52,7 +52,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "slug": row.slug,
         "address": await address_of(desk, row.id, row.slug),
         "name": row.name,
-        "status": "running" if holder else "done" if decision else session.status,
+        "status": "done" if decision else _doing(session, holder),
         "pid": _pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
@@ -64,6 +64,11 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "updated_at": row.updated_at,
         "seq": row.last_seq,
     }
+
+
+def _doing(session: Session, holder: str | None) -> str:
+    """A session that somebody runs may still wait for a person."""
+    return "running" if holder and session.status == "open" else session.status
 
 
 def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
@@ -143,5 +148,5 @@ def _spent(session: Session) -> str:
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     cost = total.price if total.calls else "nothing"
-    cost += f" of {price(limits.budget_usd)}" if limits.budget_usd is not None else ""
+    cost += f" of {money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"

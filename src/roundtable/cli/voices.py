@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _USAGE = """
 Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
   endpoint:model          openai:gpt-4o, ollama:llama3.2; other servers go under [endpoints.NAME] in the config
+  cli:agent[:model]       an agent you are logged in to: claude, codex, gemini, agy, opencode
   embedded:model          a model on this machine; `roundtable models` fetches some
   script:path.toml        a scripted seat, for trying things out
 """.strip("\n")
@@ -32,7 +33,7 @@ def voices(as_json: bool) -> None:
         return {
             "v": 1,
             "endpoints": await endpoint_states(desk),
-            "agents": agents_found(),
+            "agents": agents_found(desk),
             "embedded": list_models(desk.places),
             "embedded_runtime": runtime_there(),
         }
@@ -42,7 +43,7 @@ def voices(as_json: bool) -> None:
         show_json(found)
         return
     rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it)) for it in found["endpoints"]]
-    rows += [(f"cli:{name}", "later", path) for name, path in found["agents"].items()]
+    rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
     for model in found["embedded"]:
         usable = "yes" if model.installed and found["embedded_runtime"] else "no"
         note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` fetches it"
@@ -52,10 +53,12 @@ def voices(as_json: bool) -> None:
 
 
 def _endpoint_note(it: EndpointState) -> str:
+    from roundtable.app.discovery import key_source
+
     if it.local:
         return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: nothing answers at {it.base_url}"
     name = it.key.partition(":")[2]
     if not it.key_present:
-        return f"{it.title}: set {name}" if it.key.startswith("env:") else f"{it.title}: no key ({it.key})"
-    dialect = "" if it.usable else f"; the dialect {it.dialect} is not spoken yet"
-    return f"{it.title}, key from {name}{dialect}" if name else f"{it.title}, needs no key{dialect}"
+        variable = f"set {name}, or " if it.key.startswith("env:") else ""
+        return f"{it.title}: {variable}`roundtable keys set {it.name}`"
+    return f"{it.title}, key from {key_source(it.key, it.key_place)}" if name else f"{it.title}, needs no key"

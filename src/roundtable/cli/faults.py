@@ -1,0 +1,46 @@
+"""`doctor --faults`: what every kind of voice makes of every fault, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.cli.output import at_desk, note
+from roundtable.cli.tables import show_json, show_table
+from roundtable.core.views import one_line
+
+if TYPE_CHECKING:
+    from roundtable.app.fault_check import FaultReport, Finding
+
+FAILED = 1
+"""A voice that does not tell the truth about a fault is a fault of ours."""
+
+
+def check_and_show(as_json: bool) -> int:
+    """Check every voice, telling of each step on standard error, and print the table; the exit code comes back."""
+    from roundtable.app.fault_check import check_faults
+
+    note("Every kind of voice meets every fault of a server on this machine. Agents take a minute or two each.")
+    report = at_desk(lambda desk: check_faults(desk, _tell))
+    if as_json:
+        show_json(report)
+    else:
+        _show(report)
+    return 0 if report.ok else FAILED
+
+
+def _tell(finding: Finding) -> None:
+    sign = "✓" if finding.passed else "✗"
+    note(f"{sign} {finding.voice}: {finding.fault} → {finding.told} ({finding.seconds:.1f} s)")
+
+
+def _show(report: FaultReport) -> None:
+    voices = list(dict.fromkeys(it.voice for it in report.findings))
+    faults = list(dict.fromkeys(it.fault for it in report.findings))
+    cells = {(it.fault, it.voice): "pass" if it.passed else "FAIL" for it in report.findings}
+    show_table(("fault", *voices), [[fault, *(cells.get((fault, voice), "–") for voice in voices)] for fault in faults])
+    for it in report.findings:
+        if not it.passed:
+            note(f"✗ {it.voice}, {it.fault}: {one_line(it.note)}")
+    for name, why in report.skipped.items():
+        note(f"  cli:{name} was not checked: {why}.")
+    note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")

@@ -1,4 +1,4 @@
-"""One seat by API, one by a real agent command line, one embedded: one session on real models, and nothing left of it."""
+"""One seat by API, one by an agent command line, one embedded: one session on real models, and nothing left of it."""
 
 from __future__ import annotations
 

@@ -90,12 +90,15 @@ def agents() -> str:
     )
     parts.append("such as its `command` (a name or a path) or its `default_model`.\n\n")
     parts.append(
-        "| name | | tried with | adds to a prompt | held to a form | keeps its session |\n|---|---|---|---|---|---|\n"
+        "| name | | tried with | adds to a prompt | held to a form | keeps its session | also as `acp:NAME` |\n"
+        "|---|---|---|---|---|---|---|\n"
     )
     for name, it in shipped_agents().items():
         answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session))
         adds = f"{it.overhead_bytes} bytes" if it.overhead_bytes else "not measured"
-        parts.append(f"| `{name}` | {it.title} | {it.checked or 'nothing yet'} | {adds} | {' | '.join(answers)} |\n")
+        acp = "no" if it.acp is None else f"with `{it.acp.command}`" if it.acp.command else "yes"
+        row = (f"`{name}`", it.title, it.checked or "nothing yet", adds, *answers, acp)
+        parts.append(f"| {' | '.join(row)} |\n")
     parts += (
         f"\n`{name}`: {' '.join(it.unverified.split())}\n" for name, it in shipped_agents().items() if it.unverified
     )

@@ -62,7 +62,8 @@ class Agent:
         elif self.act == "opens nothing":
             self.done(message, {"sessionId": ["no"]})
         else:
-            self.done(message, {"sessionId": ID, "modes": MODES, "configOptions": OPTIONS})
+            modes = None if self.act == "has no modes" else MODES
+            self.done(message, {"sessionId": ID, "modes": modes, "configOptions": OPTIONS})
 
     def load(self, message: dict[str, Any]) -> None:
         if self.act == "has lost the session":

@@ -15,9 +15,10 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
-from roundtable.voices.agents.catalog import Acp, shipped_agents
+from roundtable.voices.agents.catalog import Acp, Agent, shipped_agents
 from roundtable.voices.agents.voice import AgentVoice
 from roundtable.voices.agents.voices import AgentVoices
+from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.voices.agents import ENVIRON, exists, gone, running, talk
 
@@ -26,12 +27,16 @@ ANSWER = "The table hears: naïve café, 東京, 🦉.\n\nAnd a last word."
 KEY = "key-that-nobody-may-see"
 
 
-def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
-    """A voice of Gemini CLI whose program is our own."""
+def described(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Agent]:
+    """Gemini CLI, with our own program in its place."""
     argv = (str(PROGRAM), "--act", act, "--notes", str(folder / "notes"))
     acp = Acp(argv, sys.executable, mode="plan", **settings)
-    agent = msgspec.structs.replace(shipped_agents()["gemini"], acp=acp)
-    voices = AgentVoices({"gemini": agent}, {**ENVIRON, "GEMINI_API_KEY": KEY})
+    return {"gemini": msgspec.structs.replace(shipped_agents()["gemini"], acp=acp)}
+
+
+def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
+    """A voice of that agent."""
+    voices = AgentVoices(described(folder, act, **settings), {**ENVIRON, "GEMINI_API_KEY": KEY})
     voice = voices.voice(f"gemini:{model}" if model else "gemini", "acp")
     assert isinstance(voice, AgentVoice), voice
     return voice
@@ -132,6 +137,14 @@ async def test_a_model_it_does_not_have_is_missing(tmp_path: Path) -> None:
 
 
 # --- what it may not do ---------------------------------------------------------------------------
+
+
+async def test_an_agent_that_cannot_be_kept_to_reading_is_not_asked(tmp_path: Path) -> None:
+    fault = await end_of(speaker(tmp_path, "has no modes"))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MISSING
+    assert "no mode that could be set to plan" in fault.message
+    assert prompts(tmp_path) == []
 
 
 async def test_a_refused_permission_lets_it_go_on_without(tmp_path: Path) -> None:
@@ -255,6 +268,17 @@ async def test_an_agent_that_forgets_is_told_everything_again(tmp_path: Path, ac
 # --- who speaks it --------------------------------------------------------------------------------
 
 
+async def test_a_seat_finds_it_by_its_name(tmp_path: Path) -> None:
+    registry = VoiceRegistry({}, lambda _: None, agents=lambda: described(tmp_path), models_dir=tmp_path)
+    voice = registry.find("acp:gemini")
+    assert not isinstance(voice, Fault), voice
+    assert (voice.name, voice.vendor, voice.structured) == ("acp:gemini", "google", False)
+    reply = await end_of(voice)
+    assert isinstance(reply, Reply), reply
+    assert reply.text == ANSWER
+    await registry.close()
+
+
 def test_an_agent_nobody_has_described_in_this_protocol() -> None:
     fault = AgentVoices(shipped_agents(), ENVIRON).voice("agy", "acp")
     assert isinstance(fault, Fault)
@@ -273,12 +297,11 @@ def test_an_adapter_that_is_not_there_can_be_had() -> None:
 
 def test_odd_words_are_no_conversation() -> None:
     dialogue = Dialogue(over_acp(shipped_agents()["gemini"]), Errand("Hello?", "/nowhere"))
-    for line in (
-        b"[]",
-        b"null",
-        b'"hi"',
-        b'{"id": 9, "method": "session/request_permission", "params": {"options": 3}}',
-    ):
+    dialogue.reply()
+    for line in (b"[]", b"null", b'"hi"', b"{}", b'{"id": "session/new", "result": {}}', b'{"method": 5}'):
         assert dialogue.line(line) == ""
-    assert b'"cancelled"' in dialogue.reply()
+        assert dialogue.reply() == b""
+    for params in (b"[]", b"7", b'{"options": 3}'):
+        dialogue.line(b'{"id": 9, "method": "session/request_permission", "params": ' + params + b"}")
+        assert b'"cancelled"' in dialogue.reply()
     assert dialogue.failure is None

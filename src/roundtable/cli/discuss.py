@@ -107,7 +107,8 @@ def discuss(question: str, **given: Any) -> int:
     """Put a question to the table and follow the discussion.
 
     Without QUESTION, or with `-`, it is read from standard input. Ctrl-C stops the meeting and says
-    how to resume it. Voices are endpoint:model, cli:agent, embedded:model or script:path.toml.
+    how to resume it. Voices are endpoint:model, cli:agent, acp:agent, embedded:model or
+    script:path.toml.
 
     \b
     Examples:

@@ -17,6 +17,7 @@ _USAGE = """
 Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
   endpoint:model          openai:gpt-4o, ollama:llama3.2; other servers go under [endpoints.NAME] in the config
   cli:agent[:model]       an agent you are logged in to: claude, codex, gemini, agy, opencode
+  acp:agent[:model]       the same by the Agent Client Protocol: gemini, opencode, claude with its adapter
   embedded:model          a model on this machine; `roundtable models` fetches some
   script:path.toml        a scripted seat, for trying things out
 """.strip("\n")

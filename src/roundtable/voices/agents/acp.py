@@ -5,7 +5,7 @@ Nothing is read or written here; a run hands the agent's lines in and carries th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
@@ -81,12 +81,21 @@ class Errand(msgspec.Struct, frozen=True):
 
 class _Greeting(msgspec.Struct, rename="camel"):
     protocol_version: int = 0
-    agent_capabilities: dict[str, Any] = {}
+    agent_capabilities: dict[str, Any] | None = None
 
 
 class _Option(msgspec.Struct):
     id: str = ""
     category: str | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    option_id: str
+    kind: str = ""
+
+
+class _Permission(msgspec.Struct):
+    options: list[_Answer] = []
 
 
 class _Entry(msgspec.Struct, rename="camel"):
@@ -119,9 +128,8 @@ class Dialogue(Reading):
         self._id = errand.session
         self._loads = False
         self._settings: list[tuple[str, dict[str, str]]] = []
-        self._prompted = False
-        greeting = {"protocolVersion": VERSION, "clientCapabilities": _OFFERED}
-        self._replies = [jsonrpc.call("initialize", greeting)]
+        self._replies: list[bytes] = []
+        self._call("initialize", {"protocolVersion": VERSION, "clientCapabilities": _OFFERED})
 
     def reply(self) -> bytes:
         """What the agent is to be told now."""
@@ -130,7 +138,7 @@ class Dialogue(Reading):
 
     def farewell(self) -> bytes:
         """What it is told when we leave in the middle of its answer."""
-        return jsonrpc.notice("session/cancel", {"sessionId": self._id}) if self._prompted and not self.over else b""
+        return jsonrpc.notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
     def event(self, event: Any) -> str:
         """Take one message; what is said before the question was asked is no answer to it."""
@@ -140,29 +148,36 @@ class Dialogue(Reading):
         if "method" in message:
             if "id" in message:
                 self._refuse(message)
-        elif "error" in message:
+        elif message.get("error") is not None:
             self._failed(message)
-        elif message.get("id") != _PROMPT:
+        elif message.get("id") == self._awaited and not self._asked:
             self._proceed(message)
-        return super().event(message) if self._prompted else ""
+        return super().event(message) if self._asked else ""
+
+    @property
+    def _asked(self) -> bool:
+        """Whether the question itself was asked."""
+        return self._awaited == _PROMPT
+
+    def _call(self, method: str, params: Mapping[str, Any]) -> None:
+        self._awaited = method
+        self._replies.append(jsonrpc.call(method, params))
 
     def _refuse(self, message: Mapping[str, Any]) -> None:
         method = text_at(message, "method")
         self.denied = text_at(message, "params.toolCall.title") or method
         if method == "session/request_permission":
-            params = cast("Mapping[str, Any]", message.get("params") or {})
-            self._replies.append(jsonrpc.answer(message["id"], {"outcome": _no(params.get("options"))}))
+            self._replies.append(jsonrpc.answer(message["id"], {"outcome": _no(message.get("params"))}))
         else:
             self._replies.append(jsonrpc.refusal(message["id"], jsonrpc.NO_SUCH_METHOD, "There is no such thing here."))
 
     def _failed(self, message: Mapping[str, Any]) -> None:
         code = int(number_at(message, "error.code"))
         words = " ".join(filter(None, (text_at(message, path) for path in _WORDS_OF_AN_ERROR)))
-        asked = text_at(message, "id")
         kind = FaultKind.UNAUTHORIZED if code == _LOGIN_NEEDED else None
-        kind = FaultKind.MISSING if asked.startswith("session/set_") else kind
+        kind = FaultKind.MISSING if self._awaited.startswith("session/set_") else kind
         self._fail(words or f"error {code}", kind, code if 400 <= code < 600 else 0)
-        if asked == _LOAD:
+        if self._awaited == _LOAD:
             self.note = _LOST
 
     def _fail(self, words: str, kind: FaultKind | None, status: int = 0) -> None:
@@ -171,10 +186,10 @@ class Dialogue(Reading):
     def _proceed(self, message: Mapping[str, Any]) -> None:
         """Take the answer to what was asked last, and ask the next thing."""
         try:
-            if message.get("id") == "initialize":
+            if self._awaited == "initialize":
                 self._greeted(msgspec.convert(message.get("result"), _Greeting))
                 return
-            if message.get("id") in (_NEW, _LOAD):
+            if self._awaited in (_NEW, _LOAD):
                 self._entered(msgspec.convert(message.get("result") or {}, _Entry))
             self._ask()
         except msgspec.ValidationError as error:
@@ -184,12 +199,12 @@ class Dialogue(Reading):
         if greeting.protocol_version != VERSION:
             self._fail(f"speaks version {greeting.protocol_version} of the protocol.", FaultKind.MISSING)
             return
-        self._loads = greeting.agent_capabilities.get("loadSession") is True
+        self._loads = (greeting.agent_capabilities or {}).get("loadSession") is True
         place: dict[str, Any] = {"cwd": self._errand.folder, "mcpServers": []}
         if self._id:
-            self._replies.append(jsonrpc.call(_LOAD, {"sessionId": self._id, **place}))
+            self._call(_LOAD, {"sessionId": self._id, **place})
         else:
-            self._replies.append(jsonrpc.call(_NEW, place))
+            self._call(_NEW, place)
 
     def _entered(self, entry: _Entry) -> None:
         self._id = entry.session_id or self._id
@@ -209,18 +224,17 @@ class Dialogue(Reading):
             return
         if self._settings:
             method, params = self._settings.pop(0)
-            self._replies.append(jsonrpc.call(method, {"sessionId": self._id, **params}))
+            self._call(method, {"sessionId": self._id, **params})
             return
-        self._prompted = True
         prompt = [{"type": "text", "text": self._errand.prompt}]
-        self._replies.append(jsonrpc.call(_PROMPT, {"sessionId": self._id, "prompt": prompt}))
+        self._call(_PROMPT, {"sessionId": self._id, "prompt": prompt})
 
 
-def _no(options: object) -> dict[str, str]:
+def _no(params: object) -> dict[str, str]:
     """The outcome that refuses once, so that the agent goes on without; an agent that has no such option is stopped."""
-    listed = cast("Sequence[object]", options) if isinstance(options, list) else ()
-    for option in listed:
-        chosen = text_at(option, "optionId")
-        if text_at(option, "kind") == "reject_once" and chosen:
-            return {"outcome": "selected", "optionId": chosen}
-    return {"outcome": "cancelled"}
+    try:
+        options = msgspec.convert(params, _Permission).options
+    except msgspec.ValidationError:
+        options = []
+    chosen = [option.option_id for option in options if option.kind == "reject_once"]
+    return {"outcome": "selected", "optionId": chosen[0]} if chosen else {"outcome": "cancelled"}

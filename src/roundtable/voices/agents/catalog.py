@@ -147,6 +147,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     files: dict[str, str] = {}
     retrying: str = ""
     """A line on standard error that means it failed and tries again in silence. Retries are the engine's."""
+    chatter: str = ""
+    """Lines with these words on standard error are of no interest to anybody."""
     signs: tuple[Sign, ...] = ()
     local: Local | None = None
     acp: Acp | None = None

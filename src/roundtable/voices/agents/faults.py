@@ -16,7 +16,10 @@ _STATUS = re.compile(r"(?:status|code|error|HTTP)\W{1,4}([45]\d\d)\b|\(([45]\d\d
 _BY_WORD = (
     (FaultKind.QUOTA, ("insufficient_quota", "usage limit", "credit balance", "out of credits", "billing")),
     (FaultKind.RATE_LIMITED, ("rate limit", "rate_limit", "rate-limit", "too many requests")),
-    (FaultKind.CONTEXT_OVERFLOW, ("context_length", "context window", "prompt is too long", "maximum context")),
+    (
+        FaultKind.CONTEXT_OVERFLOW,
+        ("context_length", "context window", "prompt is too long", "maximum context", "number of tokens"),
+    ),
     (FaultKind.REFUSED, ("usage policy", "content_filter", "content policy")),
     (FaultKind.OVERLOADED, ("overloaded", "high demand")),
     (FaultKind.UNAUTHORIZED, ("unauthorized", "authentication", "not logged in", "api key", "log in")),

@@ -185,7 +185,7 @@ class _Run:
     def _overhear(self, heard: Heard) -> bool:
         """Keep what it says of its troubles; whether this is a failure it means to retry in silence."""
         line = heard.text.decode(errors="replace").strip()
-        if line:
+        if line and not (self._agent.chatter and self._agent.chatter in line):
             self._troubles.append(line)
         return self._troubled(line)
 

@@ -18,7 +18,7 @@ _BY_WORD = (
     (FaultKind.RATE_LIMITED, ("rate limit", "rate_limit", "rate-limit", "too many requests")),
     (
         FaultKind.CONTEXT_OVERFLOW,
-        ("context_length", "context window", "prompt is too long", "maximum context", "number of tokens"),
+        ("context_length", "context window", "prompt is too long", "maximum context", "maximum number of tokens"),
     ),
     (FaultKind.REFUSED, ("usage policy", "content_filter", "content policy")),
     (FaultKind.OVERLOADED, ("overloaded", "high demand")),

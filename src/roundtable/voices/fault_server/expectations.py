@@ -96,7 +96,6 @@ EXPECTATIONS: tuple[Expectation, ...] = (
         "context overflow",
         FaultKind.CONTEXT_OVERFLOW,
         retryable=False,
-        by_agents=(FaultKind.MALFORMED,),
     ),
 )
 

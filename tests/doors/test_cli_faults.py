@@ -75,6 +75,15 @@ def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
     assert "✗ cli:claude: 500 → answer (" in result.stderr
 
 
+def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_path: Path) -> None:
+    (programs / "gemini").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "gemini").chmod(0o755)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text('[seats.gemini]\nvoices = ["acp:gemini:flash"]\n')
+    report: dict[str, Any] = json.loads(run("--json").stdout)
+    assert {it["voice"] for it in report["findings"] if it["kind"] == "agent"} == {"cli:gemini", "acp:gemini"}
+
+
 def test_it_is_a_check_of_its_own() -> None:
     result = CliRunner().invoke(cli, ["doctor", "--faults", "--deep"])
     assert result.exit_code == 2

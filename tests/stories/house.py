@@ -30,6 +30,7 @@ class CountedVoice:
         self._voice = voice
         self._calls = calls
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
+        self.plain_when_long = False
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         self._calls.append(request)

@@ -42,6 +42,7 @@ class _Heard:
 
     def __init__(self, name: str, voice: ScriptedVoice, chains: Chains) -> None:
         self.name, self.vendor, self.structured = name, voice.vendor, voice.structured
+        self.plain_when_long = False
         self._voice, self._chains = voice, chains
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:

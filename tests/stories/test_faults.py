@@ -123,6 +123,7 @@ class Broken:
 
     vendor = "test"
     structured = False
+    plain_when_long = False
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -75,6 +75,7 @@ class _Long:
     def __init__(self, voice: EmbeddedVoice) -> None:
         self.voice = voice
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
+        self.plain_when_long = False
 
     def speak(self, request: object) -> AsyncGenerator[str | Reply | Fault, None]:
         return self.voice.speak(ask("Count from one to five hundred.", max_tokens=1500))

@@ -17,6 +17,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
 from roundtable.voices.agents.catalog import Agent, Local
+from roundtable.voices.agents.voice import Kind as Way
 from roundtable.voices.agents.voice import program_of
 from roundtable.voices.agents.voices import AgentVoices, pointed_at
 from roundtable.voices.asking import ask_once
@@ -59,15 +60,25 @@ async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> Fau
     """Check every voice, side by side; each finding is told as soon as there is one."""
     dialects = sorted({endpoint.dialect for endpoint in desk.endpoints.values()})
     agents = [agent for agent in desk.agents().values() if not isinstance(program_of(agent, os.environ), Fault)]
+    ways: list[tuple[Way, Agent, Local]] = [
+        (way, agent, agent.local) for agent in agents for way in _ways(desk, agent) if agent.local is not None
+    ]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _silent_input():
         groups = await asyncio.gather(
             *(_check_dialect(dialect, told) for dialect in dialects),
-            *(_check_agent(agent, agent.local, room, told) for agent in agents if agent.local is not None),
+            *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
         )
     findings = tuple(finding for group in groups for finding in group)
     skipped = {it.name: "it cannot be pointed at a local server" for it in agents if it.local is None}
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
+
+
+def _ways(desk: Roundtable, agent: Agent) -> list[Way]:
+    """How an installed agent can be reached: by its command line, and by its protocol if a seat is set up so."""
+    seated = [voice for seat in desk.settings.config.seats.values() for voice in seat.voices]
+    by_protocol = any(voice.split(":")[:2] == ["acp", agent.name] for voice in seated)
+    return ["cli", "acp"] if by_protocol else ["cli"]
 
 
 async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:
@@ -86,7 +97,7 @@ async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[
 
 
 async def _check_agent(
-    agent: Agent, local: Local, room: asyncio.Semaphore, told: Callable[[Finding], None]
+    way: Way, agent: Agent, local: Local, room: asyncio.Semaphore, told: Callable[[Finding], None]
 ) -> list[Finding]:
     findings: list[Finding] = []
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
@@ -94,9 +105,9 @@ async def _check_agent(
         for expected in AGENT_EXPECTATIONS:
             with tempfile.TemporaryDirectory(prefix="roundtable-", ignore_cleanup_errors=True) as home:
                 pointed = pointed_at(agent, local, server.root, Path(home), KEY)
-                voice = AgentVoices({agent.name: pointed}, environ).voice(agent.name)
+                voice = AgentVoices({agent.name: pointed}, environ).voice(agent.name, way)
                 server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
-                finding = await _finding(f"cli:{agent.name}", "agent", voice, expected, server)
+                finding = await _finding(f"{way}:{agent.name}", "agent", voice, expected, server)
                 if "written-by-the-model.txt" in os.listdir(home):
                     finding = msgspec.structs.replace(finding, passed=False, note="wrote a file it must not write")
                 findings.append(finding)

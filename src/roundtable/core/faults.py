@@ -23,6 +23,8 @@ from enum import StrEnum
 
 import msgspec
 
+from roundtable.core.usage import Usage
+
 
 class FaultKind(StrEnum):
     """The closed set of ways in which a seat can fail to answer."""
@@ -69,13 +71,14 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One failure of the outside world: what happened, may a retry help, what can a person do."""
+    """One failure of the outside world: what happened, may a retry help, what can a person do, what did it use."""
 
     kind: FaultKind
     message: str
     retryable: bool = False
     help: str = ""
     retry_after: float = 0.0
+    usage: Usage = Usage()
 
     @classmethod
     def of(

@@ -30,7 +30,8 @@ class Voice(Protocol):
     """How a seat is reached.
 
     `speak` yields pieces of text as they come and ends with exactly one Reply or one Fault; nothing
-    follows it. It never raises for a failure of the outside world. Closing or cancelling the iterator
+    follows it. An empty piece is a sign of life: the call is on its way after a wait for its turn, or
+    the model is at work and has nothing to say yet. A fault carries what the call used, where that is known. It never raises for a failure of the outside world. Closing or cancelling the iterator
     stops the real work: the HTTP stream, the child process, the inference slot. One voice serves many
     calls at once.
     """
@@ -39,6 +40,8 @@ class Voice(Protocol):
     vendor: str
     structured: bool
     """True when a reply can be held to a JSON schema."""
+    plain_when_long: bool
+    """True when a schema would cost a long prompt its place in the provider's cache: it is asked for in words then."""
 
     def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]: ...
 

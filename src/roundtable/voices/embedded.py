@@ -70,6 +70,7 @@ class EmbeddedVoice:
     """One model as a voice. Replies can be held to a JSON schema by grammar."""
 
     structured = True
+    plain_when_long = False
 
     def __init__(self, model: str, vendor: str, server: LlamaServer, sampling: Mapping[str, Any] | None = None) -> None:
         self.name = f"embedded:{model}"

@@ -58,6 +58,7 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     structured: Which = False
     tools: Which = False
     prompt_cache: bool = False
+    schema_in_prefix: bool = False
     reasoning: Which = False
     vision: Which = False
 

@@ -187,6 +187,7 @@ class ScriptedVoice:
         self.name = name
         self.vendor = script.vendor
         self.structured = script.structured
+        self.plain_when_long = False
         self._script = script
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:

@@ -48,6 +48,7 @@ class AgentVoice:
         self.name = f"{kind}:{agent.name}:{model}" if model else f"{kind}:{agent.name}"
         self.vendor = agent.vendor_of(model)
         self.structured = agent.structured
+        self.plain_when_long = False
         self._agent = agent
         self._model = model
         self._environ = environ

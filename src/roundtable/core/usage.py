@@ -1,0 +1,43 @@
+"""What a call used, and what that cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one call used. `cost_usd` is money spent, None where nobody told us.
+
+    Cached tokens are input read from a provider's prompt cache, written ones were put there; both are part of the
+    input. Tokens that a subscription paid for cost nothing here; `plan_usd` is what they would have cost by the token.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+    cache_write_tokens: int = 0
+    plan_tokens: int = 0
+    plan_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Both directions together, the figure budgets count."""
+        return self.input_tokens + self.output_tokens
+
+    def plus(self, other: Usage) -> Usage:
+        """Add two calls; an unknown price stays unknown only if both are."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            _added(self.cost_usd, other.cost_usd),
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.plan_tokens + other.plan_tokens,
+            _added(self.plan_usd, other.plan_usd),
+        )
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    known = [amount for amount in (one, other) if amount is not None]
+    return sum(known) if known else None

@@ -26,11 +26,11 @@ SEATS = ("claude", "gpt", "gemini")
 class CountedVoice:
     """Passes a voice through and remembers every call that was made."""
 
-    def __init__(self, voice: Voice, calls: list[Request]) -> None:
+    def __init__(self, voice: Voice, calls: list[Request], plain_when_long: bool) -> None:
         self._voice = voice
         self._calls = calls
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
-        self.plain_when_long = False
+        self.plain_when_long = plain_when_long
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         self._calls.append(request)
@@ -44,9 +44,9 @@ class CountedVoice:
 class ScriptedVoices:
     """Every voice string is answered by one script; `calls` is what the models were asked."""
 
-    def __init__(self, script: dict[str, Any]) -> None:
+    def __init__(self, script: dict[str, Any], *, plain_when_long: bool = False) -> None:
         self.calls: list[Request] = []
-        self._voice = CountedVoice(ScriptedVoice("script:test", read_script(script)), self.calls)
+        self._voice = CountedVoice(ScriptedVoice("script:test", read_script(script)), self.calls, plain_when_long)
 
     def find(self, voice: str) -> Voice | Fault:
         return self._voice

@@ -101,6 +101,17 @@ async def test_a_voice_that_is_not_there_is_looked_for_once_a_run() -> None:
     assert all("unauthorized" in it.fault.message for it in decision.substitutions)
 
 
+async def test_everybody_knows_why_a_voice_is_passed_over() -> None:
+    """Asked one by one, only the first seat finds out that the key is wrong; the others are spared the call."""
+    chains = Chains(cli=failing("unauthorized"), anthropic=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN, limits=msgspec.structs.replace(LIMITS, sequential=True))
+    decision = await house.run()
+    assert sum(voice == "cli" for voice, _ in chains.asked()) == 1
+    assert {it.fault.message for it in decision.substitutions} == {"planted unauthorized"}
+    assert len(decision.substitutions) == 3
+
+
 async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
     busy = {"round": "*1-blind", "fault": "overloaded", "message": "busy"}
     later = {seat: {"turns": [busy, *part["turns"][1:]]} for seat, part in DISPUTE["seats"].items()}
@@ -118,6 +129,49 @@ async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
     decision = await asyncio.wait_for(house.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
     assert {it.fault.kind for it in decision.substitutions} == {FaultKind.TIMEOUT}
+
+
+async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> None:
+    chains = Chains(cli={"turns": [{"hang": True, "text": "Well, I would say", "after": 2}]}, anthropic=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=1))
+    decision = await asyncio.wait_for(house.run(), 20)
+    assert decision.counted == ("claude", "gpt", "gemini")
+    failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    assert {(it.fault.kind, it.partial) for it in failures} == {(FaultKind.TIMEOUT, "Well, I")}
+
+
+async def test_waiting_for_ones_turn_is_not_silence() -> None:
+    """One call at a time, each as long as a seat's share: those who wait have not been silent."""
+    one_by_one = Queued({"defaults": {"latency": 0.35}, **GOOD})
+    house = House(GOOD, other_voices=one_by_one)
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
+    decision = await house.run()
+    assert decision.counted == ("claude", "gpt", "gemini")
+    assert decision.substitutions == ()
+
+
+class Queued:
+    """A provider that takes one call at a time, and says so when a call's turn has come."""
+
+    plain_when_long = structured = False
+    name = vendor = "queued"
+
+    def __init__(self, script: dict[str, Any]) -> None:
+        self._voice = ScriptedVoice("queued", read_script(script))
+        self._slot = asyncio.Semaphore(1)
+
+    def find(self, voice: str) -> Voice | Fault:
+        return self
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+        async with self._slot:
+            yield ""
+            async for piece in self._voice.speak(request):
+                yield piece
+
+    async def close(self) -> None:
+        await self._voice.close()
 
 
 async def test_a_voice_that_speaks_is_not_interrupted_for_the_next_one() -> None:

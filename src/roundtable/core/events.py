@@ -182,6 +182,7 @@ class MoveMade(Fact, frozen=True, tag="move.made"):
     usage: Usage = Usage()
     timing: Timing = Timing()
     status: MoveStatus = MoveStatus.MADE
+    truncated: bool = False
 
 
 class SeatMissed(Fact, frozen=True, tag="seat.missed"):

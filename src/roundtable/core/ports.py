@@ -31,9 +31,10 @@ class Voice(Protocol):
 
     `speak` yields pieces of text as they come and ends with exactly one Reply or one Fault; nothing
     follows it. An empty piece is a sign of life: the call is on its way after a wait for its turn, or
-    the model is at work and has nothing to say yet. A fault carries what the call used, where that is known. It never raises for a failure of the outside world. Closing or cancelling the iterator
-    stops the real work: the HTTP stream, the child process, the inference slot. One voice serves many
-    calls at once.
+    the model is at work and has nothing to say yet. A fault carries what the call used, where that is
+    known. It never raises for a failure of the outside world. Closing or cancelling the iterator stops
+    the real work: the HTTP stream, the child process, the inference slot. One voice serves many calls at
+    once.
     """
 
     name: str

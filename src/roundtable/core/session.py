@@ -204,15 +204,13 @@ class Session:
         causes: dict[str, Fault] = {}
         for record in self.rounds.values():
             for turn in record.turns.values():
-                first = self.seat(turn.seat).voices[0]
-                for failed in turn.failures:
-                    if failed.voice == first:
-                        causes[turn.seat] = failed.fault
-                if turn.move is not None and turn.move.voice != first:
+                causes |= {failed.voice: failed.fault for failed in turn.failures}
+                if turn.move is not None and turn.move.voice != self.seat(turn.seat).voices[0]:
                     rounds.setdefault((turn.seat, turn.move.voice), []).append(record.name)
         unknown = Fault.of(FaultKind.MISSING, "its first voice was not to be had.")
+        firsts = {seat: self.seat(seat).voices[0] for seat, _ in rounds}
         return tuple(
-            Substitution(seat, voice, self.seat(seat).voices[0], tuple(names), causes.get(seat, unknown))
+            Substitution(seat, voice, firsts[seat], tuple(names), causes.get(firsts[seat], unknown))
             for (seat, voice), names in rounds.items()
         )
 

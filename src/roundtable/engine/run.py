@@ -134,11 +134,17 @@ def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:
 
 
 def _completed(session: Session, decision: Decision) -> Decision:
-    """What the engine knows beside the meeting: which bound cut it short, and who spoke through another voice."""
+    """What the engine knows beside the meeting: which bound cut what short, and who spoke through another voice."""
     stops = [stop.sentence for stop in session.limit_stops.values()]
-    notices = dict.fromkeys((*decision.notices, *stops))
+    notices = dict.fromkeys((*decision.notices, *stops, *_cut_short(session)))
     notices.pop(decision.how, None)
     return msgspec.structs.replace(decision, notices=tuple(notices), substitutions=session.substitutions())
+
+
+def _cut_short(session: Session) -> list[str]:
+    moves = [turn.move for record in session.rounds.values() for turn in record.turns.values()]
+    cut = [f"{move.seat} in {move.round}" for move in moves if move is not None and move.truncated]
+    return [f"Cut off at the token limit (max_tokens): {', '.join(cut)}."] if cut else []
 
 
 def _reason(error: BaseException) -> str:

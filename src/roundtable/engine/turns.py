@@ -19,6 +19,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
 from roundtable.core.redacted_stream import RedactedStream
 from roundtable.core.session import RoundRecord
+from roundtable.core.usage import Usage
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing
 from roundtable.core.verdict import Parse
 from roundtable.engine.clerk import Clerk
@@ -27,8 +28,11 @@ from roundtable.engine.prompts import Layout, needed
 Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
 LONGEST_DELAY = 30.0
-LASTING = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING, FaultKind.PERMISSION)
+LASTING = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
 """What will not have mended itself by the next round."""
+
+CACHED_FROM = 4096
+"""Bytes of prompt below which no provider keeps it in its cache."""
 
 
 class _Spoken(msgspec.Struct):
@@ -37,6 +41,17 @@ class _Spoken(msgspec.Struct):
     asked: TurnAsked
     end: Reply | Fault
     timing: Timing
+
+
+class _Share(msgspec.Struct, frozen=True):
+    """What one voice may use of a seat's time, which ends at `end`, while so many `voices` wait for their turn."""
+
+    end: float
+    voices: int
+
+    def left(self) -> float:
+        """Its even part of the seconds that are left now."""
+        return (self.end - time.monotonic()) / self.voices
 
 
 class TurnTaker:
@@ -61,6 +76,7 @@ class TurnTaker:
         self._said: list[str] = []
         self._offset = 0
         self._heard = 0
+        self._failures = 0
         self._unmended: MoveMade | None = None
         self._last_fault = Fault.of(FaultKind.MISSING, "This seat has no voice.")
 
@@ -72,13 +88,11 @@ class TurnTaker:
         try:
             async with asyncio.timeout(self._limits.seat_timeout):
                 for index, name in enumerate(chain):
-                    now, left = time.monotonic(), len(chain) - index
                     purpose = purpose if name == self._seat.voices[0] else "fallback"
-                    if await self._try_voice(name, purpose, now + (end - now) / left, last=left == 1):
+                    if await self._try_voice(name, purpose, _Share(end, len(chain) - index)):
                         return
         except TimeoutError:
-            seconds = f"{self._limits.seat_timeout:g}"
-            self._last_fault = Fault.of(FaultKind.TIMEOUT, f"No complete answer within {seconds} s.")
+            self._last_fault = self._out_of_time()
         except asyncio.CancelledError:
             await self._stopped()
             raise
@@ -86,6 +100,12 @@ class TurnTaker:
             await self._settle(self._unmended)
         else:
             await self._give_up(self._last_fault)
+
+    def _out_of_time(self) -> Fault:
+        """Nothing is forgotten of what went wrong before the time was up."""
+        message = f"No complete answer within {self._limits.seat_timeout:g} s."
+        before = f" Before that: {self._last_fault.message}" if self._failures else ""
+        return Fault.of(FaultKind.TIMEOUT, message + before)
 
     def _chain(self) -> Sequence[str]:
         """The seat's voices, without those that this run has found useless, unless there is no other."""
@@ -114,16 +134,16 @@ class TurnTaker:
             await self._clerk.drain()
             raise
 
-    async def _try_voice(self, name: str, purpose: Purpose, until: float, *, last: bool) -> bool:
-        """Ask one voice, again if that may help. Where another could take over, it must speak up before `until`."""
+    async def _try_voice(self, name: str, purpose: Purpose, share: _Share) -> bool:
+        """Ask one voice, again if that may help and its share of the seat's time is not over."""
         voice = self._voices.find(name)
         if isinstance(voice, Fault):
             self._next_call()
             await self._failed(name, voice, None)
             return False
+        until = time.monotonic() + share.left()
         while True:
-            patience = None if last else until - time.monotonic()
-            spoken = await self._speak(voice, name, purpose, (), patience)
+            spoken = await self._speak(voice, name, purpose, (), share)
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
@@ -141,11 +161,13 @@ class TurnTaker:
         self._said, self._offset = [], 0
 
     async def _failed(self, voice: str, fault: Fault, delay: float | None) -> None:
+        usage, fault = fault.usage, msgspec.structs.replace(fault, usage=Usage())
         self._last_fault = fault
+        self._failures += 1
         if fault.kind in LASTING:
             self._useless.add(voice)
         partial = "".join(self._said)
-        event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial)
+        event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
         await self._clerk.record(event)
 
     def _delay(self, fault: Fault, until: float) -> float | None:
@@ -158,24 +180,29 @@ class TurnTaker:
         return delay if delay < until - time.monotonic() else None
 
     async def _speak(
-        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...], patience: float | None = None
+        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...], share: _Share | None = None
     ) -> _Spoken:
         """One call. It is made while the fact that it was made is being written; no word is heard before that.
 
-        `patience` is how long it may stay silent, where another voice could answer in its place.
+        Where another voice could answer in its place, it must give a sign of life within its share of the time left.
         """
         asked, request = await self._prepare(voice, name, purpose, more)
         speech = Speech(self._codec.spoken if asked.structured and not more else "")
         words = RedactedStream(self._clerk.feed.redactor)
         writing = asyncio.ensure_future(self._clerk.record(asked))
+        patience = share.left() if share is not None and share.voices > 1 else None
         silence = asyncio.timeout(patience)
         first, end = 0.0, None
         began = time.monotonic()
         try:
             async with silence, aclosing(_guarded(voice, request)) as stream:
                 async for piece in stream:
+                    if share is not None and patience is not None:
+                        patience = share.left()
+                        silence.reschedule(asyncio.get_running_loop().time() + patience)
+                    if not piece:
+                        continue
                     if not first:
-                        silence.reschedule(None)
                         first = time.monotonic() - began
                         await asyncio.shield(writing)
                     if isinstance(piece, str):
@@ -187,7 +214,7 @@ class TurnTaker:
         except TimeoutError:
             if not silence.expired():
                 raise
-            end = Fault.of(FaultKind.TIMEOUT, f"{name} said nothing for {patience:.0f} s.", retryable=False)
+            end = Fault.of(FaultKind.TIMEOUT, f"{name} was silent for {patience:.0f} s.", retryable=False)
         finally:
             await writing
         timing = Timing(round(first, 4), round(time.monotonic() - began, 4))
@@ -209,13 +236,19 @@ class TurnTaker:
         await self._clerk.load(needed(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
-        messages = self._layout.messages(self._round, self._seat.name, asked) + more
-        asked = msgspec.structs.replace(asked, prompt_bytes=sum(len(message.text.encode()) for message in messages))
+        messages = self._layout.messages(self._round, self._seat.name, asked)
+        if structured and voice.plain_when_long and _size(messages) >= CACHED_FROM:
+            structured = False
+            asked = msgspec.structs.replace(asked, structured=False)
+            messages = self._layout.messages(self._round, self._seat.name, asked)
+        messages += more
+        asked = msgspec.structs.replace(asked, prompt_bytes=_size(messages))
         request = Request(
             self._call,
             self._seat.name,
             messages,
             session=session.id,
+            aside=self._round.opened.turns.secret,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
             max_tokens=self._limits.max_tokens,
@@ -238,6 +271,7 @@ class TurnTaker:
             model=reply.model,
             usage=reply.usage,
             timing=spoken.timing,
+            truncated=reply.truncated,
         )
         if reading.verdict.parse is Parse.FAILED:
             self._unmended = move
@@ -270,6 +304,10 @@ async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply
                 yield piece
     except Exception as error:
         yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(message.text.encode()) for message in messages)
 
 
 _MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."

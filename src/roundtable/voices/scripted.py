@@ -18,6 +18,7 @@ A script is TOML or JSON. Everything is optional except that a turn needs someth
     rate = 10
     usage = { input_tokens = 900, output_tokens = 40, cached_tokens = 0, cost_usd = 0.002 }
     truncated = true               # the reply ends at the token limit
+                                   # a fault with `usage` has used that much all the same
 
     [[turns]]
     fault = "rate_limited"         # any fault kind
@@ -208,7 +209,8 @@ class ScriptedVoice:
             yield piece
         if turn.hang:
             await asyncio.Event().wait()
-        yield _ending(turn, "".join(said), turn.usage or pace.usage or _estimate(request, text))
+        usage = turn.usage or (Usage() if turn.fault else pace.usage or _estimate(request, text))
+        yield _ending(turn, "".join(said), usage)
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -228,7 +230,7 @@ class ScriptedVoice:
 def _ending(turn: Turn, text: str, usage: Usage) -> Reply | Fault:
     if turn.fault is not None:
         message = turn.message or f"The script says: {turn.fault.value}."
-        return Fault.of(turn.fault, message, retry_after=turn.retry_after)
+        return msgspec.structs.replace(Fault.of(turn.fault, message, retry_after=turn.retry_after), usage=usage)
     if not text.strip():
         return Fault.of(FaultKind.EMPTY, turn.message or "The script says nothing here.")
     return Reply(text, usage, "script", truncated=turn.truncated)

@@ -1,0 +1,106 @@
+"""What a turn tells beside its words: what failed calls used, that an answer was cut, why the time ran out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from roundtable.core.events import CallFailed, MoveMade, TurnAsked
+from roundtable.core.faults import FaultKind
+from roundtable.core.usage import Usage
+from roundtable.core.values import Limits, Outcome, Request
+from tests.stories.house import DISPUTE, SEATS, House, ScriptedVoices, answer, seat_script
+
+GOOD = seat_script(answer("Use REST"))
+LIMITS = Limits(retries=1, retry_delay=0.001, seat_timeout=5, round_deadline=20)
+
+
+async def test_a_failed_call_is_counted_with_what_it_used() -> None:
+    spent = {"input_tokens": 900, "output_tokens": 2000, "cost_usd": 0.02}
+    failing = {"turns": [{"fault": "empty", "usage": spent}]}
+    house = House({"seats": {"claude": failing, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=LIMITS)
+    decision = await house.run()
+    failed = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]
+    assert [it.usage.output_tokens for it in failed] == [2000, 2000]
+    assert all(it.fault.usage == Usage() for it in failed), "told once, not twice"
+    assert (await house.session()).spent.output_tokens > 4000
+    assert decision.missing[0].fault.usage == Usage()
+
+
+async def test_a_budget_sees_what_failed_calls_used() -> None:
+    seats = {name: dict(part) for name, part in DISPUTE["seats"].items()}
+    costly = {
+        "round": "*1-blind",
+        "fault": "server",
+        "times": 1,
+        "usage": {"input_tokens": 5000, "output_tokens": 5000},
+    }
+    seats["claude"] = {"turns": [costly, *seats["claude"]["turns"]]}
+    house = House({"seats": seats})
+    await house.open(limits=msgspec.structs.replace(LIMITS, budget_tokens=9000))
+    decision = await house.run()
+    assert any("budget" in notice for notice in (*decision.notices, decision.how))
+
+
+async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
+    cut = {"turns": [{"text": answer("Use REST"), "truncated": True}]}
+    house = House({"seats": {"claude": cut, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=LIMITS)
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.degraded
+    assert "Cut off at the token limit (max_tokens): claude in council/1-blind." in decision.notices
+    moves = {it.event.seat: it.event.truncated for it in await house.records() if isinstance(it.event, MoveMade)}
+    assert moves == {"claude": True, "gpt": False, "gemini": False}
+
+
+async def test_running_out_of_time_does_not_hide_what_went_before() -> None:
+    limited = {"turns": [{"fault": "rate_limited", "message": "slow down", "times": 1}, {"hang": True}]}
+    house = House({"seats": {"claude": limited, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=msgspec.structs.replace(LIMITS, seat_timeout=0.3))
+    decision = await house.run()
+    assert decision.missing[0].fault.kind is FaultKind.TIMEOUT
+    assert "Before that: slow down" in decision.missing[0].fault.message
+
+
+async def test_a_ballot_is_asked_aside() -> None:
+    house = House(DISPUTE)
+    await house.open(limits=LIMITS)
+    await house.run()
+    asides = {request.call.partition("#")[0].rpartition("/")[0]: request.aside for request in house.voices.calls}
+    assert asides == {
+        "council/1-blind": False,
+        "council/2-ballot": True,
+        "council/3-reconsider": False,
+        "council/4-reconsider": False,
+    }
+
+
+async def asked_with(question: str) -> tuple[list[Request], list[bool]]:
+    """What seats are asked whose provider would lose a long prompt from its cache if it came with a schema."""
+    voices = ScriptedVoices({"structured": True, **DISPUTE}, plain_when_long=True)
+    house = House(DISPUTE, other_voices=voices)
+    await house.open(limits=LIMITS, question=question)
+    await house.run()
+    facts = [it.event for it in await house.records()]
+    return voices.calls, [fact.structured for fact in facts if isinstance(fact, TurnAsked)]
+
+
+async def test_a_short_prompt_is_held_to_a_form_by_the_provider() -> None:
+    calls, structured = await asked_with("REST or GraphQL?")
+    first_round = [call for call in calls if "1-blind" in call.call]
+    assert all(call.schema for call in first_round)
+    assert structured[0]
+
+
+async def test_a_long_prompt_keeps_its_place_in_the_cache_instead() -> None:
+    """The form is asked for in words, and each prompt begins with the one before it, form and all."""
+    calls, structured = await asked_with("REST or GraphQL? " + "Consider our clients. " * 400)
+    assert not any(call.schema for call in calls)
+    assert not any(structured)
+    mine = [call.messages for call in calls if call.seat == SEATS[0] and not call.aside]
+    assert len(mine) == 3
+    for earlier, later in pairwise(mine):
+        assert later[: len(earlier)] == earlier

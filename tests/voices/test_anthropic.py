@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.values import Message, Reply
+from roundtable.core.values import Message
 from roundtable.voices.dialects.anthropic import AnthropicAnswer
 from roundtable.voices.endpoints import shipped_endpoints
-from roundtable.voices.fault_server import TEXT
 from roundtable.voices.hearing import Hearing
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending
@@ -30,12 +29,6 @@ class TestKit(DialectKit):
 async def lab() -> AsyncGenerator[Lab, None]:
     async with opened("anthropic") as lab:
         yield lab
-
-
-async def test_the_last_event_is_enough(lab: Lab) -> None:
-    reply = ending(await lab.say("open_end"))
-    assert isinstance(reply, Reply)
-    assert reply.text == TEXT
 
 
 @pytest.mark.parametrize("model", ["alpha", "json"])

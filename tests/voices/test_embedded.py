@@ -21,7 +21,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices import models
 from roundtable.voices.embedded import EmbeddedModels, EmbeddedVoice, LlamaServer, Running
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, first_words, hear
 
 SMALL = "smollm2-135m"
 VERDICT = {
@@ -157,7 +157,7 @@ class TestRealModel:
 
     async def test_a_crash_is_a_fault_and_the_next_call_starts_again(self, stage: LlamaStage) -> None:
         speech = stage.slow().speak(ask())
-        assert isinstance(await anext(speech), str)
+        assert isinstance(await first_words(speech), str)
         running = await stage.server.ready()
         assert isinstance(running, Running)
         running.child.kill()

@@ -19,7 +19,7 @@ from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.pacing import Pace
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending, hear
+from tests.kits.voice_kit import ask, ending, first_words, hear
 from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
 
 
@@ -98,7 +98,7 @@ async def test_asks_once_and_never_retries(lab: Lab) -> None:
     assert len(lab.server.seen) == 4
 
 
-@pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise"])
+@pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise", "open_end", "left_open"])
 async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) -> None:
     said = await lab.say(model)
     reply = ending(said)
@@ -107,6 +107,21 @@ async def test_every_form_of_a_good_answer_is_heard_whole(lab: Lab, model: str) 
     assert "".join(str(piece) for piece in said[:-1]) == TEXT
     assert reply.usage.input_tokens == 100
     assert reply.model == model
+
+
+async def test_a_call_gives_a_sign_of_life_once_its_turn_has_come(lab: Lab) -> None:
+    pace = Pace(1)
+    endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
+    first, second = (HttpVoice(endpoint, it, lab.client, key=SECRET, pace=pace) for it in ("hang_midway", "alpha"))
+    speaking, waiting = first.speak(ask()), second.speak(ask())
+    await first_words(speaking)
+    sign = asyncio.ensure_future(anext(waiting))
+    await asyncio.sleep(0.05)
+    assert not sign.done(), "it waits for its turn"
+    await speaking.aclose()
+    async with asyncio.timeout(5):
+        assert await sign == ""
+    assert isinstance([item async for item in waiting][-1], Reply)
 
 
 async def test_words_come_as_they_are_said(lab: Lab) -> None:
@@ -176,7 +191,7 @@ def test_retry_after_in_both_forms(value: str, seconds: float) -> None:
 async def test_an_error_is_quoted_short_clean_and_without_the_key(lab: Lab) -> None:
     fault = ending(await lab.say("leaky"))
     assert isinstance(fault, Fault)
-    assert "[redacted:known-key]" in fault.message
+    assert "provided: [redacted:known-key]. Find yours elsewhere." in fault.message
     assert SECRET not in fault.message
     assert fault.message.isprintable()
     assert len(fault.message) < 260
@@ -231,7 +246,7 @@ async def test_no_proxy_is_asked_for_what_runs_on_this_machine(lab: Lab, monkeyp
 
 async def test_closing_is_seen_by_the_server(lab: Lab) -> None:
     speech = lab.voice("hang_midway").speak(ask())
-    await anext(speech)
+    await first_words(speech)
     await speech.aclose()
     async with asyncio.timeout(2):
         while not lab.server.seen[0].disconnected:  # noqa: ASYNC110
@@ -292,8 +307,7 @@ class TestMoney:
         asked: list[tuple[str, int]] = []
 
         async def price(model: str, usage: Usage) -> float | None:
-            if usage.tokens:
-                asked.append((model, usage.cached_tokens))
+            asked.append((model, usage.cached_tokens))
             return 0.5
 
         reply = ending(await hear(lab.voice(local=False, price=price)))
@@ -305,3 +319,28 @@ class TestMoney:
     async def test_what_nobody_knows_is_not_guessed(self, lab: Lab) -> None:
         cost = (await lab.reply("alpha", local=False)).usage.cost_usd
         assert cost == (0.0025 if lab.dialect == "openai-chat" else None)
+
+    @pytest.mark.parametrize("model", ["empty", "filtered", "refusal", "truncated", "midstream_error"])
+    async def test_what_failed_is_paid_for_like_what_was_answered(self, lab: Lab, model: str) -> None:
+        async def price(model: str, usage: Usage) -> float | None:
+            return usage.input_tokens / 100
+
+        fault = ending(await hear(lab.voice(model, local=False, price=price)))
+        assert isinstance(fault, Fault)
+        assert fault.usage.input_tokens > 0
+        told_by_server = fault.usage.cost_usd == 0.0025
+        assert told_by_server or fault.usage.cost_usd == fault.usage.input_tokens / 100
+
+    async def test_what_was_never_answered_costs_nothing_we_know_of(self, lab: Lab) -> None:
+        for model in ("500", "json_error"):
+            fault = ending(await lab.say(model, local=False))
+            assert isinstance(fault, Fault)
+            assert fault.usage == Usage()
+
+    async def test_an_answer_is_not_lost_when_its_price_cannot_be_told(self, lab: Lab) -> None:
+        async def price(model: str, usage: Usage) -> float | None:
+            raise RuntimeError("the list is torn")
+
+        reply = ending(await hear(lab.voice(local=False, price=price)))
+        assert isinstance(reply, Reply)
+        assert reply.usage.cost_usd == (0.0025 if lab.dialect == "openai-chat" else None)

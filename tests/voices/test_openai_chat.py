@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.values import Reply
+from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_chat import ChatAnswer
-from roundtable.voices.fault_server import TEXT
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending
+from tests.kits.voice_kit import ask
 from tests.voices.lab import DialectKit, Lab, opened
 
 
@@ -27,14 +26,34 @@ async def lab() -> AsyncGenerator[Lab, None]:
         yield lab
 
 
-async def test_an_end_mark_is_enough(lab: Lab) -> None:
-    reply = ending(await lab.say("open_end"))
-    assert isinstance(reply, Reply)
-    assert reply.text == TEXT
+async def test_what_comes_without_words_is_a_sign_of_life(lab: Lab) -> None:
+    assert (await lab.say("slow"))[:2] == ["", ""]
 
 
 async def test_what_a_call_cost_is_told_by_some(lab: Lab) -> None:
     assert (await lab.reply("alpha")).usage.cost_usd == 0.0025
+
+
+def counted(counts: bytes) -> Usage:
+    answer = ChatAnswer()
+    answer.read(b'{"choices": [], "usage": {%s}}' % counts)
+    usage = answer.usage()
+    assert usage is not None
+    return usage
+
+
+def test_thoughts_are_counted_once_whether_among_the_words_or_beside_them() -> None:
+    counts = b'"prompt_tokens": 32, "completion_tokens": %d, "total_tokens": 135, %s'
+    thoughts = b'"completion_tokens_details": {"reasoning_tokens": 94}'
+    assert counted(counts % (9, thoughts)).output_tokens == 103
+    assert counted(counts % (103, thoughts)).output_tokens == 103
+    assert counted(b'"prompt_tokens": 32, "completion_tokens": 103, ' + thoughts).output_tokens == 103
+
+
+def test_what_is_written_to_a_cache_is_told_apart() -> None:
+    details = b'"prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
+    usage = counted(b'"prompt_tokens": 100, "completion_tokens": 5, ' + details)
+    assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 20)
 
 
 def test_content_in_parts_is_understood() -> None:

@@ -8,11 +8,19 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply
-from roundtable.voices.pacing import Pace, TooSlow, rushed
+from roundtable.voices.pacing import FIRST_WAIT, Pace, TooSlow, rushed
 
 
 def limited(after: float = 0.0) -> Fault:
     return Fault.of(FaultKind.RATE_LIMITED, "slow down", retry_after=after)
+
+
+async def wait_of(pace: Pace) -> float:
+    """How long the next caller would have to wait."""
+    with pytest.raises(TooSlow) as told:
+        async with pace.turn(0):
+            pass
+    return told.value.wait
 
 
 async def test_no_more_calls_at_once_than_the_provider_takes() -> None:
@@ -55,15 +63,38 @@ async def test_who_cannot_wait_that_long_is_told_at_once() -> None:
 
 async def test_a_provider_that_names_no_time_is_waited_for_longer_each_time() -> None:
     pace = Pace(4)
-    waits: list[float] = []
+    pace.heard(limited())
+    async with pace.turn(5):
+        pace.heard(limited())
+    assert await wait_of(pace) > FIRST_WAIT * 0.95
+
+
+async def test_an_answer_makes_the_next_wait_short_again() -> None:
+    pace = Pace(4)
+    pace.heard(limited())
+    async with pace.turn(5):
+        pace.heard(Reply("fine"))
+        pace.heard(limited())
+    assert await wait_of(pace) <= FIRST_WAIT
+
+
+async def test_calls_refused_side_by_side_were_refused_once() -> None:
+    pace = Pace(4)
     for _ in range(4):
         pace.heard(limited())
-        with pytest.raises(TooSlow) as told:
-            async with pace.turn(0):
-                pass
-        waits.append(told.value.wait)
-    assert waits[-1] > waits[0]
-    pace.heard(Reply("fine"))
+    assert await wait_of(pace) <= FIRST_WAIT
+
+
+async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
+    pace, starts = Pace(8), list[float]()
+    pace.heard(limited(0.2))
+
+    async def call() -> None:
+        async with pace.turn(5):
+            starts.append(asyncio.get_running_loop().time())
+
+    await asyncio.gather(*(call() for _ in range(8)))
+    assert max(starts) - min(starts) > 0.02
 
 
 async def test_other_faults_and_answers_hold_nobody() -> None:

@@ -73,7 +73,8 @@ async def test_what_the_list_does_not_know_is_not_guessed(provider: str, model: 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
     known = {provider.id for provider in providers}
-    assert {endpoint.prices for endpoint in shipped_endpoints().values()} - {""} <= known
+    named = (*shipped_endpoints().values(), *shipped_agents().values())
+    assert {it.prices for it in named} - {""} <= known
 
 
 async def test_a_call_is_billed_by_the_list_unless_the_server_tells(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_how_a_voice_is_paid_for() -> None:
 
 def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
     described = {"command": "helper", "argv": ["ask"], "reads": [], "resume": ["--again"], "overhead_bytes": 40_000}
-    helper = read_agent("helper", {**described, "key_variables": ["HELPER_KEY"], "vendor": "openai"})
+    helper = read_agent("helper", {**described, "key_variables": ["HELPER_KEY"], "prices": "openai"})
     logged_in, with_key = (Tariffs({}, lambda: {"helper": helper}, it) for it in ({}, {"HELPER_KEY": "x"}))
     assert logged_in.of("cli:helper:gpt-4o") == Tariff("plan", "openai", "gpt-4o", 10_000, keeps_session=True)
     assert with_key.of("cli:helper:gpt-4o").paid == "tokens"

@@ -18,7 +18,7 @@ from roundtable.voices.endpoints import merged, read_endpoint, shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.prices import price_of
 from roundtable.voices.registry import VoiceRegistry
-from tests.kits.voice_kit import ending, hear
+from tests.kits.voice_kit import ask, ending, hear
 
 KEYS = {"env:LAB_KEY": "sk-lab ", "env:BAD_KEY": "sk-\u00e4"}
 
@@ -76,6 +76,16 @@ async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: FaultSer
 async def test_the_same_voice_every_time(registry: VoiceRegistry) -> None:
     assert found(registry, "lab:alpha") is found(registry, "lab:alpha")
     assert found(registry, "lab").name == "lab:alpha"
+
+
+async def test_one_account_is_asked_at_one_pace_in_whatever_dialect(
+    registry: VoiceRegistry, server: FaultServer
+) -> None:
+    await hear(found(registry, "reply:rate_limited"))
+    fault = ending(await hear(found(registry, "lab:alpha"), ask(timeout=1)))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.RATE_LIMITED
+    assert len(server.seen) == 1
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,8 @@ class TurnTaker:
             return None
         tries = self._limits.retries - self._retries_left
         delay = min(LONGEST_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
-        delay = max(delay, fault.retry_after)
+        if fault.retry_after:  # not all seats at the same moment
+            delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
         return delay if delay < until - time.monotonic() else None
 
     async def _speak(

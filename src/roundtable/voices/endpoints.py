@@ -32,6 +32,8 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """One server, its dialect, its key's name, what its models can do and what it is like to ask it.
 
     `structured` says which models can be held to a JSON schema, `tools` which others to the form of a tool call.
+    `schema_in_prefix` says that the schema or tool stands before the prompt in what the provider caches: a changed form
+    costs a long prompt its place there, so long prompts ask for the form in words.
     `reasoning` models think before they speak: they get `thinking_tokens` on top of the limit for words.
     `rename`, `omit`, `extra` and `schema_without` adapt the request; `omit_for` does so by a glob on the model's name.
     `conversation_field` and `conversation_header` tell a prompt cache which calls belong together.
@@ -110,7 +112,7 @@ def _among(which: Which, model: str) -> bool:
 def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """An endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
-    endpoint = fill(Endpoint, {**data, "name": name}, where, (Endpoint,))
+    endpoint = fill(Endpoint, {**data, "name": name}, where)
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:

@@ -15,6 +15,7 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.redaction import Redactor
+from roundtable.core.views.clean import one_line
 
 _EXCERPT = 200
 _LONGEST_WAIT = 3600.0
@@ -68,7 +69,6 @@ _BY_WORD = (
 
 # Google says in the body how long to wait, not in a header.
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 
 
 def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
@@ -195,6 +195,6 @@ def describe(data: Any) -> tuple[str, str]:
 
 def excerpt(text: str, secret: str = "") -> str:
     """A server's words, short, on one line and without the key."""
-    text = _CONTROL.sub(" ", Redactor((secret,)).redact(text)).strip()
+    text = one_line(Redactor((secret,)).redact(text))
     # Cut between words: half a key of somebody else's would not be known for one.
     return text if len(text) <= _EXCERPT else text[:_EXCERPT].rpartition(" ")[0] + "…"

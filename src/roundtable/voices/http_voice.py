@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from hashlib import sha256
 
 import httpx2
@@ -16,7 +16,7 @@ from roundtable.voices import http_faults
 from roundtable.voices.dialects import dialect_for
 from roundtable.voices.dialects.base import sound
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.hearing import MAX_REPLY, Hearing
+from roundtable.voices.hearing import MAX_WIRE, Hearing
 from roundtable.voices.pacing import Pace, TooSlow, rushed
 
 Price = Callable[[str, Usage], Awaitable[float | None]]
@@ -24,7 +24,7 @@ Price = Callable[[str, Usage], Awaitable[float | None]]
 
 _MAX_ERROR = 64 * 1024
 _CONNECT_TIMEOUT = 10.0
-_DRAIN = 0.25
+_MOMENT = 1.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -53,45 +53,23 @@ class HttpVoice:
         self._key = key
         self._pace = pace or Pace(endpoint.concurrency, endpoint.per_minute)
         self._price = None if endpoint.local else price
-        self._price_read: asyncio.Future[float | None] | None = None
         self._headers = self._usual_headers()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Ask once; retries are the engine's."""
         hearing = Hearing(self.name, self._key, self._dialect.answer())
-        if self._price is not None and self._price_read is None:  # the list is read while the model thinks
-            self._price_read = asyncio.ensure_future(self._price(self._model, Usage()))
         try:
-            async with self._pace.turn(request.timeout), self._asked(request) as response:
-                if response.status_code != 200 or _is_page(response):
-                    body = await _read(response, _MAX_ERROR)
-                    hearing.fault = http_faults.from_response(
-                        self.name, response.status_code, response.headers, body, self._key
-                    )
-                elif _is_whole(response):
-                    text = hearing.whole(await _read(response, MAX_REPLY + 1))
-                    if text:
-                        yield text
-                else:
-                    async with aclosing(_chunks(response)) as chunks:
-                        async for chunk in chunks:
-                            text = hearing.feed(chunk)
-                            if text:
-                                yield text
-                            if hearing.fault is not None:
-                                break
-                            if hearing.done:
-                                await _drain(chunks)
-                                break
-                    text = hearing.feed(b"\n")
-                    if text:
-                        yield text
+            async with self._pace.turn(request.timeout):
+                yield ""  # its turn has come
+                async with self._asked(request) as response, aclosing(self._heard(response, hearing)) as words:
+                    async for piece in words:
+                        yield piece
         except TooSlow as error:
             yield rushed(self.name, error)
             return
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             hearing.broke(error)
-        end = hearing.ending(self._estimate(request, hearing))
+        end = hearing.ending(_tokens_of(request))
         self._pace.heard(end)
         yield await self._priced(end)
 
@@ -125,19 +103,39 @@ class HttpVoice:
             headers.update({own: self._key} if own else self._dialect.key_headers(self._key))
         return headers
 
-    def _estimate(self, request: Request, hearing: Hearing) -> Usage:
-        """What the call used where the server does not say: about four bytes a token."""
-        asked = sum(len(sound(message.text).encode()) for message in request.messages)
-        return Usage(asked // 4, hearing.said // 4)
+    async def _heard(self, response: httpx2.Response, hearing: Hearing) -> AsyncGenerator[str, None]:
+        """The words as they come; an empty piece where something came, and no words."""
+        if response.status_code != 200 or _is_page(response):
+            body = await _read(response, _MAX_ERROR)
+            hearing.fault = http_faults.from_response(
+                self.name, response.status_code, response.headers, body, self._key
+            )
+        elif _is_whole(response):
+            yield hearing.whole(await _read(response, MAX_WIRE + 1))
+        else:
+            async with aclosing(_chunks(response)) as chunks:
+                async for chunk in chunks:
+                    yield hearing.feed(chunk)
+                    if hearing.fault is not None or hearing.complete:
+                        break
+                if hearing.fault is None:
+                    yield await _rest(chunks, hearing)
 
     async def _priced(self, end: Reply | Fault) -> Reply | Fault:
         """What a call cost is what the server says, else what the price list says; on one's own machine nothing."""
-        if isinstance(end, Fault) or end.usage.cost_usd is not None:
+        if not end.usage.tokens or end.usage.cost_usd is not None:
             return end
         cost = 0.0 if self._endpoint.local else None
         if self._price is not None:
-            cost = await self._price(self._model, end.usage)
+            # An answer is not lost, and paid for again, because its price cannot be told.
+            with suppress(Exception):
+                cost = await self._price(self._model, end.usage)
         return msgspec.structs.replace(end, usage=msgspec.structs.replace(end.usage, cost_usd=cost))
+
+
+def _tokens_of(request: Request) -> int:
+    """What a server counts for this request, about: four bytes a token."""
+    return sum(len(sound(message.text).encode()) for message in request.messages) // 4
 
 
 def _conversation(request: Request) -> str:
@@ -169,11 +167,20 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read the end of the stream so that the connection can be used again; not worth waiting for."""
-    try:
-        async with asyncio.timeout(_DRAIN):
-            async for _ in chunks:
-                pass
-    except (TimeoutError, httpx2.HTTPError):
-        pass
+async def _rest(chunks: AsyncIterator[bytes], hearing: Hearing) -> str:
+    """What follows a whole answer: counts, an end mark, the end of the stream; seldom words, from servers in doubt.
+
+    Once it was read, the connection can be used again; a server that keeps it open is not waited for.
+    """
+    now = asyncio.get_running_loop().time
+    text = ""
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_MOMENT) as moment:
+            async for chunk in chunks:
+                more = "" if hearing.done else hearing.feed(chunk)
+                if hearing.fault is not None:
+                    break
+                if more:
+                    text += more
+                    moment.reschedule(now() + _MOMENT)
+    return text + hearing.feed(b"\n")

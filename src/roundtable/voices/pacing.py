@@ -41,7 +41,8 @@ class Pace:
                 if wait > patience:
                     raise TooSlow(wait)
                 patience -= wait
-                await asyncio.sleep(wait)
+                # Not all at the same moment: that would be the next crowd.
+                await asyncio.sleep(wait + random.uniform(0.0, 0.1 * wait + 0.2))
             if self._per_minute:
                 self._sent.append(self._now())
             yield
@@ -51,9 +52,15 @@ class Pace:
         if not isinstance(end, Fault):
             self._guess = FIRST_WAIT
         elif end.kind is FaultKind.RATE_LIMITED:
-            wait = end.retry_after or self._guess * random.uniform(0.5, 1.0)
-            self._guess = min(LONGEST_WAIT, self._guess * 2)
-            self._not_before = max(self._not_before, self._now() + wait)
+            self._not_before = max(self._not_before, self._now() + (end.retry_after or self._guessed()))
+
+    def _guessed(self) -> float:
+        """How long to wait where nobody says: longer each time, but calls refused side by side were refused once."""
+        if self._not_before > self._now():
+            return 0.0
+        wait = self._guess * random.uniform(0.5, 1.0)
+        self._guess = min(LONGEST_WAIT, self._guess * 2)
+        return wait
 
     def _wait(self) -> float:
         full = len(self._sent) == self._per_minute > 0

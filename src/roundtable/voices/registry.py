@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
@@ -48,7 +49,7 @@ class VoiceRegistry:
         self._embedded_slots = slots
         self._voices: dict[str, Voice] = {}
         self._clients: dict[str, httpx2.AsyncClient] = {}
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[tuple[str, str], Pace] = {}
         self._embedded: EmbeddedModels | None = None
         self._agents = agents
         self._agent_voices: AgentVoices | None = None
@@ -121,7 +122,8 @@ class VoiceRegistry:
 
         model = model or endpoint.default_model
         client = self._client(filled)
-        pace = self._paces.setdefault(endpoint.name, Pace(endpoint.concurrency, endpoint.per_minute))
+        account = (urlsplit(filled.base_url).netloc, endpoint.key)  # it may be reached in more than one dialect
+        pace = self._paces.setdefault(account, Pace(endpoint.concurrency, endpoint.per_minute))
         return HttpVoice(filled, model, client, key=key, pace=pace, price=_price(endpoint))
 
     def filled_in(self, endpoint: Endpoint) -> Endpoint | Fault:
@@ -139,7 +141,7 @@ class VoiceRegistry:
         key = (self._resolve_key(endpoint.key) or "").strip()
         kind, _, name = endpoint.key.partition(":")
         if not key:
-            store = f"`roundtable keys set {name}`"
+            store = f"`roundtable keys set {endpoint.name}`"
             how = f"Set the variable {name}, or store it: {store}." if kind == "env" else f"Store it: {store}."
             return Fault.of(FaultKind.UNAUTHORIZED, f"{endpoint.name} has no key ({endpoint.key}).", help=how)
         if not (key.isascii() and key.isprintable()):

@@ -76,12 +76,16 @@ class _Choice(msgspec.Struct, gc=False):
 
 class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    total_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
     prompt_cache_hit_tokens: int | None = None
     cost: float | None = None
 
@@ -144,14 +148,27 @@ class ChatAnswer(Answer):
         used = self._usage
         if used is None or not (used.prompt_tokens or used.completion_tokens):
             return None
-        details = used.prompt_tokens_details
-        cached = (details and details.cached_tokens) or used.prompt_cache_hit_tokens or 0
-        return Usage(used.prompt_tokens or 0, used.completion_tokens or 0, cached, used.cost)
+        asked = used.prompt_tokens_details or _Details()
+        return Usage(
+            used.prompt_tokens or 0,
+            _output_of(used),
+            asked.cached_tokens or used.prompt_cache_hit_tokens or 0,
+            used.cost,
+            cache_write_tokens=asked.cache_write_tokens or 0,
+        )
 
     def _stopped(self, reason: str) -> None:
         self.finished = bool(reason)
         self.truncated = reason == "length"
         self.filtered = reason == "content_filter"
+
+
+def _output_of(used: _Usage) -> int:
+    """Words and thoughts. Some servers count thoughts among the words, some beside them: the total tells which."""
+    said = used.completion_tokens or 0
+    thought = (used.completion_tokens_details or _Details()).reasoning_tokens or 0
+    beside = (used.total_tokens or 0) >= (used.prompt_tokens or 0) + said + thought
+    return said + thought if beside else said
 
 
 def _arguments(calls: list[_Call]) -> str:

@@ -56,6 +56,7 @@ class _Item(msgspec.Struct, gc=False):
 
 class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -130,8 +131,13 @@ class ResponsesAnswer(Answer):
         used = self._usage
         if used is None or not (used.input_tokens or used.output_tokens):
             return None
-        cached = used.input_tokens_details.cached_tokens if used.input_tokens_details else 0
-        return Usage(used.input_tokens or 0, used.output_tokens or 0, cached or 0)
+        asked = used.input_tokens_details or _Details()
+        return Usage(
+            used.input_tokens or 0,
+            used.output_tokens or 0,
+            asked.cached_tokens or 0,
+            cache_write_tokens=asked.cache_write_tokens or 0,
+        )
 
     def _ended(self, response: _Response) -> str:
         self._usage = response.usage

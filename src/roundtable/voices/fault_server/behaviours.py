@@ -234,6 +234,13 @@ async def _open_end(answer: Answer) -> None:
     await asyncio.Event().wait()
 
 
+async def _left_open(answer: Answer) -> None:
+    """All is said and counted; only the end mark never comes, nor the end."""
+    await answer.begin(answer.words)
+    await answer.events(answer.wire.closing("stop"))
+    await asyncio.Event().wait()
+
+
 async def _no_newline(answer: Answer) -> None:
     await answer.start()
     *events, last = answer.wire.events(Speech(answer.words))
@@ -302,6 +309,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "json": _json,
     "no_done": _no_done,
     "open_end": _open_end,
+    "left_open": _left_open,
     "no_newline": _no_newline,
     "bytewise": _bytewise,
     "write": _write,
@@ -315,7 +323,7 @@ WITHOUT_A_STREAM: dict[str, Behaviour] = {
     "truncated": _cut,
     "midstream_error": _json_error,
     "midstream_error_text": _json_error,
-    **dict.fromkeys(("slow", "no_done", "open_end", "no_newline", "bytewise"), normal),
+    **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), normal),
 }
 """What comes nearest where only a stream can go wrong in that way, and the client asked for none."""
 

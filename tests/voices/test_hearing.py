@@ -1,0 +1,99 @@
+"""How an answer is heard: what counts as too much, and what a call used however it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Usage
+from roundtable.voices.dialects.openai_chat import ChatAnswer
+from roundtable.voices.hearing import MAX_WIRE, Hearing
+
+
+def chunk(finish: str | None = None, **delta: Any) -> bytes:
+    """One event of a chat, in the wordy shape that resellers send."""
+    choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish, "logprobs": None}
+    return f"data: {json.dumps({'id': 'gen-' + 'x' * 300, 'choices': [choice]})}\n\n".encode()
+
+
+def usage(**counts: int) -> bytes:
+    return f"data: {json.dumps({'choices': [], 'usage': counts})}\n\n".encode()
+
+
+def heard(chunks: Iterator[bytes] | list[bytes], asked: int = 10) -> Reply | Fault:
+    hearing = Hearing("lab:alpha", "", ChatAnswer())
+    for each in chunks:
+        hearing.feed(each)
+        if hearing.fault is not None:
+            break
+    return hearing.ending(asked)
+
+
+def test_a_long_thought_is_no_huge_answer() -> None:
+    thoughts = [chunk(content="", reasoning=" hm")] * 20_000
+    reply = heard([*thoughts, chunk(content="At last."), chunk("stop")])
+    assert isinstance(reply, Reply)
+    assert reply.text == "At last."
+    assert sum(map(len, thoughts)) > 8_000_000
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [chunk(content="word " * 10_000)] * 100,
+        [b": keep-alive " + b"x" * 100_000 + b"\n"] * (MAX_WIRE // 100_000 + 1),
+        [b"data: " + b"x" * 100_000] * 100,
+    ],
+    ids=["words", "wire", "one event"],
+)
+def test_an_answer_without_an_end_is_not_asked_for_again(chunks: list[bytes]) -> None:
+    fault = heard(chunks)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.MALFORMED
+    assert not fault.retryable
+    assert "--max-tokens" in fault.help
+
+
+def test_an_event_over_very_many_lines_is_read_once() -> None:
+    lines = b"".join(b"data:\n" for _ in range(100_000))
+    reply = heard([b"data: {\n" + lines + b'data: "choices": [{"delta": {"content": "Yes."}}]}\n\n', chunk("stop")])
+    assert isinstance(reply, Reply)
+    assert reply.text == "Yes."
+
+
+def test_thoughts_that_used_up_the_limit_want_a_higher_one() -> None:
+    fault = heard([chunk("length", content=""), usage(prompt_tokens=100, completion_tokens=2048)])
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.EMPTY
+    assert not fault.retryable, "the same limit would be reached again"
+    assert "--max-tokens" in fault.help
+    assert fault.usage == Usage(100, 2048)
+
+
+def test_words_that_nobody_counted_are_estimated() -> None:
+    fault = heard([chunk(content="größer ")] * 8)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.TRUNCATED
+    assert fault.usage == Usage(10, 18)
+
+
+def test_a_question_was_read_even_if_nothing_was_said_to_it() -> None:
+    fault = heard([chunk("stop")])
+    assert isinstance(fault, Fault)
+    assert fault.usage == Usage(10, 0)
+
+
+def test_what_was_counted_at_the_beginning_does_not_hold_for_what_broke_off() -> None:
+    fault = heard([usage(prompt_tokens=100, completion_tokens=1), *[chunk(content="words, ")] * 8])
+    assert isinstance(fault, Fault)
+    assert fault.usage == Usage(100, 14)
+
+
+def test_a_call_that_nobody_answered_used_nothing_we_know_of() -> None:
+    fault = heard([])
+    assert isinstance(fault, Fault)
+    assert fault.usage == Usage()

@@ -11,9 +11,11 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.discovery import remember
+from roundtable.app.discovery import discover, proposed, remember
 from roundtable.app.doctor import Report, examine
 from roundtable.app.places import Places
+from roundtable.app.seat_check import VoiceCheck
+from roundtable.app.secrets import store_key
 from roundtable.core.values import Seat
 from roundtable.voices.fault_server import FaultServer
 
@@ -41,6 +43,10 @@ def configure(places: Places, text: str) -> None:
     places.user_config.write_text(text)
 
 
+def unheard(_seat: str, _check: VoiceCheck) -> None:
+    """Nobody looks on."""
+
+
 def two_seats(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text(SCRIPT)
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]\n[seats.b]\nvoices = ["cli:nowhere", "script:s.toml"]')
@@ -63,7 +69,9 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
     assert wanted | {"platform", "agents", "sandboxes", "services", "keys"} <= set(data)
     assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
-    assert data["participants"]["a"] == {"status": "ok", "voice": "script:s.toml", "note": ""}
+    voice = {"status": "ok", "voice": "script:s.toml", "note": "script read, not asked"}
+    assert data["participants"]["a"] == {**voice, "voices": [voice]}
+    assert (data["seats_from"], data["deep"]) == ("config", False)
     assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
 
 
@@ -71,7 +79,7 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     ("voice", "status", "note"),
     [
         ("script:none.toml", "missing", "There is no script"),
-        ("openai:gpt-4o", "no_key", "OPENAI_API_KEY"),
+        ("openai:gpt-4o", "no_key", "Set the variable OPENAI_API_KEY, or store it: `roundtable keys set openai`."),
         ("nobody:x", "missing", "no endpoint called"),
         ("cli:nowhere", "missing", "no agent called `nowhere`"),
         ("gone:x", "unreachable", "Nothing answers at http://127.0.0.1:9/v1"),
@@ -94,8 +102,9 @@ async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) 
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
         assert (await examine(workspace, places)).ok
         assert server.seen == []
-        asked = await examine(workspace, places, deep=True)
+        asked = await examine(workspace, places, told=unheard)
     assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
+    assert asked.deep
     assert asked.participants["a"].note.startswith("answered in")
     assert server.seen[0].body["max_tokens"] == 16
 
@@ -103,9 +112,55 @@ async def test_nothing_is_asked_unless_told_to(places: Places, workspace: Path) 
 async def test_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await examine(workspace, places, deep=True)
+    report = await examine(workspace, places, told=unheard)
     assert (report.ok, report.participants["a"].status) == (False, "unusable")
     assert report.participants["a"].note.startswith("No credit.")
+
+
+async def test_every_voice_of_a_chain_is_told_of(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text(SCRIPT)
+    configure(places, '[seats.a]\nvoices = ["cli:nowhere", "script:s.toml", "nosuch:x"]')
+    report = await examine(workspace, places)
+    seat = report.participants["a"]
+    assert (report.ok, seat.voice) == (True, "script:s.toml")
+    assert [(it.voice, it.status) for it in seat.voices] == [
+        ("cli:nowhere", "missing"),
+        ("script:s.toml", "ok"),
+        ("nosuch:x", "missing"),
+    ]
+
+
+async def test_a_chain_is_asked_until_one_of_it_speaks(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text(SCRIPT)
+    told: list[tuple[str, str, str]] = []
+    async with FaultServer(key="right") as server:
+        places.config.mkdir()
+        store_key(places, workspace, "LAB_KEY", "the-wrong-one")
+        lab = f'[endpoints.lab]\nbase_url = "{server.url}"\nkey = "secret:LAB_KEY"\n'
+        configure(places, lab + '[seats.a]\nvoices = ["lab:x", "nosuch:x", "script:s.toml", "script:s.toml"]')
+        seen = await examine(workspace, places)
+        report = await examine(
+            workspace, places, told=lambda seat, check: told.append((seat, check.voice, check.status))
+        )
+    assert seen.participants["a"].note == "key found, not asked"
+    assert told == [
+        ("a", "lab:x", "key_rejected"),
+        ("a", "nosuch:x", "missing"),
+        ("a", "script:s.toml", "ok"),
+    ]
+    seat = report.participants["a"]
+    assert report.ok
+    assert seat.note.endswith("in place of lab:x")
+    assert seat.voices[0].note.endswith("It was given your stored LAB_KEY: check that with the provider.")
+    assert seat.voices[-1].note == "script read, not asked"
+    assert all("roundtable doctor" not in it.note for it in seat.voices)
+
+
+async def test_a_model_that_is_not_there_is_told_in_whole_sentences(places: Places, workspace: Path) -> None:
+    (workspace / "s.toml").write_text('[[turns]]\nfault = "missing"\nmessage = "The model does not exist"')
+    configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
+    report = await examine(workspace, places, told=unheard)
+    assert report.participants["a"].note == "The model does not exist."
 
 
 async def test_programs_are_found_with_their_versions(places: Places, workspace: Path, programs: Path) -> None:
@@ -145,7 +200,7 @@ async def test_a_broken_config_is_a_finding(places: Places, workspace: Path) -> 
     configure(places, "langage = 'en'")
     report = await examine(workspace, places)
     assert (report.ok, report.config.ok, report.exit_code) == (False, False, 2)
-    assert "Did you mean language?" in report.config.note
+    assert "Did you mean" in report.config.note
 
 
 async def test_a_damaged_record_is_a_finding(places: Places, workspace: Path) -> None:
@@ -181,6 +236,28 @@ async def test_a_pick_that_is_remembered_is_looked_at(desk: Roundtable, places: 
     remember(desk, [Seat("kept", ("openai:gpt-4o",))])
     report = await examine(workspace, places)
     assert report.participants["kept"].status == "no_key"
+
+
+async def test_those_who_would_be_offered_are_looked_at_where_nobody_is_configured(
+    places: Places, workspace: Path
+) -> None:
+    async with FaultServer() as server:
+        configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
+        async with await Roundtable.open(workspace, places) as desk:
+            offered = proposed(await discover(desk))
+        report = await examine(workspace, places)
+    assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
+    assert list(report.participants) == [seat.name for seat in offered]
+    assert (report.ok, report.seats_from) == (True, "found")
+    assert any("wants --seat in a pipe" in advice for advice in report.advice)
+
+
+async def test_seats_that_cannot_all_be_read_are_no_others(places: Places, workspace: Path, programs: Path) -> None:
+    install(programs, "claude", "exit 0")
+    configure(places, '[table]\nseats = ["a", "b"]\n[seats.a]\nvoices = ["cli:claude"]')
+    report = await examine(workspace, places)
+    assert {name: it.status for name, it in report.participants.items()} == {"a": "ok", "b": "unusable"}
+    assert report.participants["b"].note == "[seats.b] names no voices"
 
 
 async def test_a_home_that_cannot_be_written(tmp_path: Path, workspace: Path) -> None:

@@ -151,14 +151,27 @@ async def test_the_environment_comes_before_what_is_stored(
         assert desk.keys.resolve("none") is None
 
 
-async def test_a_stored_key_makes_a_voice_and_is_redacted_from_then_on(places: Places, workspace: Path) -> None:
+async def test_a_stored_key_makes_a_voice_and_is_redacted_from_the_start(places: Places, workspace: Path) -> None:
     person(places, LAB)
-    key = "lab " + token(20, seed=4)
+    key = "lab/" + token(20, seed=4)
     store_key(places, workspace, "lab", key)
     async with await Roundtable.open(workspace, places) as desk:
+        assert desk.redactor.redact(key) == "[redacted:known-key]"
         assert any(it.voice == "lab:" for it in await discover(desk))
-        assert desk.redactor.redact(key) == key
         assert not isinstance(desk.voices.find("lab:alpha"), Fault)
+
+
+async def test_a_path_is_no_secret_whatever_the_variable_is_called(
+    places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = f"{workspace}/api2"
+    key = "/" + token(30, seed=5)
+    for name, value in {"PWD": folder, "OLDPWD": "~/api2/of/mine/and/yours", "LAB": folder, "MY_TOKEN": key}.items():
+        monkeypatch.setenv(name, value)
+    person(places, LAB)
+    async with await Roundtable.open(workspace, places) as desk:
+        for path in (folder, "~/api2/of/mine/and/yours"):
+            assert desk.redactor.redact(path) == path
         assert desk.redactor.redact(key) == "[redacted:known-key]"
 
 
@@ -219,11 +232,26 @@ def test_what_is_no_name_is_refused_and_a_key_is_not_repeated(places: Places, wo
     assert KEY not in caught.value.message + caught.value.help
 
 
-@pytest.mark.parametrize("key", ["", "  \n", "two\nlines", "with\x00zero", "schlüssel"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("", "  \n", "two\nlines", "with\x00zero", "schlüssel", "two words", '""', '"half', "OPENAI_API_KEY="),
+        *("A" * 200_000, f"XAI_API_KEY={KEY}"),
+    ],
+)
 def test_what_is_no_key_is_not_stored(places: Places, workspace: Path, key: str) -> None:
     with pytest.raises(UsageError):
         store_key(places, workspace, "openai", key)
     assert list_keys(places, workspace) == []
+
+
+@pytest.mark.parametrize("form", ['"{}"', "'{}'", "OPENAI_API_KEY={}", ' export OPENAI_API_KEY = "{}"\n', "`{}` "])
+def test_a_key_is_stored_without_what_was_copied_along(
+    places: Places, workspace: Path, vault: Vault, form: str
+) -> None:
+    for key in (KEY, "ABCDEFGHIJKLMNOP1234==", "Od/d+Key=x"):
+        store_key(places, workspace, "openai", form.format(key))
+        assert vault.get("OPENAI_API_KEY") == key
 
 
 def test_the_list_says_where_each_key_is_and_who_uses_it(
@@ -257,6 +285,10 @@ ENDPOINT = '[endpoints.lab-2]\nbase_url = "http://127.0.0.1:9/v1"\n'
         (ENDPOINT + f'headers = {{ Authorization = "Bearer {KEY}" }}', "headers.Authorization", "${LAB_2_KEY}"),
         (ENDPOINT + f'headers = {{ x-api-key = "{token(32)}" }}', "headers.x-api-key", "${LAB_2_KEY}"),
         (ENDPOINT.replace("127", f"me:{token(20)}@127"), "base_url", "${LAB_2_KEY}"),
+        (ENDPOINT + 'headers = { X-Api = "abcdef0123456789abcdef0123456789" }', "headers.X-Api", "${LAB_2_KEY}"),
+        (ENDPOINT.replace("127", "user:pass@127"), "base_url", "${LAB_2_KEY}"),
+        (ENDPOINT.replace("/v1", "/v1?key=abc"), "base_url", "${LAB_2_KEY}"),
+        (ENDPOINT.replace("/v1", "/v1?page=2&access_token=abc"), "base_url", "${LAB_2_KEY}"),
         (f'[seats.a]\nbrief = "The key is {KEY}."', "seats.a.brief", "roundtable keys set NAME"),
         (f'[seats.a]\nvoices = ["openai:{KEY}"]', "seats.a.voices", "roundtable keys set NAME"),
         (f"[seats.{KEY}]\nvoices = []", "seats.name", "roundtable keys set NAME"),
@@ -278,11 +310,33 @@ def test_a_key_in_a_config_file_is_refused_with_the_command_that_stores_it(
 
 def test_a_refused_config_does_not_keep_anybody_from_storing_the_key(places: Places, workspace: Path) -> None:
     person(places, ENDPOINT + f'key = "{KEY}"')
-    assert store_key(places, workspace, "LAB_2_KEY", KEY).name == "LAB_2_KEY"
+    assert store_key(places, workspace, "LAB_2_KEY", KEY)[0].name == "LAB_2_KEY"
 
 
 @pytest.mark.parametrize("key", ["env:LAB_KEY", "${LAB_KEY}", "secret:OPENAIPRODUCTION2024KEY", "none"])
 def test_a_config_file_may_name_keys_and_be_read_by_anybody(places: Places, workspace: Path, key: str) -> None:
     person(places, ENDPOINT + f'key = "{key}"\nheaders = {{ Authorization = "Bearer ${{LAB_KEY}}" }}')
     places.user_config.chmod(0o644)
+    assert "lab-2" in config.load(places, workspace).config.endpoints
+
+
+@pytest.mark.parametrize("key", ["${LAB_KEY", "$LAB_KEY", "env:", "secret:"])
+def test_a_name_that_cannot_be_read_is_not_taken_for_a_key(places: Places, workspace: Path, key: str) -> None:
+    person(places, ENDPOINT + f'key = "{key}"')
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    assert "endpoints.lab-2.key names no key" in caught.value.message
+    assert "${NAME}" in caught.value.help
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ENDPOINT + f'headers = {{ OpenAI-Organization = "org-{token(24)}", x-client-id = "{token(24)}" }}',
+        ENDPOINT.replace("/v1", "/v1?api-version=2024-10-21&key=${LAB_KEY}"),
+        ENDPOINT.replace("127", "me:${LAB_KEY}@127"),
+    ],
+)
+def test_what_only_looks_random_may_stay(places: Places, workspace: Path, text: str) -> None:
+    person(places, text)
     assert "lab-2" in config.load(places, workspace).config.endpoints

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.cli.main import cli
+from roundtable.voices.agents.catalog import shipped_agents
 
 DIALECTS = ["anthropic", "gemini", "openai-chat", "openai-responses"]
 
@@ -56,6 +57,7 @@ def test_every_dialect_tells_the_truth() -> None:
     assert all(row == dict.fromkeys(DIALECTS, "pass") for row in rows.values())
     assert "✓ gemini: cut stream → truncated (" in result.stderr
     assert "Every voice tells the truth." in result.stderr
+    assert "Agents" not in result.stderr
 
 
 def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
@@ -67,12 +69,13 @@ def test_an_agent_that_lies_is_found_out(programs: Path) -> None:
     assert result.exit_code == 1, result.output
     report: dict[str, Any] = json.loads(result.stdout)
     assert report["ok"] is False
-    assert report["skipped"] == {"agy": "it cannot be pointed at a local server"}
+    assert report["skipped"] == {"cli:agy": "it cannot be pointed at a local server"}
     lies = {it["fault"]: it["note"] for it in report["findings"] if it["voice"] == "cli:claude"}
     assert lies["a good answer"] == lies["stdin trap"] == "never reached the server"
     assert lies["500"] == lies["hang"] == lies["empty"] == "counted as an answer"
     assert all(it["passed"] for it in report["findings"] if it["kind"] == "api")
     assert "✗ cli:claude: 500 → answer (" in result.stderr
+    assert "Agents take a minute or two each: cli:agy, cli:claude." in result.stderr
 
 
 def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_path: Path) -> None:
@@ -82,6 +85,19 @@ def test_a_seat_by_the_agent_client_protocol_is_checked_too(programs: Path, tmp_
     (tmp_path / "home" / "config.toml").write_text('[seats.gemini]\nvoices = ["acp:gemini:flash"]\n')
     report: dict[str, Any] = json.loads(run("--json").stdout)
     assert {it["voice"] for it in report["findings"] if it["kind"] == "agent"} == {"cli:gemini", "acp:gemini"}
+
+
+def test_an_adapter_is_checked_where_it_is_and_the_command_line_it_speaks_for_is_not(
+    programs: Path, tmp_path: Path
+) -> None:
+    adapter = shipped_agents()["claude"].acp
+    assert adapter is not None
+    (programs / adapter.command).write_text("#!/bin/sh\nexit 1\n")
+    (programs / adapter.command).chmod(0o755)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text('[seats.claude]\nvoices = ["acp:claude", "acp:gemini"]\n')
+    report: dict[str, Any] = json.loads(run("--json").stdout)
+    assert {it["voice"] for it in report["findings"] if it["kind"] == "agent"} == {"acp:claude"}
 
 
 def test_it_is_a_check_of_its_own() -> None:

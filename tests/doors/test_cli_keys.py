@@ -55,11 +55,48 @@ def test_a_key_that_is_typed_is_not_shown(cli: Cli) -> None:
 
 
 def test_a_key_is_never_an_argument(cli: Cli) -> None:
-    said = cli.run("keys", "set", KEY, code=2).stderr
-    assert "looks like a key" in said
-    assert KEY not in said
-    assert "unexpected extra argument" in cli.run("keys", "set", "openai", "secret-words", code=2).stderr
+    for given in (KEY, token(32, seed=33)):
+        said = cli.run("keys", "set", given, code=2).stderr
+        assert "looks like a key" in said
+        assert "your shell's history has it" in said
+        assert given not in said
     assert listed(cli) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["set", "openai", "hunter-two"],
+        ["set", "hunter-two of ours"],
+        ["set", "openai", "--hunter-two"],
+        ["set", "openai", "--stdin=hunter-two"],
+        ["list", "hunter-two"],
+        ["remove", "openai", "--hunter-two"],
+        ["hunter-two"],
+        ["--hunter-two"],
+    ],
+)
+def test_no_complaint_repeats_what_may_be_a_key(cli: Cli, words: list[str]) -> None:
+    said = cli.run("keys", *words, code=2)
+    assert "hunter" not in said.stdout + said.stderr
+    assert said.stderr.startswith("Error: That ca")
+
+
+def test_a_missing_name_is_asked_for(cli: Cli) -> None:
+    assert "Missing argument 'NAME'" in cli.run("keys", "set", code=2).stderr
+
+
+def test_a_key_that_takes_the_place_of_another_is_told_as_such(cli: Cli) -> None:
+    assert "in place of" not in cli.run("keys", "set", "openai", input=KEY).stderr
+    said = cli.run("keys", "set", "openai", input=token(30, seed=34)).stderr
+    assert "Stored OPENAI_API_KEY in your secrets file, in place of the one before." in said
+
+
+def test_a_seal_in_the_same_folder_is_told(cli: Cli, tmp_path: Path) -> None:
+    assert "a copy of that folder opens your keys" in cli.run("keys", "set", "openai", input=KEY).stderr
+    del cli.env["ROUNDTABLE_HOME"]
+    cli.env |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    assert "that folder" not in cli.run("keys", "set", "openai", input=KEY).stderr
 
 
 def test_nothing_piped_in_stores_nothing(cli: Cli) -> None:
@@ -93,7 +130,7 @@ def test_a_locked_keychain_is_passed_over_when_storing_and_named_when_asked(with
     cli.run("keys", "set", "openai", input=KEY)
     (tmp_path / "chain.locked").touch()
     assert "in your secrets file" in cli.run("keys", "set", "xai", input=KEY).stderr
-    said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=6)
+    said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=2)
     assert "The keychain cannot be used (KeyringLocked)." in said.stdout + said.stderr
     assert "The keychain cannot be used" in cli.run("keys", "remove", "openai", code=2).stderr
     assert [it["place"] for it in listed(cli)] == ["keychain", "file"]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.core.test_redaction import SAMPLES, token
-from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, answer
+from tests.doors.terminal import HANGS, PATIENCE, ROUNDTABLE, Cli, again, answer, seat
 from tests.servers.echo_server import echo_server
 
 STORED = "Od/d+Key=" + token(30, seed=41) + "/x&y"
@@ -33,7 +33,8 @@ CORPUS = [STORED, TEAM, VARIABLE, IN_THE_QUESTION, IN_A_NOTE, IN_A_FILE, IN_A_FI
 MODELS = ("echo", "error", "page", "broken", "refuse", "cut")
 
 
-PARROT = Path(__file__).parent.parent / "servers" / "parrot.py"
+ROOT = Path(__file__).parent.parent.parent
+PARROT = ROOT / "tests" / "servers" / "parrot.py"
 CONFIG = """
 [endpoints.lab]
 base_url = "{url}"
@@ -206,7 +207,7 @@ def test_what_is_said_live_is_what_the_record_holds(cli: Cli) -> None:
 
 
 def test_a_file_that_holds_a_secret_is_refused_without_repeating_it(cli: Cli) -> None:
-    for secret in (IN_A_FILE, VARIABLE):
+    for secret in (IN_A_FILE, VARIABLE, STORED):
         (cli.work / "notes.txt").write_text(f"The key is {secret}.")
         done = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
         assert "holds what looks like a secret" in done.stderr
@@ -247,3 +248,43 @@ def test_a_key_in_the_config_is_not_repeated(cli: Cli) -> None:
     done = cli.run("voices", code=2)
     assert "roundtable keys set OTHER_KEY" in done.stderr
     assert found_in(done.stderr) == []
+
+
+@pytest.mark.parametrize("place", ["file", "keychain"])
+def test_a_stored_key_that_nobody_has_used_yet_is_not_written_down(cli: Cli, tmp_path: Path, place: str) -> None:
+    if place == "keychain":
+        cli.run("keys", "remove", "lab")
+        backend = {"PYTHON_KEYRING_BACKEND": "tests.servers.keychain.FileKeychain", "TEST_KEYCHAIN": tmp_path / "chain"}
+        cli.env |= {name: str(value) for name, value in backend.items()} | {"PYTHONPATH": str(ROOT)}
+        assert "in the keychain" in cli.run("keys", "set", "lab", input=STORED).stderr
+    table = ["--headless", *cli.script(a=HANGS, b=HANGS)]
+    (cli.work / "notes.txt").write_text(f"The key is {STORED}.")
+    with cli.started("discuss", f"May {STORED} stay?", "--json", *table) as running:
+        running.until("turn.asked")
+        cli.run("say", "last", f"The key is {STORED}.")
+        refused = [["discuss", "Why?", "--file", "notes.txt", *table], ["amend", "last", "--add-file", "notes.txt"]]
+        for command in refused:
+            assert "holds what looks like a secret" in cli.run(*command, code=2).stderr
+        cli.run("cancel", "last", "--reason", f"It says {STORED}.")
+    shown = cli.run("show", "last", "--format", "jsonl").stdout
+    assert shown.count("[redacted:known-key]") >= 3
+    assert found_in(shown + cli.run("list", "--json").stdout) == []
+    for path in files_under(cli.home):
+        assert found_in(path.read_bytes().decode("latin-1")) == [], path
+
+
+def test_the_folder_one_works_in_is_no_secret(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "user1-code2" / "api2backend3")
+    cli.env |= {"PWD": str(cli.work), "OLDPWD": str(cli.work.parent)}
+    (cli.work / "note.md").write_text(f"It stands in {cli.work}/src.")
+    question = f"Is {cli.work}/src fine?"
+    cli.run("discuss", question, "--headless", "--file", "note.md", *cli.script(a=seat("A"), b=seat("A")))
+    assert question in cli.run("show", "last").stdout
+    (row,) = json.loads(cli.run("list", "--json").stdout)["sessions"]
+    assert row["workspace"] == str(cli.work)
+
+
+def test_a_session_is_found_again_in_a_folder_that_is_called_like_a_key(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / IN_A_PATH)
+    cli.run("discuss", "Why?", "--headless", *cli.script(a=seat("A"), b=seat("A")))
+    assert found_in(cli.run("show", "last").stdout + cli.run("list", "--json").stdout) == []

@@ -47,7 +47,7 @@ async def discover(desk: Roundtable) -> list[Found]:
     """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
     local = await asyncio.gather(*(_local(desk, it) for it in desk.endpoints.values() if it.local))
     return [
-        *_configured(desk),
+        *configured(desk),
         *_agents(desk),
         *(found for endpoint in desk.endpoints.values() if not endpoint.local for found in _api(desk, endpoint)),
         *(found for found in local if found is not None),
@@ -76,7 +76,8 @@ def tempered(voice: str) -> tuple[Seat, ...]:
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
 
 
-def _configured(desk: Roundtable) -> list[Found]:
+def configured(desk: Roundtable) -> list[Found]:
+    """The seats of the config, those that cannot sit down included."""
     config = desk.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
     chains = {name: config.seats[name].voices if name in config.seats else () for name in names}

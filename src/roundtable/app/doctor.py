@@ -16,20 +16,13 @@ import msgspec
 
 from roundtable.app.config import is_trusted
 from roundtable.app.desk import Roundtable
-from roundtable.app.discovery import ask_local, discover, remembered
 from roundtable.app.models import list_models
 from roundtable.app.places import Places, workspace_of
+from roundtable.app.seat_check import Participant, Seating, Source, Told, check_seats
 from roundtable.app.surroundings import KeyPlace, Program, Service, Surroundings, look_around
-from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, RecordError, RoundtableError
-from roundtable.core.values import Message, Reply, Request, Seat
-from roundtable.voices.asking import ask_once
+from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError
 
-Status = Literal["ok", "missing", "unusable", "no_key", "unreachable"]
 SessionState = Literal["ok", "missing", "skipped", "error"]
-
-PROBE_SECONDS = 60.0
-PROBE_TOKENS = 16
-"""For an answer of one word; some APIs take no smaller limit."""
 
 EXTRAS = {
     "keychain": "keyring",
@@ -38,13 +31,6 @@ EXTRAS = {
     "web": "litestar",
     "mcp": "mcp",
     "scale": "psycopg",
-}
-
-_STATUS: dict[FaultKind, Status] = {
-    FaultKind.MISSING: "missing",
-    FaultKind.UNAUTHORIZED: "no_key",
-    FaultKind.UNREACHABLE: "unreachable",
-    FaultKind.TIMEOUT: "unreachable",
 }
 
 
@@ -81,21 +67,15 @@ class StoreCheck(msgspec.Struct, frozen=True):
         return self.integrity in ("ok", "absent")
 
 
-class Participant(msgspec.Struct, frozen=True):
-    """One seat: can it be reached as far as one sees without asking?"""
-
-    status: Status
-    voice: str
-    note: str = ""
-
-
 class Report(msgspec.Struct, frozen=True):
-    """Everything the doctor saw."""
+    """Everything the doctor saw; `deep` when the seats were asked too."""
 
     ok: bool
+    deep: bool
     roundtable_home: Home
     config: ConfigCheck
     store: StoreCheck
+    seats_from: Source
     participants: dict[str, Participant]
     session_state: SessionState
     session_note: str
@@ -119,9 +99,9 @@ class Report(msgspec.Struct, frozen=True):
 
 
 async def examine(
-    workspace: Path | None = None, places: Places | None = None, session: str = "", *, deep: bool = False
+    workspace: Path | None = None, places: Places | None = None, session: str = "", *, told: Told | None = None
 ) -> Report:
-    """Look at everything, however broken some of it is; with `deep`, every seat gets one tiny question."""
+    """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
     places = places or Places.of_this_person()
     workspace = workspace_of(workspace or Path.cwd())
     home = _home(places)
@@ -129,13 +109,13 @@ async def examine(
     config = ConfigCheck(
         True, str(places.user_config), str(workspace / ".roundtable" / "config.toml"), is_trusted(places, workspace)
     )
-    participants: dict[str, Participant] = {}
+    seating = Seating("config", {})
     around: Surroundings | None = None
     state: tuple[SessionState, str] = ("skipped", "")
     try:
         async with await Roundtable.open(workspace, places) as desk:
             config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
-            participants, around = await asyncio.gather(_participants(desk, deep), look_around(places, desk))
+            seating, around = await asyncio.gather(check_seats(desk, told), look_around(places, desk))
             state = await _session(desk, session) if session else state
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
@@ -143,7 +123,7 @@ async def examine(
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
     around = around or await look_around(places, None)
-    return _report(places, home, config, store, participants, state, around)
+    return _report(places, home, config, store, seating, state, around)
 
 
 def _report(
@@ -151,27 +131,29 @@ def _report(
     home: Home,
     config: ConfigCheck,
     store: StoreCheck,
-    participants: dict[str, Participant],
+    seating: Seating,
     state: tuple[SessionState, str],
     around: Surroundings,
 ) -> Report:
-    speaking = [name for name, it in participants.items() if it.status == "ok"]
+    speaking = [name for name, it in seating.participants.items() if it.status == "ok"]
     ok = (
         home.readable
         and home.writable
         and config.ok
         and store.ok
         and bool(speaking)
-        and len(speaking) == len(participants)
+        and len(speaking) == len(seating.participants)
         and state[0] in ("ok", "skipped")
         and not around.keys.note
     )
     return Report(
         ok=ok,
+        deep=seating.asked,
         roundtable_home=home,
         config=config,
         store=store,
-        participants=participants,
+        seats_from=seating.source,
+        participants=seating.participants,
         session_state=state[0],
         session_note=state[1],
         models={it.name: _model_words(it.installed, it.default) for it in list_models(places)},
@@ -182,7 +164,7 @@ def _report(
         sandboxes=around.sandboxes,
         services=around.services,
         keys=around.keys,
-        advice=tuple(_advice(home, config, bool(speaking), bool(participants))),
+        advice=tuple(_advice(home, config, seating, looked=config.ok and store.ok)),
     )
 
 
@@ -190,12 +172,14 @@ def _model_words(installed: bool, default: bool) -> str:
     return "default" if default else "installed" if installed else "available"
 
 
-def _advice(home: Home, config: ConfigCheck, speaking: bool, named: bool) -> Iterable[str]:
+def _advice(home: Home, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
     if not home.writable:
         yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
     if config.withheld:
         yield f"This workspace's config also sets {', '.join(config.withheld)}: read it, then `roundtable trust`."
-    if config.ok and not speaking and not named:
+    if seating.source == "found" and seating.participants:
+        yield "No seats are configured: `roundtable discuss` offers these at a terminal, and wants --seat in a pipe."
+    if looked and not seating.participants:
         yield "Nobody can speak yet."
         yield "Set a key such as OPENAI_API_KEY, start a local server, or fetch a model: `roundtable models`."
 
@@ -225,71 +209,6 @@ def _store(path: Path) -> StoreCheck:
     except sqlite3.Error as error:
         return StoreCheck(str(path), integrity=f"{error}")
     return StoreCheck(str(path), schema, sessions, integrity)
-
-
-# --- seats ----------------------------------------------------------------------------------------
-
-
-async def _participants(desk: Roundtable, deep: bool) -> dict[str, Participant]:
-    """The seats that would sit down now: configured, else picked before, else whoever is found."""
-    seats = _seats(desk)
-    if seats:
-        looked = dict(zip((seat.name for seat in seats), [await _look(desk, seat) for seat in seats], strict=True))
-    else:
-        looked = {
-            it.name: Participant("ok" if it.usable else "unusable", it.voice, it.note)
-            for it in await discover(desk)
-            if it.usable or it.kind == "configured"
-        }
-    if deep:
-        speaking = [name for name, it in looked.items() if it.status == "ok"]
-        answers = await asyncio.gather(*(_probe(desk, name, looked[name]) for name in speaking))
-        looked |= dict(zip(speaking, answers, strict=True))
-    return looked
-
-
-def _seats(desk: Roundtable) -> tuple[Seat, ...]:
-    try:
-        return desk.configured_seats() or remembered(desk)
-    except RoundtableError:
-        return ()
-
-
-async def _look(desk: Roundtable, seat: Seat) -> Participant:
-    """The first voice of the chain that is well, else the first with its trouble."""
-    looked = [await _look_at(desk, voice) for voice in seat.voices]
-    return next((it for it in looked if it.status == "ok"), looked[0])
-
-
-async def _look_at(desk: Roundtable, voice: str) -> Participant:
-    found = desk.voices.find(voice)
-    kind, _, _ = voice.partition(":")
-    if isinstance(found, Fault):
-        return Participant(_STATUS.get(found.kind, "unusable"), voice, f"{found.message} {found.help}")
-    endpoint = desk.endpoints.get(kind)
-    if endpoint is not None and endpoint.local and await ask_local(desk, endpoint) is None:
-        return Participant("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
-    return Participant("ok", voice)
-
-
-async def _probe(desk: Roundtable, seat: str, seen: Participant) -> Participant:
-    """One tiny question; an answer of any kind will do."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    end = await _reply(desk, seat, seen.voice)
-    if isinstance(end, Reply):
-        return Participant("ok", seen.voice, f"answered in {loop.time() - began:.1f} s")
-    note = desk.redactor.redact(f"{end.message} {end.help}")
-    return Participant(_STATUS.get(end.kind, "unusable"), seen.voice, note)
-
-
-async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
-    voice = desk.voices.find(name)
-    if isinstance(voice, Fault):
-        return voice
-    question = Message("user", "Reply with the single word: ready")
-    call = f"doctor/{seat}#1"
-    return await ask_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
 
 
 async def _session(desk: Roundtable, address: str) -> tuple[SessionState, str]:

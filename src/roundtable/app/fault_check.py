@@ -16,6 +16,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
+from roundtable.voices.agents.acp import over_acp
 from roundtable.voices.agents.catalog import Agent, Local
 from roundtable.voices.agents.voice import Kind as Way
 from roundtable.voices.agents.voice import program_of
@@ -59,10 +60,8 @@ class FaultReport(msgspec.Struct, frozen=True):
 async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> FaultReport:
     """Check every voice, side by side; each finding is told as soon as there is one."""
     dialects = sorted({endpoint.dialect for endpoint in desk.endpoints.values()})
-    agents = [agent for agent in desk.agents().values() if not isinstance(program_of(agent, os.environ), Fault)]
-    ways: list[tuple[Way, Agent, Local]] = [
-        (way, agent, agent.local) for agent in agents for way in _ways(desk, agent) if agent.local is not None
-    ]
+    agents = agents_here(desk)
+    ways: list[tuple[Way, Agent, Local]] = [(way, it, it.local) for way, it in agents if it.local is not None]
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _silent_input():
         groups = await asyncio.gather(
@@ -70,15 +69,21 @@ async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> Fau
             *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
         )
     findings = tuple(finding for group in groups for finding in group)
-    skipped = {it.name: "it cannot be pointed at a local server" for it in agents if it.local is None}
+    skipped = {f"{way}:{it.name}": "it cannot be pointed at a local server" for way, it in agents if it.local is None}
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
-def _ways(desk: Roundtable, agent: Agent) -> list[Way]:
-    """How an installed agent can be reached: by its command line, and by its protocol if a seat is set up so."""
-    seated = [voice for seat in desk.settings.config.seats.values() for voice in seat.voices]
-    by_protocol = any(voice.split(":")[:2] == ["acp", agent.name] for voice in seated)
-    return ["cli", "acp"] if by_protocol else ["cli"]
+def agents_here(desk: Roundtable) -> list[tuple[Way, Agent]]:
+    """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
+    seated = {tuple(voice.split(":")[:2]) for seat in desk.settings.config.seats.values() for voice in seat.voices}
+    agents = desk.agents().values()
+    by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_here(agent)]
+    by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
+    return by_line + [("acp", agent) for agent in by_protocol if _is_here(over_acp(agent))]
+
+
+def _is_here(agent: Agent) -> bool:
+    return not isinstance(program_of(agent, os.environ), Fault)
 
 
 async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:

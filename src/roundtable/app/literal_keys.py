@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any, cast
+from urllib.parse import parse_qsl
 
 from roundtable.core.faults import ConfigError
-from roundtable.core.redaction import Redactor
+from roundtable.core.redaction import Redactor, random_looking, telling
 
 _REFERENCE = re.compile(r"(?:env:|secret:).+|\$\{\w+\}|none")
+_MEANT_AS_ONE = ("env:", "secret:", "$")
+_LOGIN = re.compile(r"//([^/?#]+)@")
+_HARMLESS = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORECASE)
+"""Headers whose values look random and open nothing."""
 
 
 def refuse_keys(values: dict[str, Any], file: str) -> None:
@@ -17,10 +22,24 @@ def refuse_keys(values: dict[str, Any], file: str) -> None:
     redactor = Redactor()
     for place, text in _texts(values, ()):
         if place[0] == "endpoints" and place[2:] == ("key",):
-            if not _REFERENCE.fullmatch(text):
-                raise _refusal(file, place, "a key is named, never written down")
-        elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}"):
+            if _REFERENCE.fullmatch(text):
+                continue
+            if text.startswith(_MEANT_AS_ONE):
+                raise ConfigError(f"{file}: {'.'.join(place)} names no key.", "Write env:NAME, ${NAME} or secret:NAME.")
+            raise _refusal(file, place, "a key is named, never written down")
+        if redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _opens_an_endpoint(place, text):
             raise _refusal(file, place, "this looks like a key, and a key is never written down")
+
+
+def _opens_an_endpoint(place: tuple[str, ...], text: str) -> bool:
+    """Whether an address has a password or a key in it, or a header something random."""
+    if place[0] != "endpoints":
+        return False
+    if place[2:] == ("base_url",):
+        asked = parse_qsl(text.partition("?")[2])
+        words = _LOGIN.findall(text) + [value for name, value in asked if name == "key" or telling(name)]
+        return any("${" not in word for word in words)
+    return place[2:3] == ("headers",) and random_looking(text) and not _HARMLESS.search(place[-1])
 
 
 def _texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -17,17 +17,35 @@ from roundtable.core.redaction import Redactor, random_looking, telling
 from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints, variables
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+_ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
 _REFERENCE = re.compile(r"(?:env:|secret:|\$\{)?(.*?)\}?")
+
+LONGEST = 8_000
+"""Letters of a key; no server takes a longer header."""
+
+GIVEN_AWAY = (
+    "A key is never an argument: if you typed one, your shell's history has it now. "
+    "Take it out there, and run `roundtable keys set NAME`, which asks for it."
+)
 
 
 class Keys:
-    """Finds the key behind `env:NAME` or `secret:NAME`; its redactor knows every key that it gave out."""
+    """Finds the key behind `env:NAME` or `secret:NAME`.
+
+    Its redactor knows the keys of the environment and those sealed in the file from the start, and every key that was
+    given out. A keychain may ask the person to unlock it, so its keys are learned before a person's words are kept.
+    """
 
     def __init__(self, places: Places, endpoints: Iterable[Endpoint]) -> None:
         self._vault = Vault(places.secrets, places.seal)
-        self.redactor = Redactor(value for name, value in os.environ.items() if telling(name) and random_looking(value))
-        for name in {name for endpoint in endpoints for name in names_in(endpoint)}:
-            self._learn(os.environ.get(name, ""))
+        self._knows_keychain = False
+        self.redactor = Redactor()
+        named = {name for endpoint in endpoints for name in names_in(endpoint)}
+        for name, value in os.environ.items():
+            if name in named or (telling(name) and random_looking(value)):
+                self._learn(value)
+        for key in self._vault.opened("file"):
+            self._learn(key)
 
     def resolve(self, reference: str) -> str | None:
         """The key, or None where there is none; a store that cannot be used is an error that says what to do."""
@@ -44,14 +62,29 @@ class Keys:
         stored = self._vault.stored().get(name)
         return stored.place if stored else ""
 
+    def learn_all(self) -> None:
+        """Know the keys in the keychain too, as far as it opens; somebody's words are about to be kept."""
+        if not self._knows_keychain:
+            self._knows_keychain = True
+            for key in self._vault.opened("keychain"):
+                self._learn(key)
+
     def _learn(self, value: str) -> None:
-        if not value.startswith(("http://", "https://")):  # addresses come the same way and are no secrets
+        if not _is_a_place(value):  # places come the same way and are no secrets
             self.redactor.learn(value, value.strip())
 
 
 def names_in(endpoint: Endpoint) -> list[str]:
     """The names an endpoint looks up: its key's, and those in its address and headers."""
     return [*filter(None, [_name_in(endpoint.key)]), *variables(endpoint)]
+
+
+def _is_a_place(value: str) -> bool:
+    """Whether this is an address or a path, such as PWD holds; a key may begin with a slash, but in no folder."""
+    if value.startswith("/"):
+        folder = value.split("/", 2)[1]
+        return folder != "" and os.path.exists(f"/{folder}")
+    return value.startswith(("http://", "https://", "~/", "./", "../"))
 
 
 def _name_in(reference: str) -> str:
@@ -83,16 +116,35 @@ def list_keys(places: Places, workspace: Path) -> list[KeyState]:
     return [KeyState(name, it.place, it.tail, users.get(name, ())) for name, it in sorted(rows, key=lambda row: row[0])]
 
 
-def store_key(places: Places, workspace: Path, given: str, key: str) -> KeyState:
-    """Store a key under the name that the endpoint or setting called `given` looks for."""
-    name, key = stored_name(places, workspace, given), key.strip()
+def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
+    """Store a key under the name that the endpoint or setting called `given` looks for; True if it had another."""
+    name = stored_name(places, workspace, given)
+    key = _key_in(typed, name)
+    vault = Vault(places.secrets, places.seal)
+    replaced = name in vault.stored()
+    stored = vault.put(name, key)
+    users = tuple(it.name for it in _endpoints(places, workspace).values() if name in names_in(it))
+    return KeyState(name, stored.place, stored.tail, users), replaced
+
+
+def _key_in(typed: str, name: str) -> str:
+    """The key alone: people copy it with its quotes, or with the name it is assigned to."""
+    assigned = _ASSIGNMENT.fullmatch(typed.strip())
+    if assigned and assigned["name"] != name and telling(assigned["name"]):
+        raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
+    key = _unquoted(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
         raise UsageError("No key came in, and nothing was stored.", "Type or paste it when asked, or pipe it in.")
-    if not (key.isascii() and key.isprintable()):
-        raise UsageError("That has characters that no key has.", "Copy it again, without quotes or line breaks.")
-    stored = Vault(places.secrets, places.seal).put(name, key)
-    users = tuple(it.name for it in _endpoints(places, workspace).values() if name in names_in(it))
-    return KeyState(name, stored.place, stored.tail, users)
+    if len(key) > LONGEST:
+        raise UsageError(f"That has more than {LONGEST:,} letters: it is no key.", "Copy the key alone.")
+    if not (key.isascii() and key.isprintable()) or any(sign in key for sign in " \"'`"):
+        raise UsageError("That has characters that no key has.", "Copy it again, without anything around it.")
+    return key
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`" else text
 
 
 def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
@@ -106,17 +158,20 @@ def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
 
 def stored_name(places: Places, workspace: Path, given: str) -> str:
     """The name under which a key is stored: that of a setting, or the one an endpoint looks for."""
-    if Redactor().finds(given):
-        raise UsageError("That looks like a key, not like the name of one.", "Give a name; the key is asked for then.")
     found = _REFERENCE.fullmatch(given)
     name = found[1] if found else given
-    endpoint = _endpoints(places, workspace).get(name)
+    endpoints = _endpoints(places, workspace)
+    endpoint = endpoints.get(name)
     if endpoint is not None:
         if endpoint.key == "none":
             raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
-        name = _name_in(endpoint.key)
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"{name} cannot be the name of a key.", "Use letters, digits, dots and dashes.")
+        return _name_in(endpoint.key)
+    if any(name in names_in(it) for it in endpoints.values()):
+        return name
+    if Redactor().finds(given) or random_looking(given):
+        raise UsageError("That looks like a key, not like the name of one.", GIVEN_AWAY)
+    if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
+        raise UsageError("That cannot be the name of a key.", "Use letters, digits, dots and dashes.")
     return name
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
-from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
@@ -21,6 +19,7 @@ from roundtable.app.vault import Vault
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.core.views import one_line
 from roundtable.voices.agents.catalog import Agent
+from roundtable.voices.agents.child import Child
 from roundtable.voices.agents.places import allowed
 from roundtable.voices.agents.voice import program_of
 
@@ -113,26 +112,22 @@ async def _agent(agent: Agent) -> Program | None:
 async def _version(*argv: str) -> str:
     """The first line a program says of itself; nothing if it says none in time."""
     try:
-        child = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            cwd=tempfile.gettempdir(),
-            env=allowed(os.environ, ()),
-            start_new_session=True,
-        )
+        child = await Child.start(argv, b"", Path(tempfile.gettempdir()), allowed(os.environ, ()))
     except OSError:
         return ""
     try:
         async with asyncio.timeout(_PATIENCE):
-            said, _ = await child.communicate()
+            return await _first_line(child)
     except TimeoutError:
         return ""
     finally:
-        # It may have left a helper behind that holds the pipe open.
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        await child.wait()
-    lines = said.decode(errors="replace").split("\n")
-    return one_line(lines[0], _LONGEST)
+        await child.end()
+
+
+async def _first_line(child: Child) -> str:
+    while heard := await child.hear(_PATIENCE):
+        if heard.what == "line":
+            return one_line(heard.text.decode(errors="replace"), _LONGEST)
+        if heard.what != "trouble":
+            break
+    return ""

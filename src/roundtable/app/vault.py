@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -9,10 +11,12 @@ import msgspec
 
 from roundtable.app.keychain import Keychain, KeychainError
 from roundtable.app.private_files import alone_with, read_private, write_private
-from roundtable.core.faults import ConfigError
+from roundtable.core.faults import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
+
+Place = Literal["keychain", "file", "environment"]
 
 LONG = 20
 """A key of at least so many letters may be told apart by its last four."""
@@ -21,7 +25,7 @@ LONG = 20
 class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     """One key as the file knows it: where it lives and how it ends. A key in the keychain is not in the file at all."""
 
-    place: Literal["keychain", "file", "environment"]
+    place: Place
     tail: str = ""
     sealed: str = ""
 
@@ -49,6 +53,14 @@ class Vault:
         if stored is None:
             return None
         return self._from_keychain(name) if stored.place == "keychain" else self._unsealed(name, stored.sealed)
+
+    def opened(self, place: Place) -> Iterator[str]:
+        """Every key in one place that can be opened; the others are told of when they are asked for."""
+        with suppress(UsageError):
+            for name, stored in self.stored().items():
+                if stored.place == place:
+                    with suppress(UsageError):
+                        yield self.get(name) or ""
 
     def put(self, name: str, value: str) -> Stored:
         """Store a key, in place of an older one of that name; says where it went."""

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 import click
 
 from roundtable.core.redaction import Redactor
 
 
-class CleanErrors:
-    """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed."""
+class CleanErrors(io.TextIOBase):
+    """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed.
+
+    It shows no `buffer`: bytes written there would pass by unseen.
+    """
 
     def __init__(self, stream: TextIO, redactor: Redactor) -> None:
         self._stream = stream
         self._redactor = redactor
         self._waiting = ""
 
-    def write(self, text: str) -> int:
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the stream below."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        """That of the stream below."""
+        return self._stream.errors
+
+    def isatty(self) -> bool:
+        """Whether somebody reads along at a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """The file below, for programs that are started with it."""
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str, /) -> int:
         """Take text; whole lines are passed on."""
         lines, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
@@ -33,8 +59,8 @@ class CleanErrors:
         self._stream.write(self._redactor.redact(waiting))
         self._stream.flush()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    def close(self) -> None:
+        """Nothing: the stream below belongs to the process."""
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
     from roundtable.app.doctor import Report
+    from roundtable.app.seat_check import Participant, VoiceCheck
     from roundtable.app.surroundings import Program
 
 _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
@@ -23,13 +25,19 @@ _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
 @click.option("--session", default="", metavar="SESSION", help="Check this session's record too.")
 @click.option("--deep", is_flag=True, help="Put one tiny question to every seat. This may cost a little money.")
 @click.option("--faults", is_flag=True, help="Instead, put every kind of voice before a local server that fails.")
-@click.option("--yes", is_flag=True, help="Do not ask before --deep.")
+@click.option("--yes", is_flag=True, help="Do not ask before --deep; needed where there is no terminal.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
     """Check folders, config, the record, every seat and what is installed; no model is asked without --deep.
 
+    With --deep, a seat's voices are asked in the order of their chain until one of them speaks.
+
     With --faults, no model is asked either: every API dialect and every agent that is installed meets a server on
-    this machine that fails in every way one can, and must say truthfully what happened. Exit code 1 if one does not.
+    this machine that fails in every way one can, and must say truthfully what happened.
+
+    \b
+    Exit codes: 0 all is well, 1 the record cannot be used or, with --faults, a voice does not
+    tell the truth, 2 something else is to be mended: a seat, the config, a folder.
     """
     from roundtable.app.doctor import examine
 
@@ -40,16 +48,26 @@ def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> 
 
         click.get_current_context().exit(check_and_show(as_json))
     if deep and not yes:
-        note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
-        if not click.confirm("Ask them?", default=False, err=True):
-            deep = False
-    report = asyncio.run(examine(session=session, deep=deep))
+        deep = _may_ask()
+    report = asyncio.run(examine(session=session, told=_tell if deep else None))
     if as_json:
         show_json(report)
     else:
         for line in report_lines(report):
             click.echo(line)
     click.get_current_context().exit(report.exit_code)
+
+
+def _may_ask() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("--deep asks before it spends anything, and nobody is there to answer.", "Add --yes.")
+    note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
+    return click.confirm("Ask them?", default=False, err=True)
+
+
+def _tell(seat: str, check: VoiceCheck) -> None:
+    """A line as each voice answers; one may take a minute."""
+    note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
 
 
 def report_lines(report: Report) -> list[str]:
@@ -60,32 +78,53 @@ def report_lines(report: Report) -> list[str]:
     if store.integrity == "absent":
         record = f"{store.path}: not there yet, made with the first session"
     lines = [
-        _line(home.readable and home.writable, "home", f"{home.path}: {access}"),
-        _line(config.ok, "config", config.note or "no mistakes found"),
-        _line(store.ok, "record", record),
+        _line(_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
+        _line(_sign(config.ok), "config", config.note or "no mistakes found"),
+        _line(_sign(store.ok), "record", record),
     ]
     if report.session_state != "skipped":
-        lines.append(_line(report.session_state == "ok", "session", report.session_note))
+        lines.append(_line(_sign(report.session_state == "ok"), "session", report.session_note))
     if not report.participants:
-        lines.append(_line(False, "seats", "nobody can sit down yet"))
-    for name, it in report.participants.items():
-        words = it.status.replace("_", " ")
-        lines.append(
-            _line(it.status == "ok", f"seat {name}", f"{it.voice}: {words}{f'. {it.note}' if it.note else ''}")
-        )
+        why = "nobody can sit down yet" if config.ok and store.ok else "not looked at before that is mended"
+        lines.append(_line("✗", "seats", why))
+    lines += [line for name, it in report.participants.items() for line in _seat(name, it)]
     extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
     lines += [
         *_around(report),
         f"  python {report.python} on {report.platform}; extras: {extras}",
         f"  models: {', '.join(f'{name} ({state})' for name, state in report.models.items()) or 'none'}",
         *(f"→ {one_line(advice)}" for advice in report.advice),
-        "All is well." if report.ok else "There is something to mend.",
+        _verdict(report),
     ]
     return lines
 
 
-def _line(well: bool, what: str, found: str) -> str:
-    return f"{'✓' if well else '✗'} {one_line(what)}: {one_line(found)}"
+def _verdict(report: Report) -> str:
+    if not report.ok:
+        return "There is something to mend."
+    if report.deep:
+        return "All is well."
+    return "Nothing is wrong as far as one sees without asking; `roundtable doctor --deep` asks every seat."
+
+
+def _seat(name: str, seat: Participant) -> list[str]:
+    """A line for each voice; one that cannot speak is no harm where another of the chain can."""
+    harm = "–" if seat.status == "ok" else "✗"
+    return [_line("✓" if it.status == "ok" else harm, f"seat {name}", _voice(it)) for it in seat.voices]
+
+
+def _voice(check: VoiceCheck) -> str:
+    trouble = [] if check.status == "ok" else [check.status.replace("_", " ")]
+    found = ". ".join(filter(None, [*trouble, check.note]))
+    return f"{check.voice}: {found}" if check.voice else found
+
+
+def _line(sign: str, what: str, found: str) -> str:
+    return f"{sign} {one_line(what)}: {one_line(found)}"
+
+
+def _sign(well: bool) -> str:
+    return "✓" if well else "✗"
 
 
 def _around(report: Report) -> list[str]:
@@ -96,7 +135,7 @@ def _around(report: Report) -> list[str]:
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
         f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
         f"  model servers: {_listed(up)}",
-        _line(False, "keys", report.keys.note) if report.keys.note else keys,
+        _line("✗", "keys", report.keys.note) if report.keys.note else keys,
     ]
 
 

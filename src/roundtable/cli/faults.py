@@ -9,6 +9,7 @@ from roundtable.cli.tables import show_json, show_table
 from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
     from roundtable.app.fault_check import FaultReport, Finding
 
 FAILED = 1
@@ -17,15 +18,21 @@ FAILED = 1
 
 def check_and_show(as_json: bool) -> int:
     """Check every voice, telling of each step on standard error, and print the table; the exit code comes back."""
-    from roundtable.app.fault_check import check_faults
-
-    note("Every kind of voice meets every fault of a server on this machine. Agents take a minute or two each.")
-    report = at_desk(lambda desk: check_faults(desk, _tell))
+    report = at_desk(_check)
     if as_json:
         show_json(report)
     else:
         _show(report)
     return 0 if report.ok else FAILED
+
+
+async def _check(desk: Roundtable) -> FaultReport:
+    from roundtable.app.fault_check import agents_here, check_faults
+
+    note("Every kind of voice meets every fault of a server on this machine.")
+    if agents := [f"{way}:{agent.name}" for way, agent in agents_here(desk)]:
+        note(f"Agents take a minute or two each: {', '.join(agents)}.")
+    return await check_faults(desk, _tell)
 
 
 def _tell(finding: Finding) -> None:
@@ -42,5 +49,5 @@ def _show(report: FaultReport) -> None:
         if not it.passed:
             note(f"✗ {it.voice}, {it.fault}: {one_line(it.note)}")
     for name, why in report.skipped.items():
-        note(f"  cli:{name} was not checked: {why}.")
+        note(f"  {name} was not checked: {why}.")
     note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,21 +13,49 @@ import click
 
 from roundtable.cli.output import note
 from roundtable.cli.tables import show_json, show_table
+from roundtable.core.faults import UsageError
 
 if TYPE_CHECKING:
     from roundtable.app.places import Places
     from roundtable.app.secrets import KeyState
 
-LONGEST = 16_384
+
+class Discreet(click.Group):
+    """A group whose complaints repeat nothing that was typed: it may be a key."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what stands before the command's name."""
+        with _not_repeated():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Find the command, and read the rest."""
+        with _not_repeated():
+            return super().invoke(ctx)
 
 
-@click.group(invoke_without_command=True)
+@contextmanager
+def _not_repeated() -> Generator[None]:
+    try:
+        yield
+    except click.MissingParameter:
+        raise
+    except click.UsageError:
+        from roundtable.app.secrets import GIVEN_AWAY
+
+        raise UsageError(
+            "That cannot be read, and is not repeated, as it may hold a key: see `roundtable keys --help`.", GIVEN_AWAY
+        ) from None
+
+
+@click.group(cls=Discreet, invoke_without_command=True)
 def keys() -> None:
     """Store, list and remove the keys of paid voices.
 
     A variable in the environment comes first. A stored key lives in the system's keychain where there is one; else in
     a file that only you may read, sealed with a second file in your config folder. The seal guards a copy or backup of
-    the one file without the other. It does not guard against a program that runs as you: nothing on this machine can.
+    the one file without the other; where ROUNDTABLE_HOME keeps both in one folder, it guards little. It does not guard
+    against a program that runs as you: nothing on this machine can.
     """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
@@ -40,13 +70,16 @@ def set_command(name: str, piped: bool) -> None:
 
     It is asked for without being shown. It is never an argument: other programs can read those.
     """
-    from roundtable.app.secrets import store_key, stored_name
+    from roundtable.app.secrets import LONGEST, store_key, stored_name
 
     where = _here()
     stored_name(*where, name)  # a wrong name is told before anything is typed
-    key = sys.stdin.read(LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
-    stored = store_key(*where, name, key)
-    note(f"Stored {stored.name} in {_place(stored)}.")
+    key = sys.stdin.read(4 * LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
+    stored, replaced = store_key(*where, name, key)
+    note(f"Stored {stored.name} in {_place(stored)}{', in place of the one before' if replaced else ''}.")
+    places = where[0]
+    if stored.place == "file" and places.secrets.parent == places.seal.parent:
+        note(f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder opens your keys.")
     if os.environ.get(stored.name):
         note(f"The environment sets {stored.name} too, and comes first.")
     if not stored.endpoints:

@@ -1,0 +1,121 @@
+"""`roundtable doctor` as a person sees it, at a terminal and without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from roundtable.voices.fault_server import FaultServer
+from tests.doors.terminal import PATIENCE, Cli
+
+SCRIPT = '[[turns]]\ntext = "ready"'
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    cli = Cli(tmp_path)
+    cli.home.mkdir()
+    (tmp_path / "bin").mkdir()
+    cli.env["PATH"] = str(tmp_path / "bin")
+    (cli.work / "s.toml").write_text(SCRIPT)
+    configure(cli, '[seats.a]\nvoices = ["cli:nowhere", "script:s.toml"]\n[seats.b]\nvoices = ["script:s.toml"]')
+    return cli
+
+
+def configure(cli: Cli, text: str) -> None:
+    (cli.home / "config.toml").write_text(text)
+
+
+def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cli: Cli) -> None:
+    shown = cli.run("doctor").stdout
+    assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in shown
+    assert "✓ seat a: script:s.toml: script read, not asked" in shown
+    assert "All is well" not in shown
+    assert "`roundtable doctor --deep` asks every seat." in shown
+    data = json.loads(cli.run("doctor", "--json").stdout)
+    assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
+
+
+def test_a_seat_without_voices_and_a_broken_config_end_with_2(cli: Cli) -> None:
+    configure(cli, '[table]\nseats = ["c"]')
+    assert "✗ seat c: unusable. [seats.c] names no voices" in cli.run("doctor", code=2).stdout
+    configure(cli, "langage = 'en'")
+    assert json.loads(cli.run("doctor", "--json", code=2).stdout)["ok"] is False
+
+
+def test_a_record_that_cannot_be_used_ends_with_1_and_blames_nobody_else(cli: Cli) -> None:
+    (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
+    shown = cli.run("doctor", code=1).stdout
+    assert "is not a database" in shown
+    assert "✗ seats: not looked at" in shown
+    assert "Nobody can speak" not in shown
+
+
+async def test_where_nobody_is_configured_doctor_and_discuss_name_the_same(cli: Cli) -> None:
+    async with FaultServer() as server:
+        configure(cli, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
+        await asyncio.to_thread(doctor_and_discuss, cli)
+
+
+def doctor_and_discuss(cli: Cli) -> None:
+    shown = cli.run("doctor").stdout
+    assert "wants --seat in a pipe" in shown
+    assert "--seat ada=lab:alpha" in cli.run("discuss", "Why?", code=2).stderr
+    with cli.terminal("discuss", "Why?") as terminal:
+        seen = terminal.expect("Which ones?")
+    assert "cost money" not in seen
+    for number, name in enumerate(("ada", "grace", "alan"), 1):
+        assert f"✓ seat {name}: lab:alpha: its server answers, not asked" in shown
+        assert f"{number}. {name} (lab:alpha)" in seen
+
+
+def test_a_line_comes_as_each_seat_answers(cli: Cli) -> None:
+    done = cli.run("doctor", "--deep", "--yes")
+    assert "✗ seat a: cli:nowhere: missing" in done.stderr
+    assert "✓ seat a: script:s.toml: answered in" in done.stderr
+    assert "✓ seat b: script:s.toml: answered in" in done.stderr
+    assert "in place of cli:nowhere" in done.stdout
+    assert "All is well." in done.stdout
+
+
+def test_a_person_is_asked_first(cli: Cli) -> None:
+    for typed, asked in (("n", False), ("y", True)):
+        with cli.terminal("doctor", "--deep") as terminal:
+            assert "a fraction of a cent" in terminal.expect("Ask them?")
+            terminal.type(typed + "\n")
+            assert ("answered in" in terminal.end(0)) == asked
+
+
+def test_where_nobody_can_be_asked_yes_is_the_way(cli: Cli) -> None:
+    done = cli.run("doctor", "--deep", code=2, input="y\n")
+    assert "Add --yes." in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_program_that_is_asked_for_its_version_goes_when_we_are_killed(cli: Cli, tmp_path: Path) -> None:
+    program, born = tmp_path / "bin" / "claude", tmp_path / "born"
+    program.write_text(f"#!/bin/sh\necho $$ > {born}\nexec /bin/sleep {2 * PATIENCE:.0f}\n")
+    program.chmod(0o755)
+    give_up = time.monotonic() + PATIENCE
+    with cli.started("doctor") as running:
+        while not (born.exists() and born.read_text().strip()):
+            assert time.monotonic() < give_up
+            time.sleep(0.02)
+        running.process.kill()
+    pid = int(born.read_text())
+    while is_alive(pid):
+        assert time.monotonic() < give_up, "it is still there"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

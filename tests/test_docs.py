@@ -73,13 +73,13 @@ def test_the_readme_names_every_make_target_it_promises() -> None:
 
 def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
     from roundtable.cli.output import DEGRADED, INTERRUPTED, NO_DECISION, NOT_HEARD, TAKEN, exit_code
-    from roundtable.core.faults import SessionHeld, UsageError
+    from roundtable.core.faults import RecordError, SessionHeld, UsageError
     from roundtable.core.values import Decision
 
     text = (ROOT / "README.md").read_text().replace("\n", " ")
     codes = re.search(r"Exit codes: (.*?)\.", text)
     assert codes is not None
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", codes[1])]
-    held, usage = SessionHeld.exit_code, UsageError.exit_code
-    assert numbers == [TAKEN, usage, NO_DECISION, DEGRADED, held, NOT_HEARD, INTERRUPTED]
+    held, usage, ours = SessionHeld.exit_code, UsageError.exit_code, RecordError.exit_code
+    assert numbers == [TAKEN, ours, usage, NO_DECISION, DEGRADED, held, NOT_HEARD, INTERRUPTED]
     assert exit_code(Decision(Outcome.TIE, "")) == NO_DECISION

@@ -51,23 +51,49 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ("langage = 'en'", "no setting langage", "Did you mean language?"),
-        ("[limits]\nseat_timout = 3", "no setting seat_timout in [limits]", "Did you mean seat_timeout?"),
-        ("[limits.quorum]\nseat = 3", "no setting seat in [limits.quorum]", "Did you mean seats?"),
-        ("[table]\nxyzzy = 3", "no setting xyzzy in [table]", "Known keys there: meeting, seats."),
-        ("[seats.a]\nvoice = ['x:y']", "no setting voice", "Did you mean voices?"),
-        ("[limits]\nrounds = 'two'", "limits.rounds must be a whole number, not a text.", "doctor"),
-        ("[limits]\nbudget_usd = 'two'", "limits.budget_usd must be a number, not a text.", "doctor"),
-        ("[seats.a]\nvoices = [1]", "seats.NAME.voices must be a text, not a whole number.", "doctor"),
-        ("[seats.a]\nrights = ['fly']", "seats.NAME.rights cannot be fly.", "doctor"),
-        ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Known keys"),
-        ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Known keys"),
+        ("langage = 'en'", "no setting langage", "Did you mean `language`?"),
+        ("[limits]\nseat_timout = 3", "limits: there is no setting seat_timout.", "Did you mean `seat_timeout`?"),
+        ("[limits.quorum]\nseat = 3", "limits: there is no setting seat in quorum.", "Did you mean `seats`?"),
+        ("[table]\nxyzzy = 3", "table: there is no setting xyzzy.", "Known keys there: meeting, seats."),
+        ("[seats.a]\nvoice = ['x:y']", "seats.a: there is no setting voice.", "Did you mean `voices`?"),
+        ("[limits]\nrounds = 'two'", "limits: rounds must be a whole number, not a text.", "Correct"),
+        ("[limits]\nbudget_usd = 'two'", "limits: budget_usd must be a number, not a text.", "Correct"),
+        ("[limits]\nrounds = 2.5", "limits: rounds must be a whole number, not a fraction.", "Correct"),
+        ("[seats.a]\nvoices = 'x:y'", "seats.a: voices must be a list, not a text.", "Correct"),
+        ("[seats.a]\nvoices = [1]", "seats.a: an entry of voices must be a text, not a whole number.", "Correct"),
+        ("[seats.a]\nrights = ['fly']", "rights cannot be fly, only speak, vote, judge, execute.", "Correct"),
+        ("[seats]\na = 'x:y'", "seats.a: it must be a table, not a text.", "Correct"),
+        ("[endpoints]\nlab = 'x:y'", "endpoints.lab: it must be a table, not a text.", "Correct"),
+        ("seats = 3", "seats must be a table, not a whole number.", "Correct"),
+        (
+            "[endpoints.lab]\nbase_url = 'http://x/v1'\ndialect = 'klingon'",
+            "dialect cannot be klingon, only anthropic, gemini, openai-chat, openai-responses.",
+            "Correct",
+        ),
+        ("[endpoints.lab]\nbase_url = ''\nheaders = { a = 1 }", "an entry of headers must be a text", "Correct"),
+        ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Correct"),
+        ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Correct"),
         ("language = ", "is not valid TOML", "Mend that line"),
         ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "never written down", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),
         ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known: agy"),
         ("[agents.claude]\ncommands = 'x'", "commands", "Did you mean `command`?"),
         ("[endpoints.lab]\nbase_ur = 'http://x'", "base_ur", "Did you mean `base_url`?"),
+        ("[limits]\nbudget_usd = -1", "limits.budget_usd cannot be -1", "Give a number, 0 or more."),
+        ("[limits]\nbudget_usd = nan", "limits.budget_usd cannot be nan", "Give a number, 0 or more."),
+        ("[limits]\nbudget_usd = inf", "limits.budget_usd cannot be inf", "Give a number, 0 or more."),
+        ("[limits]\nbudget_tokens = 0", "limits.budget_tokens cannot be 0", "Give a number, 1 or more."),
+        ("[limits]\nseat_timeout = -5", "limits.seat_timeout cannot be -5", "Give a number, 0.1 or more."),
+        ("[limits]\nround_deadline = 0", "limits.round_deadline cannot be 0", "Give a number, 0.1 or more."),
+        ("[limits]\nmax_tokens = 0", "limits.max_tokens cannot be 0", "Give a number, 1 or more."),
+        ("[limits]\nrounds = -2", "limits.rounds cannot be -2", "Give a number, 0 or more."),
+        ("[limits]\nretries = -3", "limits.retries cannot be -3", "Give a number, 0 or more."),
+        ("[limits]\nretry_delay = -0.1", "limits.retry_delay cannot be -0.1", "Give a number, 0 or more."),
+        ("[limits.quorum]\nseats = 0", "limits.quorum.seats cannot be 0", "Give a number, 1 or more."),
+        ("[table]\nmeeting = 'parliament'", "There is no meeting called parliament", "Meetings: council"),
+        ("[meetings.parliament]\nrounds = 2", "There is no meeting called parliament", "Meetings: council"),
+        ("[meetings.council]\nrounds = -2", "[meetings.council]: rounds cannot be -2", "Give a number, 0 or more."),
+        ("[meetings.council]\nround = 2", "[meetings.council]", "Did you mean `rounds`?"),
     ],
 )
 def test_a_mistake_is_named_with_what_to_do(
@@ -80,6 +106,17 @@ def test_a_mistake_is_named_with_what_to_do(
     assert help in caught.value.help
     assert str(places.user_config) in caught.value.message
     assert "sk-abcdef123456" not in caught.value.message + caught.value.help
+
+
+def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace: Path) -> None:
+    person(places, "langage = 'en'\n[seats.a]\nvoices = 'x:y'\n[seats.b]\nvoice = []\n[limits]\nrounds = 'two'")
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    lines = caught.value.message.splitlines()
+    assert len(lines) == 4
+    for part in ("langage", "seats.a: voices", "seats.b: there is no setting voice", "limits: rounds"):
+        assert any(part in line for line in lines)
+    assert "doctor" in caught.value.help
 
 
 def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path) -> None:

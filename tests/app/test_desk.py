@@ -128,11 +128,23 @@ async def test_bad_input_is_one_clear_sentence(desk: Roundtable, wrong: Agenda) 
     assert await desk.sessions() == []
 
 
-async def test_a_missing_script_is_a_fault_of_the_seat_not_a_crash(desk: Roundtable) -> None:
+async def test_a_script_that_went_missing_is_a_fault_of_the_seat_not_a_crash(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, AGREE)
     session = await desk.convene(agenda())
-    decision = await desk.run(session)
+    await desk.close()
+    (workspace / "table.json").unlink()
+    async with await Roundtable.open(workspace, desk.places) as later:
+        decision = await later.run(session)
     assert decision.outcome is Outcome.INSUFFICIENT
     assert {absence.fault.kind for absence in decision.missing} == {"missing"}
+
+
+async def test_a_table_nobody_can_speak_at_is_not_convened(desk: Roundtable) -> None:
+    with pytest.raises(UsageError) as caught:
+        await desk.convene(agenda())
+    assert caught.value.message == "0 of 3 seats can speak, and the quorum needs 2."
+    assert "Seat gpt cannot speak: There is no script" in caught.value.help
+    assert await desk.sessions() == []
 
 
 async def test_a_branch_shares_the_record_and_goes_its_own_way(desk: Roundtable, workspace: Path) -> None:

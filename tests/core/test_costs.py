@@ -10,7 +10,7 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
-from roundtable.core.views import bill, costs, money, page, price, summary, transcript
+from roundtable.core.views import bill, costs, money, page, price, seat_states, summary, transcript, usage_summary
 from roundtable.core.views.measures import measures
 from tests.core.test_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
 
@@ -43,6 +43,7 @@ def test_the_price_of_one_call(used: Usage, words: str) -> None:
 
 def test_money() -> None:
     assert [money(0), money(0.0021), money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
+    assert money(0.00001) == "less than $0.0001"
 
 
 def test_an_unknown_price_is_never_nothing() -> None:
@@ -62,17 +63,71 @@ def test_free_and_unknown_together_are_unknown() -> None:
     assert prices(session) == {"claude": "free", "gpt": "unknown", "gemini": "–", "total": "unknown"}
 
 
-def test_a_failed_call_counts_when_it_was_served() -> None:
+def failed(seat: str, kind: FaultKind, number: int = 1, **more: Any) -> CallFailed:
+    return CallFailed(BLIND, seat, f"{BLIND}/{seat}#{number}", f"lab:{seat}", Fault.of(kind, "It failed."), **more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "bill"),
+    [
+        (FaultKind.EMPTY, {}, (1, 1, "unknown")),
+        (FaultKind.TRUNCATED, {"partial": "half an answer"}, (1, 1, "unknown")),
+        (FaultKind.EMPTY, {"usage": Usage(50, 0, 0, 0.5)}, (1, 1, "$0.5000")),
+        (FaultKind.EMPTY, {"usage": Usage(50)}, (1, 1, "unknown")),
+        (FaultKind.RATE_LIMITED, {}, (1, 1, "–")),
+        (FaultKind.OVERLOADED, {"partial": "half an answer"}, (1, 1, "unknown")),
+        (FaultKind.UNREACHABLE, {}, (0, 0, "–")),
+        (FaultKind.UNREACHABLE, {"usage": Usage(50, 9, cost_usd=0.1)}, (1, 1, "$0.1000")),
+    ],
+)
+def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
+    kind: FaultKind, more: dict[str, Any], bill: tuple[int, int, str]
+) -> None:
+    session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
+    line = costs(session).seats[0]
+    assert (line.calls, line.failed, line.price) == bill
+
+
+def test_a_voice_that_is_not_there_was_never_called() -> None:
+    session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
+    assert (costs(session).total.calls, costs(session).total.failed) == (0, 0)
+    assert bill(session) == "Nothing was asked yet.\n"
+
+
+def test_failed_calls_are_among_the_calls() -> None:
     session = session_of(
         opened(),
         round_opened(BLIND),
-        CallFailed(BLIND, "claude", "c#1", "lab:claude", SLOW, partial="half an answer"),
-        CallFailed(BLIND, "gpt", "g#1", "lab:gpt", SLOW, usage=Usage(50, 0, 0, 0.5)),
-        CallFailed(BLIND, "gemini", "m#1", "lab:gemini", Fault.of(FaultKind.UNREACHABLE, "Nobody there.")),
+        asked("claude"),
+        failed("claude", FaultKind.RATE_LIMITED, delay=0.1),
+        asked("claude", 2, purpose="retry"),
+        failed("claude", FaultKind.EMPTY, 2, delay=0.1, usage=Usage(40, 0, cost_usd=0.01)),
+        asked("claude", 3, purpose="retry"),
+        MoveMade(BLIND, "claude", f"{BLIND}/claude#3", "x", "lab:claude", usage=Usage(40, 9, cost_usd=0.02)),
     )
-    lines = costs(session)
-    assert [line.price for line in lines.seats] == ["unknown", "$0.5000", "–"]
-    assert [(line.calls, line.failed) for line in lines.seats] == [(1, 1), (1, 1), (0, 1)]
+    line = costs(session).seats[0]
+    assert (line.calls, line.failed, line.price, line.tokens) == (3, 2, "$0.0300", 89)
+    assert session.spent.tokens == line.tokens
+
+
+def test_a_price_that_is_not_known_is_null_for_programs() -> None:
+    session = session_of(
+        opened(),
+        round_opened(BLIND),
+        made(BLIND, "claude", "x", usage=Usage(10, 5)),
+        made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
+        made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
+    )
+    told = usage_summary(session)
+    assert [told["seats"][seat]["cost_usd"] for seat in ("claude", "gpt", "gemini")] == [None, 0.0, 0.5]
+    assert (told["total"]["cost_usd"], told["total"]["price"]) == (0.5, "$0.5000 or more")
+    free_and_untold = session_of(
+        opened(),
+        round_opened(BLIND),
+        made(BLIND, "claude", "x", usage=Usage(10, 5)),
+        made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
+    )
+    assert usage_summary(free_and_untold)["total"]["cost_usd"] is None
 
 
 def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
@@ -99,6 +154,23 @@ def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
     )
     line = costs(session).total
     assert (line.price, line.calls, line.failed) == ("free", 2, 1)
+
+
+@pytest.mark.parametrize(("voice", "price"), [("lab:claude", "unknown"), ("embedded:qwen", "–")])
+def test_a_call_that_was_interrupted_went_out(voice: str, price: str) -> None:
+    call = f"{BLIND}/claude#1"
+    asked = TurnAsked(BLIND, "claude", call, voice, 2)
+    session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
+    line = costs(session).total
+    assert (line.calls, line.failed, line.price) == (1, 1, price)
+    assert seat_states(session)["claude"] == "interrupted"
+
+
+def test_a_turn_asked_again_is_not_interrupted_any_more() -> None:
+    cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
+    session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
+    assert seat_states(session)["claude"] == "asked"
+    assert costs(session).total.calls == 1
 
 
 def test_a_turn_that_is_under_way_is_not_billed_yet() -> None:

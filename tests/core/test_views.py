@@ -353,7 +353,7 @@ def test_a_transcript_tells_everything() -> None:
         "**choose**: Which one? (A, B, none): **A**, by maria\n\n> because",
         "- File added: api.md (1,234 bytes)",
         "- Renamed to api",
-        "- Limit reached before council/4-reconsider: budget usd, 1.25 of 1",
+        "- council/4-reconsider was not held: $1.25 is spent, and the budget is $1.00",
     ):
         assert part in text
     assert text.index(BALLOT) < text.index("Note from maria") < text.index(AGAIN, text.index("Note from maria"))
@@ -400,7 +400,7 @@ def test_an_unfinished_session() -> None:
     assert "Cut off in mid-answer:\n\n> Half a" in text
     assert "- Cancelled by maria: wrong question" in text
     assert seat_states(session) == {"claude": "asked", "gpt": "interrupted", "gemini": "waiting"}
-    assert "## Cost" not in text
+    assert "| gpt | 1 | 1 | 0 | – | 0 | unknown |" in text
 
 
 @pytest.mark.parametrize(
@@ -475,7 +475,7 @@ def test_a_page_tells_what_the_transcript_tells() -> None:
         "Note from maria to gpt",
         "late, not counted",
         "Because: I forgot caches; 304 (RFC 9111)",
-        "Limit reached before council/4-reconsider",
+        "council/4-reconsider was not held",
         "A, by maria",
     ):
         assert part in read.text

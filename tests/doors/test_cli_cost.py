@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.terminal import Cli, seat
+from tests.doors.terminal import HANGS, Cli, seat
 
 NOBODY = "http://127.0.0.1:9"
 PAID = ["--seat", "claude=paid:claude-haiku-4-5"]
@@ -60,8 +60,14 @@ def test_an_unknown_price_beside_free_ones_is_not_free(cli: Cli) -> None:
 
 def test_the_bill_is_of_the_whole_session(cli: Cli) -> None:
     cli.run("discuss", "REST?", *cli.script(claude=seat("Use REST"), gpt=seat("Use REST")))
-    assert "one table of the whole session" in cli.run("show", "--cost", "--round", "1", code=2).stderr
-    assert "one table of the whole session" in cli.run("show", "--cost", "--format", "html", code=2).stderr
+    refused = cli.run("show", "--cost", "--round", "1", code=2).stderr
+    assert "--cost is of the whole session" in refused
+    assert "Leave out --round" in refused
+    for form in ("html", "jsonl"):
+        refused = cli.run("show", "--cost", "--format", form, code=2).stderr
+        assert f"--cost cannot be shown as {form}." in refused
+        assert "--round" not in refused
+    assert "markdown or json" in cli.run("show", "--help").stdout
 
 
 def test_a_quote_for_people_and_programs(cli: Cli) -> None:
@@ -73,12 +79,57 @@ def test_a_quote_for_people_and_programs(cli: Cli) -> None:
     assert [line.split("\t")[5] for line in (gpt, local)] == ["unknown", "free"]
     assert total.startswith("About $0.00")
     assert total.endswith("the price of dim:alpha is not known. Nothing was asked, nothing was spent.")
-    assert notices[0].startswith("At most it costs more than the budget of $0.001")
+    assert notices[0].startswith("It is likely to cost more than the budget of $0.001")
     assert notices[1].startswith("The budget cannot see what dim:alpha costs")
     told = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
     assert told["calls"] == {"likely": 3, "most": 8}
     assert told["sentence"].startswith("About $")
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
+
+
+def test_a_quote_names_the_seats_that_cannot_speak(cli: Cli) -> None:
+    seats = ["--seat", "ghost=nosuch:foo", "--seat", "local=embedded:nothere"]
+    quoted = cli.run("discuss", "REST?", *seats, "--quote").stdout
+    assert "ghost cannot speak: There is no endpoint called `nosuch`." in quoted
+    assert "local cannot speak: " in quoted
+    told = json.loads(cli.run("discuss", "REST?", *DIM, *seats, "--quote", "--json").stdout)
+    assert told["usd"] == {"likely": None, "most": None}
+    assert [bool(it["cannot_speak"]) for it in told["seats"]] == [False, True, True]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_a_budget_is_a_number(cli: Cli, value: str) -> None:
+    assert "Invalid value for '--budget-usd'" in cli.run("discuss", "REST?", "--budget-usd", value, code=2).stderr
+    assert "Invalid value for '--timeout'" in cli.run("amend", "last", "--timeout", value, code=2).stderr
+
+
+def test_a_limit_in_the_config_is_checked_by_the_doctor(cli: Cli) -> None:
+    (cli.home / "config.toml").write_text("[limits]\nbudget_usd = nan\n")
+    checked = json.loads(cli.run("doctor", "--json", code=2).stdout)["config"]
+    assert not checked["ok"]
+    assert "limits.budget_usd cannot be nan" in checked["note"]
+
+
+def test_a_budget_of_tokens_is_told_before_the_meeting_too(cli: Cli) -> None:
+    seats = cli.script(a=seat("Use REST"), b=seat("Use REST"))
+    told = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
+    assert told.startswith("It is likely to take more than the budget of 10 tokens")
+
+
+def test_the_line_of_a_round_that_the_budget_forbids(cli: Cli) -> None:
+    seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**seat("Use GraphQL"), "defaults": {}})
+    told = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
+    assert "Round council/2-ballot is not held: $0.0200 is spent, and the budget is $0.0100." in told
+
+
+def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
+    with cli.terminal("discuss", "REST?", *cli.script(a=HANGS, b=HANGS), "--plain") as terminal:
+        terminal.expect("Round council/1-blind")
+        terminal.type("\x03")
+        terminal.end(130)
+    state = json.loads(cli.run("status", "--json").stdout)
+    assert (state["usage"]["total"]["calls"], state["usage"]["total"]["failed"]) == (2, 2)
+    assert "of at most" not in cli.run("status").stdout
 
 
 def test_a_person_is_told_before_money_is_spent(cli: Cli) -> None:
@@ -105,4 +156,26 @@ def test_a_budget_of_nothing(cli: Cli) -> None:
     free = cli.script(a=seat("Use REST"), b=seat("Use REST"))
     cli.run("discuss", "REST?", *free, "--budget-usd", "0")
     refused = cli.run("discuss", "REST?", *free, *PAID, "--budget-usd", "0", code=2).stderr
-    assert refused.startswith("Error: A budget of $0 leaves free voices and plans, and paid:claude-haiku-4-5 is paid")
+    assert refused.startswith("Error: A budget of $0 leaves free voices and plans, and paid:claude-haiku-4-5 may be")
+
+
+def test_nothing_of_a_bill_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
+    seats = cli.script(claude=using(cost_usd=0.0, plan_tokens=1050, plan_usd=0.01), gpt=using(cost_usd=0.0213))
+    cli.run("discuss", "REST?", *seats)
+    for columns in (40, 60, 100):
+        with cli.terminal("show", "--cost", columns=columns) as terminal:
+            seen = terminal.end(0)
+        assert "$0.0213" in seen
+        assert "…" not in seen
+        assert "by the token)" in " ".join(seen.split())
+        assert max(len(line.rstrip()) for line in seen.splitlines()) <= columns
+    with cli.terminal("show", "--cost", columns=40) as terminal:
+        assert "gpt\n  Calls: 1\n  Failed: 0\n  Tokens in: 1,000\n" in terminal.end(0)
+
+
+def test_tables_of_voices_and_keys_keep_their_words_on_a_narrow_terminal(cli: Cli) -> None:
+    cli.run("keys", "set", "openai", input="sk-" + "a1B2" * 10)
+    for command, words in ((["voices"], "Anthropic"), (["keys", "list"], "your secrets file"), (["list"], "REST?")):
+        cli.run("discuss", "REST?", *cli.script(a=seat("Use REST"), b=seat("Use REST")))
+        with cli.terminal(*command, columns=40) as terminal:
+            assert words in terminal.end(0), command

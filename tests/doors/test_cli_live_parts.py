@@ -15,8 +15,9 @@ from roundtable.cli.board import Board
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, explain, seconds, sentence
 from roundtable.cli.panels import layout, seat_colors
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, decision_words
+from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words
 from roundtable.core.events import (
+    CallFailed,
     DecisionMade,
     Delta,
     Event,
@@ -97,6 +98,40 @@ def test_words_are_never_doubled_and_may_come_before_their_facts() -> None:
     assert claude.tail(100) == ""
     told.says(0, "Again", round="council/3-reconsider", call="c2")
     assert claude.tail(100) == "Again"
+
+
+def test_the_closing_block_is_not_shown_while_it_is_being_written() -> None:
+    told = Told()
+    told(SessionOpened(CHARTER), opened(BLIND), TurnAsked(BLIND, "claude", "c1", "x:y", 1))
+    claude = told.board.seats["claude"]
+    said = 'Send ```json\n{"a": 1}\n``` to it.\n\n```json\n{"position": "REST"}\n```'
+    for cut in (len(said) - 4, len(said)):
+        told.says(claude.length, said[claude.length : cut])
+        assert claude.tail(1000) == 'Send ```json\n{"a": 1}\n``` to it.'
+    told(opened("council/2-ballot"))
+    told.says(0, '{"ratings": {"A"', round="council/2-ballot", call="c2")
+    assert claude.tail(1000) == ""
+
+
+def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
+    teller = Teller()
+    for voice, why in (("cli:claude", "claude is not installed."), ("lab:big", "The key was rejected.")):
+        fault = Fault.of(FaultKind.MISSING, why)
+        assert teller.facts(CallFailed(BLIND, "x", "c1", voice, fault)) == []
+    (line,) = teller.facts(TurnAsked(BLIND, "x", "c2", "lab:small", 1, purpose="fallback"))
+    told = "cli:claude: claude is not installed. lab:big: The key was rejected. Asking its next voice, lab:small."
+    assert line.plain() == f"[x] {told}"
+    teller.facts(opened("council/3-reconsider"))
+    (again,) = teller.facts(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
+    assert again.plain() == "[x] asking lab:small again"
+
+
+def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
+    fault = Fault.of(FaultKind.TIMEOUT, "Too slow.")
+    _, partial = Teller().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
+    assert partial.plain().startswith("[x] Until then: number number ")
+    assert partial.plain().endswith("… (3,500,000 characters)")
+    assert len(partial.plain()) < 300
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (110, 35), (40, 12), (200, 60), (20, 8)])

@@ -227,33 +227,6 @@ def test_a_running_session_names_its_process() -> None:
 # --- doctor and voices ----------------------------------------------------------------------------
 
 
-def test_doctor_for_people_and_programs(home: Path) -> None:
-    home.mkdir()
-    seats()
-    (home / "config.toml").write_text('[seats.a]\nvoices = ["script:talk.json"]')
-    result = run("doctor")
-    assert result.exit_code == 0, result.output
-    assert "✓ seat a: script:talk.json: ok" in result.stdout
-    assert "All is well." in result.stdout
-    data = said("doctor", "--json")
-    assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
-    (home / "config.toml").write_text("langage = 'en'")
-    broken = run("doctor", "--json")
-    assert broken.exit_code == 2
-    assert json.loads(broken.stdout)["ok"] is False
-
-
-def test_doctor_asks_only_after_a_yes(home: Path) -> None:
-    home.mkdir()
-    seats()
-    (home / "config.toml").write_text('[seats.a]\nvoices = ["script:talk.json"]')
-    assert "answered in" not in run("doctor", "--deep", input="n\n").stdout
-    asked = run("doctor", "--deep", input="y\n")
-    assert "cost a fraction of a cent" in asked.stderr
-    assert "answered in" in asked.stdout
-    assert "answered in" in run("doctor", "--deep", "--yes").stdout
-
-
 def test_doctor_checks_a_session() -> None:
     hold()
     assert "✓ session:" in run("doctor", "--session", "last").stdout

@@ -220,7 +220,10 @@ async def test_a_round_without_a_quorum_leaves_the_decision_to_the_round_before(
     assert decision.position == "X"
     assert decision.basis == ("council/1-blind",)
     assert decision.degraded
-    assert "Too few seats answered in council/3-reconsider" in decision.notices[0]
+    assert decision.notices[0] == (
+        "1 of 3 seats gave a valid answer in council/3-reconsider, which is less than the quorum, "
+        "so council/1-blind decides."
+    )
 
 
 async def test_a_budget_stops_at_a_round_boundary_with_a_valid_result() -> None:
@@ -230,5 +233,5 @@ async def test_a_budget_stops_at_a_round_boundary_with_a_valid_result() -> None:
     session = await house.session()
     assert decision.outcome is Outcome.TIE
     assert list(session.limit_stops) == ["council/2-ballot", "council/3-reconsider"]
-    assert decision.notices == ("Stopped by budget_tokens: 781 of 1 used.",)
+    assert decision.notices == ("Stopped: 781 tokens are used, and the budget is 1.",)
     assert session.rounds["council/1-blind"].closed is not None

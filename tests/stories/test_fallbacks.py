@@ -81,6 +81,18 @@ async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
     assert {it.event.voice for it in records if isinstance(it.event, MoveMade)} == {"anthropic:claude"}
 
 
+async def test_each_seat_is_told_its_own_cause_and_every_voice_that_was_skipped() -> None:
+    causes = {"claude": "server", "gpt": "refused", "gemini": "refused"}
+    first = {"seats": {seat: failing(kind) for seat, kind in causes.items()}}
+    chains = Chains(cli=first, anthropic=failing("context_overflow"), embedded=GOOD)
+    house = House(GOOD, other_voices=chains)
+    await house.open(chain=CHAIN, limits=LIMITS)
+    decision = await house.run()
+    assert {it.seat: it.fault.kind for it in decision.substitutions} == causes
+    for it in decision.substitutions:
+        assert "Nor was anthropic:claude to be had: planted context_overflow" in it.sentence
+
+
 async def test_nobody_is_substituted_where_the_first_voice_answers() -> None:
     house = House(GOOD, other_voices=Chains(cli=GOOD, anthropic=GOOD))
     await house.open(chain=CHAIN, limits=LIMITS)

@@ -192,7 +192,7 @@ async def test_money_stops_a_session_at_a_round_boundary() -> None:
     house = House(script)
     await house.open(limits=Limits(retries=0, budget_usd=1.0))
     decision = await house.run()
-    assert decision.notices == ("Stopped by budget_usd: 1.5 of 1 used.",)
+    assert decision.notices == ("Stopped: $1.50 is spent, and the budget is $1.00.",)
     assert decision.outcome is Outcome.TIE
 
 

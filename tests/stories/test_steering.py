@@ -176,7 +176,7 @@ async def test_a_raised_budget_lets_a_stopped_session_go_on() -> None:
     await say(house, SessionAmended(limits=Limits(retries=0, rounds=2)))
     decision = await run
     assert decision.how.count("claude") == 2
-    assert "Stopped by rounds: 2 of 2 used." in decision.notices
+    assert "Stopped: 2 rounds were held, and the limit is 2." in decision.notices
 
 
 async def _gated(table: Table) -> Decision:

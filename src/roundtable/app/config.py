@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -14,10 +14,12 @@ import msgspec
 
 from roundtable.app.literal_keys import refuse_keys
 from roundtable.app.places import Places
-from roundtable.core.faults import ConfigError
+from roundtable.core.bounds import LEAST, within
+from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Limits, Quorum, Right
+from roundtable.protocols import Protocol, protocol
 from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.datafile import in_words
+from roundtable.voices.datafile import fill
 from roundtable.voices.endpoints import read_endpoint
 
 
@@ -167,15 +169,75 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _convert(values: dict[str, Any], path: Path) -> Config:
-    try:
-        config = msgspec.convert(values, Config)
-    except msgspec.ValidationError as error:
-        raise _explained(str(error), path) from None
-    for name, endpoint in config.endpoints.items():
-        read_endpoint(name, endpoint, f"{path}: endpoints.{name}")
-    if config.agents:
-        with_own(config.agents, f"{path}: ")
+    """The config that these values make; of every section the first mistake is told, all at once."""
+    wrong = list(_mistakes(values, f"{path}: "))
+    if len(wrong) > 1:
+        told = "\n".join(f"{error.message} {error.help}" for error in wrong)
+        raise ConfigError(told, "`roundtable doctor` checks the file again.")
+    if wrong:
+        raise wrong[0]
+    config = msgspec.convert(values, Config)
+    _check_limits(config.limits, path)
+    _check_meetings(config, path)
     return config
+
+
+def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
+    tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
+    outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
+    for read in (partial(fill, Config, outline, path.rstrip(": ")), *_sections(tables, path)):
+        try:
+            read()
+        except ConfigError as error:
+            yield error
+
+
+def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
+    """How each section is read by itself, so that a mistake in it can be told by its name."""
+    single: dict[str, type[msgspec.Struct]] = {"table": TableSettings, "limits": LimitSettings}
+    for name in single.keys() & tables.keys():
+        yield partial(fill, single[name], tables[name], f"{path}{name}")
+    for name, data in tables.get("seats", {}).items():
+        yield partial(fill, SeatSettings, data, f"{path}seats.{name}")
+    for kind in ("meetings", "endpoints", "agents"):
+        for name, data in tables.get(kind, {}).items():
+            yield partial(_read_own, kind, name, data, path)
+
+
+def _read_own(kind: str, name: str, data: object, path: str) -> None:
+    values = fill(dict[str, Any], data, f"{path}{kind}.{name}")
+    if kind == "endpoints":
+        read_endpoint(name, values, f"{path}endpoints.{name}")
+    elif kind == "agents":
+        with_own({name: values}, path)
+
+
+def _check_limits(limits: LimitSettings, path: Path) -> None:
+    """Only what the command line would take."""
+    values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
+    for name, least in LEAST.items():
+        if values[name] is not None and not within(name, values[name]):
+            setting = "limits.quorum.seats" if name == "quorum" else f"limits.{name}"
+            raise ConfigError(f"{path}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
+
+
+def _check_meetings(config: Config, path: Path) -> None:
+    try:
+        protocol(config.table.meeting)
+        for name, values in config.meetings.items():
+            meeting_settings(protocol(name), values)
+    except UsageError as error:
+        raise ConfigError(f"{path}: {error.message}", error.help) from None
+
+
+def meeting_settings(rules: Protocol, values: dict[str, Any]) -> dict[str, int | float | str | bool]:
+    """What `[meetings.NAME]` and the agenda set for a meeting, with what they leave out."""
+    told = msgspec.structs.asdict(fill(rules.settings, values, f"[meetings.{rules.name}]"))
+    for name, value in told.items():
+        if name in LEAST and not within(name, value):
+            message = f"[meetings.{rules.name}]: {name} cannot be {value}."
+            raise UsageError(message, f"Give a number, {LEAST[name]:g} or more.")
+    return told
 
 
 def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -187,30 +249,3 @@ def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = value
     return merged
-
-
-_UNKNOWN = re.compile(r"unknown field `(?P<field>.+?)`(?: - at `\$\.?(?P<at>.*)`)?")
-
-
-def _explained(message: str, path: Path) -> ConfigError:
-    """A decoder's complaint in words a person can act on, with the nearest known key."""
-    unknown = _UNKNOWN.search(message)
-    if unknown is None:
-        return ConfigError(f"{path}: {in_words(message)}", "`roundtable doctor` checks the file again.")
-    where = unknown["at"] or ""
-    known = _fields_at(where)
-    near = difflib.get_close_matches(unknown["field"], known, 1)
-    place = f" in [{where.replace('[...]', '.NAME')}]" if where else ""
-    hint = f"Did you mean {near[0]}?" if near else f"Known keys there: {', '.join(known)}."
-    return ConfigError(f"{path}: there is no setting {unknown['field']}{place}.", hint)
-
-
-def _fields_at(where: str) -> list[str]:
-    tables: dict[str, type[msgspec.Struct]] = {
-        "": Config,
-        "table": TableSettings,
-        "limits": LimitSettings,
-        "limits.quorum": Quorum,
-        "seats[...]": SeatSettings,
-    }
-    return [field.encode_name for field in msgspec.structs.fields(tables.get(where, Config))]

@@ -57,6 +57,8 @@ def read_confined(workspace: Path, name: str) -> str:
         text = real.read_text()
     except FileNotFoundError:
         raise Refused(f"There is no file {name} in {workspace}.", "Paths are relative to the workspace.") from None
+    except IsADirectoryError:
+        raise Refused(f"{name} is a folder.", "Name the files in it, each with its own -f.") from None
     except (OSError, UnicodeDecodeError):
         raise Refused(f"{name} cannot be read as text.", "Leave it out.") from None
     if found is not None:

@@ -27,6 +27,7 @@ from roundtable.core.events import (
     CancelAsked,
     ContinueAsked,
     Delta,
+    Event,
     GateAnswered,
     NoteSaid,
     PauseAsked,
@@ -35,7 +36,7 @@ from roundtable.core.events import (
     SessionAmended,
     SessionOpened,
 )
-from roundtable.core.faults import Fault, FaultKind, NotFound, NotTrusted, UsageError
+from roundtable.core.faults import Fault, NotFound, NotTrusted, UsageError
 from roundtable.core.index import LAST, SessionRow
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
@@ -46,13 +47,11 @@ from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.datafile import in_words
 from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 
 MOST_OPTIONS = 26
-NO_SUCH_VOICE = (FaultKind.MISSING, FaultKind.MALFORMED)
 
 
 class Agenda(msgspec.Struct, frozen=True):
@@ -127,6 +126,7 @@ class Roundtable:
     async def convene(self, agenda: Agenda) -> str:
         """Agree on a charter and put it on the record; nothing is asked yet."""
         charter, texts = self.draft(agenda)
+        self.absent_from(agenda)
         session = new_session_id()
         slug = await self._free_slug(slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d")))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
@@ -135,6 +135,7 @@ class Roundtable:
 
     def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
         """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""
+        self.keys.learn_all()
         config = self.settings.config
         rules = protocol(agenda.meeting or config.table.meeting)
         seats = agenda.seats or self.configured_seats()
@@ -142,8 +143,8 @@ class Roundtable:
         _check_agenda(agenda, seats, rules, limits)
         if limits.budget_usd == 0 and (paid := self.paid_voices(seats)):
             raise UsageError(
-                f"A budget of $0 leaves free voices and plans, and {paid[0]} is paid by the token.",
-                "Leave it out, or allow some money.",
+                f"A budget of $0 leaves free voices and plans, and {paid[0]} may be paid by the token.",
+                "Allow some money; a server of your own that costs nothing gets `local = true` in its [endpoints].",
             )
         files = {name: read_clean(self.redactor, self.workspace, name) for name in agenda.files}
         templates = _templates(rules)
@@ -153,7 +154,7 @@ class Roundtable:
             meeting=rules.name,
             version=rules.version,
             options=agenda.options,
-            settings=_meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
+            settings=settings.meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
             limits=limits,
             context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in files.items()),
             templates={name: digest_of(text) for name, text in templates.items()},
@@ -174,12 +175,29 @@ class Roundtable:
     def _let_others_listen(self, session: str) -> LiveServer:
         return LiveServer(self.places.socket(session), session, self.feed)
 
-    def check_voices(self, seats: Sequence[Seat]) -> None:
-        """Refuse a seat none of whose voices exists; what may only be out of order shows in the meeting."""
+    def cannot_speak(self, seats: Sequence[Seat]) -> dict[str, str]:
+        """The seats none of whose voices can be had (no program, no key, no such endpoint), and why."""
+        lacking: dict[str, str] = {}
         for seat in seats:
             faults = [found for voice in seat.voices if isinstance(found := self.voices.find(voice), Fault)]
-            if len(faults) == len(seat.voices) and all(it.kind in NO_SUCH_VOICE for it in faults):
-                raise UsageError(f"Seat {seat.name} cannot speak: {faults[0].message}", faults[0].help)
+            if len(faults) == len(seat.voices):
+                lacking[seat.name] = " ".join(f"{it.message} {it.help}" for it in faults) or "It has no voice."
+        return lacking
+
+    def absent_from(self, agenda: Agenda) -> dict[str, str]:
+        """The seats that cannot speak, and why; a meeting without its quorum is refused before anybody is paid."""
+        seats = agenda.seats or self.configured_seats()
+        quorum = (agenda.limits or self.settings.config.limits).quorum
+        lacking = self.cannot_speak(seats)
+        speaking, needed = len(seats) - len(lacking), max(1, min(quorum.seats, len(seats)))
+        essential = [name for name in quorum.essential if name in lacking]
+        if lacking and (speaking < needed or essential):
+            what = ", ".join(essential) or needed
+            raise UsageError(
+                f"{speaking} of {len(seats)} seats can speak, and the quorum needs {what}.",
+                "\n".join(f"Seat {name} cannot speak: {why}" for name, why in lacking.items()),
+            )
+        return lacking
 
     def paid_voices(self, seats: Sequence[Seat]) -> list[str]:
         """The voices of these seats that are paid by the token."""
@@ -211,7 +229,12 @@ class Roundtable:
 
     async def say(self, session: str, text: str, to: Sequence[str] = ()) -> Recorded:
         """Put a note to the table; seats hear it at their next turn."""
-        return await self.store.append(session, NoteSaid(text, by=getpass.getuser(), to=tuple(to)))
+        return await self._take_down(session, NoteSaid(text, by=getpass.getuser(), to=tuple(to)))
+
+    async def _take_down(self, session: str, words: Event) -> Recorded:
+        """Put a person's own words on the record; no key may be among them."""
+        self.keys.learn_all()
+        return await self.store.append(session, words)
 
     async def answer(self, session: str, gate: str, option: str, text: str = "", by: str = "") -> Recorded:
         """Answer a gate; `by` says so where no person did."""
@@ -223,7 +246,7 @@ class Roundtable:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
-        return await self.store.append(session, GateAnswered(gate, option, text, by or getpass.getuser()))
+        return await self._take_down(session, GateAnswered(gate, option, text, by or getpass.getuser()))
 
     async def pause(self, session: str) -> Recorded:
         """Let no new turn start."""
@@ -235,7 +258,7 @@ class Roundtable:
 
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
-        recorded = await self.store.append(session, CancelAsked(by=getpass.getuser(), reason=reason))
+        recorded = await self._take_down(session, CancelAsked(by=getpass.getuser(), reason=reason))
         for row in await self.sessions(everywhere=True, limit=10_000):
             if row.child and row.parent == session and not row.outcome:
                 await self.cancel(row.id, reason)
@@ -249,10 +272,11 @@ class Roundtable:
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:
                 raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(sorted(known))}.")
-        return await self.store.append(session, amendment)
+        return await self._take_down(session, amendment)
 
     async def add_context(self, session: str, path: str) -> Recorded:
         """Put a file before the table from the next round on."""
+        self.keys.learn_all()
         item = await snapshot(self.store, self.redactor, self.workspace, path)
         return await self.amend(session, SessionAmended(by=getpass.getuser(), context_added=(item,)))
 
@@ -288,16 +312,21 @@ class Roundtable:
 
     async def sessions(self, *, everywhere: bool = False, limit: int = 100) -> list[SessionRow]:
         """The sessions of this workspace, newest first."""
-        return await self.store.sessions(None if everywhere else str(self.workspace), limit)
+        return await self.store.sessions(None if everywhere else self._here, limit)
 
     async def find(self, address: str) -> str:
         """A session by id, unique beginning of an id, slug, name in this workspace, or `last`."""
-        found = await self.store.find(address, str(self.workspace))
+        found = await self.store.find(address, self._here)
         if len(found) == 1:
             return found[0]
         if found:
             raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of the id: `roundtable list`.")
         raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
+
+    @property
+    def _here(self) -> str:
+        """This workspace as the record has it, which keeps no key even where a folder is called like one."""
+        return self.redactor.redact(str(self.workspace))
 
     async def holder(self, session: str) -> str | None:
         """The live process that runs a session, if there is one."""
@@ -359,14 +388,6 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits
         raise UsageError("Options must be at least two, and all different.")
     if len(agenda.options) > MOST_OPTIONS:
         raise UsageError(f"There are more than {MOST_OPTIONS} options.", "Ask for fewer.")
-
-
-def _meeting_settings(rules: Protocol, values: dict[str, Any]) -> dict[str, int | float | str | bool]:
-    try:
-        return msgspec.structs.asdict(msgspec.convert(values, rules.settings))
-    except msgspec.ValidationError as error:
-        known = ", ".join(field.name for field in msgspec.structs.fields(rules.settings))
-        raise UsageError(f"[meetings.{rules.name}]: {in_words(str(error))}", f"Known settings: {known}.") from None
 
 
 async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:

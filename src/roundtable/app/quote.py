@@ -6,7 +6,7 @@ of each chain, nothing read from a cache. Calls that fail and are tried again co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +30,9 @@ RECENT = 20
 USUAL_ANSWER = 400
 """Tokens of an answer, as long as this person's record does not say otherwise."""
 
+USUAL_THOUGHT = 4
+"""A model that thinks before it speaks uses about this part of what it may."""
+
 
 class Span(msgspec.Struct, frozen=True):
     """What is likely, and what it cannot exceed."""
@@ -42,8 +45,18 @@ class Span(msgspec.Struct, frozen=True):
         return Span(self.likely + other.likely, self.most + other.most)
 
 
+class Money(msgspec.Struct, frozen=True):
+    """The same in dollars; None where all of it is at prices that nobody knows."""
+
+    likely: float | None = 0.0
+    most: float | None = 0.0
+
+
 class SeatQuote(msgspec.Struct, frozen=True):
-    """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record."""
+    """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record.
+
+    `cannot_speak` is the reason where none of its voices is there to be asked; its figures then say what it would be.
+    """
 
     seat: str
     voice: str
@@ -51,12 +64,13 @@ class SeatQuote(msgspec.Struct, frozen=True):
     calls: Span
     input_tokens: Span
     output_tokens: Span
-    usd: Span
+    usd: Money
     unpriced: tuple[str, ...]
     overhead: int
     measured: bool
     keeps_session: bool
     seconds: float | None
+    cannot_speak: str = ""
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -65,7 +79,7 @@ class Quote(msgspec.Struct, frozen=True):
     meeting: str
     calls: Span
     tokens: Span
-    usd: Span
+    usd: Money
     seats: tuple[SeatQuote, ...]
     unpriced: tuple[str, ...]
     plans: tuple[str, ...]
@@ -87,6 +101,15 @@ class _Voice(NamedTuple):
     def overhead(self) -> int:
         return self.measure.overhead if self.measure else self.tariff.overhead
 
+    @property
+    def answer(self) -> int:
+        return self.measure.answer if self.measure else USUAL_ANSWER
+
+    @property
+    def thought(self) -> int:
+        """On top of the words; what was measured has it in."""
+        return 0 if self.measure else self.tariff.thinking // USUAL_THOUGHT
+
 
 async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
@@ -97,10 +120,11 @@ async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     def voices(seat: Seat) -> list[_Voice]:
         return [_Voice(name, desk.tariffs.of(name), known.get(name)) for name in seat.voices]
 
-    seats = [await _seat(rehearsal, seat, voices(seat)) for seat in charter.seats]
+    silent = desk.cannot_speak(charter.seats)
+    seats = [await _seat(rehearsal, seat, voices(seat), silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
     tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
-    usd = _sum(seat.usd for seat in seats)
+    usd = Money(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
     slowest = [seat.seconds for seat in seats if seat.seconds is not None]
     return Quote(
         charter.meeting,
@@ -128,10 +152,16 @@ def _sum(spans: Iterable[Span]) -> Span:
     return reduce(Span.plus, spans, Span())
 
 
-async def _seat(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice]) -> SeatQuote:
+def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
+    """What amounts come to as far as they are known; None where that is nothing and some are not."""
+    told = together([amount or 0.0 for amount in amounts])
+    return None if None in amounts and not told else told
+
+
+async def _seat(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice], cannot_speak: str) -> SeatQuote:
     """The first voice is the likely one; at most it is the dearest of the chain."""
     first = voices[0] if voices else _Voice("", Tariff("free"), None)
-    likely = rehearsal.likely(seat, first.measure.answer if first.measure else USUAL_ANSWER, first.overhead)
+    likely = rehearsal.likely(seat, first.answer, first.thought, first.overhead)
     most = [rehearsal.most(seat, voice.tariff.thinking, voice.overhead) for voice in voices] or [[]]
     cheap = await _dollars(first.tariff, likely)
     dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
@@ -142,12 +172,13 @@ async def _seat(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice]) -> S
         Span(len(likely), max(map(len, most))),
         Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
         Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
-        Span(cheap or 0.0, max((cost for cost in dear if cost is not None), default=0.0)),
+        Money(cheap, _known(max, dear or [0.0])),
         tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
         first.overhead,
         first.measure is not None,
         first.tariff.keeps_session,
         round(first.measure.seconds * len(likely), 1) if first.measure else None,
+        cannot_speak,
     )
 
 
@@ -165,13 +196,15 @@ async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = Fals
     return total
 
 
-def _notices(limits: Limits, tokens: Span, usd: Span, unpriced: Sequence[str]) -> tuple[str, ...]:
+def _notices(limits: Limits, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
     notices: list[str] = []
     stops = "the meeting then stops at the end of a round, with the result it has by then."
-    if limits.budget_usd is not None and usd.most > limits.budget_usd:
-        notices.append(f"At most it costs more than the budget of ${limits.budget_usd:g}: {stops}")
-    if limits.budget_tokens is not None and tokens.most > limits.budget_tokens:
-        notices.append(f"At most it takes more than the budget of {limits.budget_tokens:,} tokens: {stops}")
+    if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
+        when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"
+        notices.append(f"{when} more than the budget of ${money:g}: {stops}")
+    if (most := limits.budget_tokens) is not None and tokens.most > most:
+        when = "It is likely to take" if tokens.likely > most else "At most it takes"
+        notices.append(f"{when} more than the budget of {most:,} tokens: {stops}")
     if limits.budget_usd is not None and unpriced:
         notices.append(f"The budget cannot see what {', '.join(unpriced)} costs: the price is not known.")
     return tuple(notices)

@@ -43,12 +43,12 @@ class Rehearsal:
             rules.plan(msgspec.convert(charter.settings, rules.settings), charter.options), charter.limits.rounds
         )
 
-    def likely(self, seat: Seat, answer: int, overhead: int) -> list[Call]:
-        """The calls to be expected, with answers of so many tokens."""
+    def likely(self, seat: Seat, answer: int, thought: int, overhead: int) -> list[Call]:
+        """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads."""
         rounds = [round for round in self._rounds if round.likely]
         prompts = self._prompts(seat, rounds, answer * BYTES_PER_TOKEN)
         return [
-            Call(prompt // BYTES_PER_TOKEN + overhead, BALLOT if round.turns.secret else answer)
+            Call(prompt // BYTES_PER_TOKEN + overhead, (BALLOT if round.turns.secret else answer) + thought)
             for round, prompt in zip(rounds, prompts, strict=True)
         ]
 

@@ -82,7 +82,7 @@ class SeatView(msgspec.Struct):
         return max(0.0, now - self.since) if self.glyph == RESPONDING else self.took
 
     def tail(self, most: int) -> str:
-        """The last words, at least `most` characters of them where there are that many."""
+        """The last `most` characters of its words, without the closing block while that is being written."""
         pieces: list[str] = []
         found = 0
         for piece in reversed(self.said):
@@ -90,7 +90,8 @@ class SeatView(msgspec.Struct):
             found += len(piece)
             if found >= most:
                 break
-        return "".join(reversed(pieces))[-most:]
+        words = "".join(reversed(pieces))[-most:]
+        return _prose(words) if self.glyph == RESPONDING else words
 
     def hear(self, delta: Delta) -> None:
         """Add words; those already heard are skipped by their offset."""
@@ -226,3 +227,11 @@ class Board:
 def moment(at: str) -> float:
     """A time of the record as seconds, for showing how long something takes."""
     return datetime.fromisoformat(at).timestamp()
+
+
+def _prose(words: str) -> str:
+    """Words without the block that closes them, as much of it as there is: that is for us to read."""
+    prose, fence, block = words.rpartition("```json")
+    if fence and not block.partition("```")[2].strip():
+        return prose.rstrip()
+    return "" if words.lstrip().startswith('{"') else words

@@ -13,7 +13,7 @@ from roundtable.cli.asking import read_line
 from roundtable.cli.conduct import conduct
 from roundtable.cli.displays import Manner
 from roundtable.cli.follow import held
-from roundtable.cli.options import HeadedCommand, manner_options, option, strict_option
+from roundtable.cli.options import HeadedCommand, limit, manner_options, option, strict_option
 from roundtable.cli.output import TAKEN, address_of, at_desk, note
 from roundtable.cli.steer import workspace_path
 from roundtable.core.faults import UsageError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HELP_SEAT = "Who takes part, with fallback voices; or a configured NAME. May be given again, as the next two."
 HELP_SESSION = "Go on with the unfinished session of that name, or give it to a new one."
+SEAT_FORM = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
 SEAT_NAME = re.compile(r"[\w.-]+")
 NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models get` fetches one."
 
@@ -90,13 +91,13 @@ class Given(msgspec.Struct, frozen=True):
     metavar="NAME",
     help="Go on with the unfinished session of that name, or give it to a new one.",
 )
-@option("Limits", "--rounds", type=click.IntRange(0), metavar="N", help="The most rounds of reading each other.")
-@option("Limits", "--timeout", "seat_timeout", type=click.FloatRange(0.1), metavar="S", help="Seconds per turn.")
-@option("Limits", "--deadline", "round_deadline", type=click.FloatRange(0.1), metavar="S", help="Seconds per round.")
-@option("Limits", "--budget-usd", type=click.FloatRange(0), metavar="USD", help="No new round once this much is spent.")
-@option("Limits", "--budget-tokens", type=click.IntRange(1), metavar="N", help="No new round once this many are used.")
-@option("Limits", "--max-tokens", type=click.IntRange(1), metavar="N", help="The longest single answer.")
-@option("Limits", "--quorum", type=click.IntRange(1), metavar="N", help="How many seats must answer for a decision.")
+@limit("rounds", "--rounds", click.IntRange, metavar="N", help="The most rounds of reading each other.")
+@limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
+@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
+@limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent.")
+@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used.")
+@limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+@limit("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision.")
 @option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it.")
 @option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
 @option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default. So it is without a terminal.")
@@ -118,8 +119,9 @@ def discuss(question: str, **given: Any) -> int:
       git log -5 | roundtable discuss - --json
 
     \b
-    Exit codes: 0 decided, 2 usage, 3 no decision, 4 degraded under --strict,
-    5 held by another process, 6 too few seats answered, 130 interrupted.
+    Exit codes: 0 decided, 1 our own fault or a record that cannot be used, 2 usage or config,
+    3 no decision, 4 degraded under --strict, 5 held by another process,
+    6 too few seats answered, 130 interrupted.
     """
     asked = Given(question=_question(question), **given)
     asked.manner.check()
@@ -138,6 +140,8 @@ async def _discuss(desk: Roundtable, given: Given) -> int:
     state = await _unfinished(desk, given) if given.name else None
     if state is None:
         agenda = await _agenda(desk, given)
+        for name, why in desk.absent_from(agenda).items():
+            note(f"Seat {name} cannot speak: {why}")
         await _say_cost(desk, agenda, given.manner)
         state = await desk.session(await desk.convene(agenda))
     return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
@@ -153,9 +157,9 @@ async def _quote(desk: Roundtable, given: Given) -> int:
 
 async def _say_cost(desk: Roundtable, agenda: Agenda, manner: Manner) -> None:
     """Before money is spent, say in a line how much it may be; and what a stated budget will not hold."""
-    watched = sys.stdout.isatty() and not manner.json
-    budgeted = agenda.limits is not None and agenda.limits.budget_usd is not None
-    if not (watched or budgeted) or not desk.paid_voices(agenda.seats):
+    limits, paid = agenda.limits or Limits(), bool(desk.paid_voices(agenda.seats))
+    watched = paid and sys.stdout.isatty() and not manner.json
+    if not (watched or (paid and limits.budget_usd is not None) or limits.budget_tokens is not None):
         return
     from roundtable.app.quote import quote
     from roundtable.cli.quoting import quote_line
@@ -226,9 +230,7 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 async def _seats(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
     """The seats named here, those of the config, those picked before, or those found and picked now."""
     if given.seats:
-        seats = tuple(_seat(desk, text) for text in given.seats)
-        desk.check_voices(seats)
-        return seats
+        return tuple(_seat(desk, text) for text in given.seats)
     if configured := desk.configured_seats():
         return configured
     from roundtable.app import discovery
@@ -237,9 +239,9 @@ async def _seats(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
 
 
 def _seat(desk: Roundtable, text: str) -> Seat:
-    if "=" not in text and (found := next((it for it in desk.configured_seats() if it.name == text), None)):
-        return found
-    name, chain = _pair(text, "--seat", "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4")
+    if "=" not in text:
+        return _configured_seat(desk, text)
+    name, chain = _pair(text, "--seat", SEAT_FORM)
     voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
     wrong = [voice for voice in voices if ":" not in voice]
     if wrong or not voices:
@@ -252,19 +254,35 @@ def _seat(desk: Roundtable, text: str) -> Seat:
     return Seat(name, voices)
 
 
+def _configured_seat(desk: Roundtable, name: str) -> Seat:
+    seats = {seat.name: seat for seat in desk.configured_seats()}
+    if name not in seats:
+        known = f"; there are {', '.join(seats)}" if seats else ""
+        raise UsageError(
+            f"No seat {one_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_FORM}."
+        )
+    return seats[name]
+
+
 async def _picked(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
     """Ask once which of those found here shall sit at the table, and remember it."""
     from roundtable.app import discovery
 
-    if given.alone:
-        raise UsageError("There are no seats: none is given, none configured.", NO_SEATS)
     offered = discovery.proposed(await discovery.discover(desk))
     if not offered:
         raise UsageError("There are no seats: none is configured and nothing usable was found here.", NO_SEATS)
+    if given.alone:
+        example = f"--seat {offered[0].name}={offered[0].voices[0]}"
+        raise UsageError(
+            "There are no seats: none is given, none configured, and nobody is here to choose some.",
+            f"Choose once at a terminal, or name them, such as {example}; `roundtable voices` shows all.",
+        )
     note("No seats are configured. These were found here:")
     for number, seat in enumerate(offered, 1):
         note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])})")
-    note("Seats with a key may cost money. Your choice is remembered; [seats] in the config overrules it.")
+    if desk.paid_voices(offered):
+        note("Seats with a key may cost money.")
+    note("Your choice is remembered; [seats] in the config overrules it.")
     seats = await _pick(offered)
     discovery.remember(desk, seats)
     return seats

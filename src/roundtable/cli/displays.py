@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.cli.board import View
 from roundtable.cli.outlet import Outlet
-from roundtable.cli.words import Line, brief, facts, plain
+from roundtable.cli.words import Line, Teller, brief, plain
 from roundtable.core.events import Delta, Recorded, encode_line
 from roundtable.core.faults import UsageError
 
@@ -105,11 +105,12 @@ class PlainLines:
     def __init__(self, outlet: Outlet, brief_until: int = 0) -> None:
         self.outlet = outlet
         self._brief_until = brief_until
+        self._teller = Teller()
 
     def take(self, item: Recorded | Delta) -> None:
         """The lines of one fact."""
         if isinstance(item, Recorded):
-            self.tell(brief(item.event) if item.seq <= self._brief_until else facts(item.event))
+            self.tell(brief(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
 
     def tell(self, lines: Iterable[Line]) -> None:
         """Write lines out at once."""

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from roundtable.core.bounds import LEAST, within
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 LAST = "last"
@@ -40,6 +42,18 @@ class HeadedCommand(click.Command):
 def option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
     """An option under a heading."""
     return click.option(*names, cls=HeadedOption, heading=heading, **kwargs)
+
+
+def limit(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
+    """An option that sets a limit; it takes what a config file may say."""
+    return option("Limits", flag, name, type=kind(LEAST[name]), callback=_countable, **kwargs)
+
+
+def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A range lets infinity pass, and what is not a number at all."""
+    if value is not None and not within(str(param.name), value):
+        raise click.BadParameter(f"{value} is too large, or not a number.")
+    return value
 
 
 def session_argument(command: F) -> F:

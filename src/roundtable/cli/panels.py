@@ -22,7 +22,7 @@ from rich.text import Text
 from roundtable.cli.board import Board, SeatView, View
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, seconds
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, brief, facts, move_words, short
+from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, move_words, short
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.values import Seat
 from roundtable.core.views import clean, one_line, price
@@ -73,6 +73,7 @@ class LivePanels:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter)
+        self._teller = Teller()
         self._colors = seat_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
@@ -99,7 +100,7 @@ class LivePanels:
         elif isinstance(item.event, MoveMade):
             self._tell_move(item.event)
         else:
-            self.tell(facts(item.event))
+            self.tell(self._teller.facts(item.event))
 
     def tell(self, lines: Iterable[Line]) -> None:
         """Print above the panels."""

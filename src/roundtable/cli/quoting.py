@@ -25,15 +25,17 @@ def show_quote(quote: Quote, *, as_json: bool) -> None:
     show_table(HEAD, [_row(seat) for seat in quote.seats])
     time = f" It takes about {seconds(quote.seconds)}." if quote.seconds is not None else ""
     click.echo(f"{quote_line(quote)}{time} Nothing was asked, nothing was spent.")
-    for notice in quote.notices:
-        click.echo(one_line(notice))
+    silent = [f"{seat.seat} cannot speak: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
+    for line in (*silent, *quote.notices):
+        click.echo(one_line(line))
 
 
 def quote_line(quote: Quote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude is on your plan.`"""
     calls = f"{_counted(quote.calls)} calls"
     if quote.usd.most:
-        first = f"About {rough(quote.usd.likely)}, at most {rough(quote.usd.most)}, for {calls}"
+        about = f"About {rough(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
+        first = f"{about} {rough(quote.usd.most)}, for {calls}"
     elif quote.unpriced:
         first = f"{calls} at a price that is not known".capitalize()
     else:
@@ -61,13 +63,14 @@ def _counted(span: Span) -> str:
 
 
 def _cost(seat: SeatQuote) -> str:
-    if seat.paid == "plan" and not seat.usd.most:
-        return "plan"
-    if seat.voice in seat.unpriced:
-        return "unknown"
-    if not seat.usd.most:
-        return "free"
-    return f"{'plan' if seat.paid == 'plan' else rough(seat.usd.likely)} to {rough(seat.usd.most)}"
+    """`$0.02 to $0.31`: from the first voice to the dearest of the chain."""
+    first = "plan" if seat.paid == "plan" else _priced(seat.usd.likely)
+    last = _priced(seat.usd.most)
+    return first if last in ("free", first) else f"{first} to {last}"
+
+
+def _priced(amount: float | None) -> str:
+    return "unknown" if amount is None else rough(amount) if amount else "free"
 
 
 def _remarks(seat: SeatQuote) -> str:

@@ -12,6 +12,8 @@ from roundtable.cli.tables import show_json, show_table
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.views import clean, costs, money, one_line, seat_states, status_words, summary
+from roundtable.core.views.costs import NOTHING
+from roundtable.core.views.phrases import spoke_through
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -124,17 +126,20 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
         one_line(charter.question, 110),
         f"  session  {address}{f' ({one_line(session.name)})' if session.name else ''}",
         f"  status   {session.status}: {runs}",
-        f"  round    {round}, {len(session.rounds)} of at most {session.limits.rounds} opened",
+        f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
         f"  record   {session.seq} facts, the last {_age(session.updated_at)} ago".replace("now ago", "just now"),
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
+    spoke = spoke_through(session)
     for seat in charter.seats:
         state = seat_states(session)[seat.name]
         if state == "asked" and not holder:
             state = "interrupted"
-        voice = seat.voices[0] if seat.voices else ""
+        first = seat.voices[0] if seat.voices else ""
+        voice = spoke.get(seat.name, first)
+        voice += "" if voice == first else f" instead of {first}"
         lines.append(f"    {_GLYPHS.get(state, '○')} {one_line(seat.name):<{width}}  {state:<11}  {one_line(voice)}")
     gate = session.open_gate
     if gate is not None:
@@ -147,6 +152,7 @@ def _spent(session: Session) -> str:
     total, limits = costs(session).total, session.limits
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
-    cost = total.price if total.calls else "nothing"
+    nothing = "nothing" if session.ended else "nothing yet"
+    cost = {NOTHING: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
     cost += f" of {money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"

@@ -10,11 +10,13 @@ import click
 import msgspec
 
 from roundtable.cli.output import at_desk, note
+from roundtable.cli.tables import show_table
 from roundtable.core.events import Recorded, encode_line
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.views import (
     bill,
+    costs,
     find_round,
     page,
     round_page,
@@ -24,11 +26,13 @@ from roundtable.core.views import (
     transcript,
     usage_summary,
 )
+from roundtable.core.views.phrases import COST_HEAD
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 FORMATS = ("markdown", "json", "html", "jsonl")
+COST_FORMATS = ("markdown", "json")
 
 
 @click.command()
@@ -36,7 +40,7 @@ FORMATS = ("markdown", "json", "html", "jsonl")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="How.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of the screen.")
 @click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
-@click.option("--cost", is_flag=True, help="Only what it cost: tokens, cached share and money by seat and round.")
+@click.option("--cost", is_flag=True, help="Only what it cost by seat and round, as markdown or json.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def show(session: str, form: str, output: str | None, round: str | None, cost: bool, as_json: bool) -> None:
     """Print a session: the decision first, then how it came about.
@@ -44,19 +48,25 @@ def show(session: str, form: str, output: str | None, round: str | None, cost: b
     SESSION is an id or its beginning, a slug, a name, or `last`.
     """
     form = "json" if as_json else form
-    if cost and (round is not None or form not in ("markdown", "json")):
-        raise UsageError("--cost is one table of the whole session.", "Leave out --round; take markdown or json.")
+    if cost and round is not None:
+        raise UsageError("--cost is of the whole session, and has a line for every round.", "Leave out --round.")
+    if cost and form not in COST_FORMATS:
+        raise UsageError(f"--cost cannot be shown as {form}.", f"Take {' or '.join(COST_FORMATS)}.")
 
-    async def render(desk: Roundtable) -> str:
+    async def read(desk: Roundtable) -> tuple[Session, list[Recorded]]:
         id = await desk.find(session)
         records = await desk.store.read(id)
-        state = Session.fold(id, records)
-        return bill_rendered(state, form) if cost else rendered(state, records, form, round)
+        return Session.fold(id, records), records
 
-    text = at_desk(render)
+    state, records = at_desk(read)
+    for_eyes = output is None and form == "markdown" and sys.stdout.isatty()
+    if cost and for_eyes:
+        _show_bill(state)
+        return
+    text = bill_rendered(state, form) if cost else rendered(state, records, form, round)
     if output is not None:
         _write(Path(output), text)
-    elif form == "markdown" and sys.stdout.isatty():
+    elif for_eyes:
         from rich.console import Console
         from rich.markdown import Markdown
 
@@ -79,6 +89,11 @@ def rendered(session: Session, records: list[Recorded], form: str, round: str | 
             return "".join(encode_line(it).decode() + "\n" for it in kept)
         case _:
             return transcript(session) if record is None else round_transcript(record)
+
+
+def _show_bill(session: Session) -> None:
+    bill = costs(session)
+    show_table(("", *COST_HEAD), [(line.name, *line.cells()) for line in (*bill.seats, *bill.rounds, bill.total)])
 
 
 def bill_rendered(session: Session, form: str) -> str:

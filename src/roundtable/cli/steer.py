@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.cli.options import LAST, HeadedCommand, option, session_argument
+from roundtable.cli.options import LAST, HeadedCommand, limit, option, session_argument
 from roundtable.cli.output import address_of, at_desk
 from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
@@ -147,11 +147,11 @@ def _option(gate: Gate, typed: str) -> str:
 @option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
 @option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
 @option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
-@option("Limits", "--budget-usd", type=click.FloatRange(0), metavar="USD", help="The most it may cost in all.")
-@option("Limits", "--budget-tokens", type=click.IntRange(1), metavar="N", help="The most tokens in all.")
-@option("Limits", "--timeout", "seat_timeout", type=click.FloatRange(0.1), metavar="S", help="Seconds per turn.")
-@option("Limits", "--deadline", "round_deadline", type=click.FloatRange(0.1), metavar="S", help="Seconds per round.")
-@option("Limits", "--max-tokens", type=click.IntRange(1), metavar="N", help="The longest single answer.")
+@limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="The most it may cost in all.")
+@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="The most tokens in all.")
+@limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
+@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
+@limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
 def amend(session: str, **given: Any) -> None:
     """Change a session's name, seats, files or limits.
 

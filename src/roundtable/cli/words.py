@@ -35,11 +35,12 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, MoveStatus
 from roundtable.core.views import clean, one_line
-from roundtable.core.views.costs import costs, price
-from roundtable.core.views.phrases import rates, stands_for
+from roundtable.core.views.costs import NOTHING, costs, price
+from roundtable.core.views.phrases import glimpse, rates, stands_for, substitutions
 
 RESPONDING, WAITING, TIMED_OUT, ERROR = "●", "○", "◌", "✗"
 BRIEF = 100
+GLIMPSE = 200
 
 
 class Line(NamedTuple):
@@ -56,14 +57,35 @@ class Line(NamedTuple):
         return "\n".join(f"{prefix}{part}".rstrip() for part in clean(self.text).split("\n"))
 
 
-def facts(event: Event) -> list[Line]:
-    """What is worth telling of one fact; the decision has its own block at the end."""
+class Teller:
+    """Tells facts as they come; why a seat's voices failed is told with the next one it asks."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, dict[str, Fault]] = {}
+
+    def facts(self, event: Event) -> list[Line]:
+        """What is worth telling of one fact; the decision has its own block at the end."""
+        match event:
+            case CallFailed(delay=None):
+                self._failed.setdefault(event.seat, {})[event.voice] = event.fault
+                return []
+            case TurnAsked(purpose="fallback"):
+                return [_fallback(event, self._failed.pop(event.seat, {}))]
+            case RoundOpened():
+                self._failed.clear()
+                return _facts(event)
+            case _:
+                return _facts(event)
+
+
+def _facts(event: Event) -> list[Line]:
     match event:
         case MoveMade():
             return [*move_words(event), Line(move_figures(event), "dim", event.seat)]
         case SeatMissed():
             lines = [Line(f"{glyph_of(event.fault)} {fault_words(event.fault)}", "fault", event.seat)]
-            return lines + ([Line(f"Until then: {event.partial}", "dim", event.seat)] if event.partial else [])
+            partial = one_line(glimpse(event.partial, GLIMPSE))
+            return lines + ([Line(f"Until then: {partial}", "dim", event.seat)] if partial else [])
         case CallFailed() | TurnAsked() | TurnInterrupted():
             return _call(event)
         case SessionOpened():
@@ -143,18 +165,22 @@ def glyph_of(fault: Fault) -> str:
 def _call(event: CallFailed | TurnAsked | TurnInterrupted) -> list[Line]:
     match event:
         case CallFailed():
-            if event.delay is None:
-                return []
-            again = f"Trying again in {event.delay:.1f} s."
+            again = f"Trying again in {event.delay:.1f} s." if event.delay is not None else ""
             words = f"{event.fault.kind.replace('_', ' ')}: {sentence(event.fault.message)}"
             return [Line(one_line(f"{words} {again}"), "fault", event.seat)]
         case TurnInterrupted():
             kept = f", {len(event.partial.split())} words kept" if event.partial else ""
             return [Line(f"interrupted{kept}", "dim", event.seat)]
         case TurnAsked():
-            words = {"fallback": f"asking its next voice, {event.voice}", "repair": "asked to mend its closing block"}
-            said = words.get(event.purpose)
-            return [Line(one_line(said), "dim", event.seat)] if said else []
+            return [Line("asked to mend its closing block", "dim", event.seat)] if event.purpose == "repair" else []
+
+
+def _fallback(asked: TurnAsked, failed: dict[str, Fault]) -> Line:
+    """Which voice takes over, and from which; a round later that goes without saying."""
+    if not failed:
+        return Line(one_line(f"asking {asked.voice} again"), "dim", asked.seat)
+    why = " ".join(f"{voice}: {sentence(fault.message)}" for voice, fault in failed.items())
+    return Line(one_line(f"{why} Asking its next voice, {asked.voice}."), "fault", asked.seat)
 
 
 # --- the session ---------------------------------------------------------------------------------
@@ -167,7 +193,7 @@ def short(round: str) -> str:
 
 def _opened(event: SessionOpened) -> list[Line]:
     charter = event.charter
-    seats = ", ".join(f"{seat.name} ({seat.voices[0] if seat.voices else 'no voice'})" for seat in charter.seats)
+    seats = ", ".join(f"{seat.name} ({', then '.join(seat.voices) or 'no voice'})" for seat in charter.seats)
     lines = [Line(f"Question: {one_line(charter.question)}", "strong"), Line(f"Seats: {one_line(seats)}", "dim")]
     if charter.options:
         lines.append(Line(f"Options: {one_line(', '.join(charter.options))}", "dim"))
@@ -184,11 +210,10 @@ def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
             how = "" if event.how == "all" else f", closed by {event.how}"
-            quorum = "" if event.quorate else "; too few of them are valid for the quorum"
+            quorum = "" if event.quorate else "; the valid answers do not meet the quorum"
             return Line(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
         case LimitReached():
-            words = f"{event.limit.replace('_', ' ')}, {event.spent:g} of {event.allowed:g} used"
-            return Line(f"Limit reached before {event.round}: {words}.", "system")
+            return Line(f"Round {event.round} is not held: {event.words}.", "system")
 
 
 def _effect(event: EffectStarted | EffectDone | EffectFailed) -> Line:
@@ -255,10 +280,11 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         return
     yield Line("")
     yield from _notices(decision)
-    for substitution in decision.substitutions:
-        yield Line(one_line(substitution.sentence), "fault")
+    for line in substitutions(session):
+        yield Line(one_line(line), "fault")
     position = f": {one_line(decision.position)}" if decision.position else ""
-    yield Line(f"Decision {decision.outcome}{position}", "decision")
+    headline = f"Decision {decision.outcome}{position}" if decision.settled else f"No decision ({decision.outcome})"
+    yield Line(headline, "decision")
     yield Line(one_line(decision.how))
     yield Line(one_line(_counted(decision)))
     yield from _votes(decision)
@@ -305,7 +331,7 @@ def _votes(decision: Decision) -> Iterator[Line]:
 
 def _bill(session: Session) -> Iterator[Line]:
     total = costs(session).total
-    if total.calls:
+    if total.price != NOTHING:
         yield Line(f"Cost: {total.price}, {total.tokens:,} tokens.", "dim")
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from roundtable.core.effects import Effect, Result
 from roundtable.core.faults import Fault, RecordTooNew
+from roundtable.core.usage import money
 from roundtable.core.values import (
     Charter,
     ContextItem,
@@ -213,9 +214,20 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
     allowed: float
 
     @property
+    def words(self) -> str:
+        """What was reached, for people."""
+        match self.limit:
+            case "budget_usd":
+                return f"{money(self.spent)} is spent, and the budget is {money(self.allowed)}"
+            case "budget_tokens":
+                return f"{self.spent:,.0f} tokens are used, and the budget is {self.allowed:,.0f}"
+            case _:
+                return f"{self.spent:g} {self.limit} were held, and the limit is {self.allowed:g}"
+
+    @property
     def sentence(self) -> str:
-        """What people are told."""
-        return f"Stopped by {self.limit}: {self.spent:g} of {self.allowed:g} used."
+        """The same as a notice above a decision."""
+        return f"Stopped: {self.words}."
 
 
 # --- gates, effects, the end ---------------------------------------------------------------------

@@ -52,7 +52,7 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
     FaultKind.RATE_LIMITED: (True, "Wait a little, lower the endpoint's concurrency, or add a fallback voice."),
     FaultKind.OVERLOADED: (True, "The provider is busy. Ask again later, or add a fallback voice."),
     FaultKind.SERVER: (True, "The provider failed on its side. Ask again later, or add a fallback voice."),
-    FaultKind.UNAUTHORIZED: (False, "Check the key or log in again; `roundtable doctor` shows which seat."),
+    FaultKind.UNAUTHORIZED: (False, "Check the key or log in again; `roundtable doctor --deep` asks every seat."),
     FaultKind.QUOTA: (False, "The account has no credit left. Top it up or add a fallback voice."),
     FaultKind.REFUSED: (False, "The model declined to answer. Rephrase the question or change the seat."),
     FaultKind.CONTEXT_OVERFLOW: (False, "The prompt is larger than this model's window. Give less context."),

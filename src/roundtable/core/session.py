@@ -63,6 +63,7 @@ class Turn(msgspec.Struct):
     missed: SeatMissed | None = None
     missed_seq: int = 0
     partial: str = ""
+    interrupted: list[str] = []
 
     @property
     def over(self) -> bool:
@@ -201,16 +202,28 @@ class Session:
     def substitutions(self) -> tuple[Substitution, ...]:
         """Who was heard through another voice than its first: the chain is a person's choice, its use is told."""
         rounds: dict[tuple[str, str], list[str]] = {}
-        causes: dict[str, Fault] = {}
+        causes: dict[tuple[str, str], Fault] = {}
         for record in self.rounds.values():
             for turn in record.turns.values():
-                causes |= {failed.voice: failed.fault for failed in turn.failures}
+                for failed in turn.failures:
+                    causes[turn.seat, failed.voice] = causes["", failed.voice] = failed.fault
                 if turn.move is not None and turn.move.voice != self.seat(turn.seat).voices[0]:
                     rounds.setdefault((turn.seat, turn.move.voice), []).append(record.name)
-        unknown = Fault.of(FaultKind.MISSING, "its first voice was not to be had.")
-        firsts = {seat: self.seat(seat).voices[0] for seat, _ in rounds}
+        unknown = Fault.of(FaultKind.MISSING, "it was not to be had.")
+
+        def cause(seat: str, voice: str) -> Fault:
+            """A run does not ask again what it found useless, for whichever seat that was."""
+            return causes.get((seat, voice)) or causes.get(("", voice), unknown)
+
         return tuple(
-            Substitution(seat, voice, firsts[seat], tuple(names), causes.get(firsts[seat], unknown))
+            Substitution(
+                seat,
+                voice,
+                (chain := self.seat(seat).voices)[0],
+                tuple(names),
+                cause(seat, chain[0]),
+                {it: cause(seat, it) for it in chain[1 : chain.index(voice)]},
+            )
             for (seat, voice), names in rounds.items()
         )
 
@@ -277,6 +290,7 @@ class Session:
                 self.spent = self.spent.plus(event.usage)
             case TurnInterrupted():
                 turn.partial = event.partial
+                turn.interrupted.append(event.call)
 
     def _take_session(
         self, event: SessionOpened | RunStarted | RunStopped | DecisionMade | SessionEnded, recorded: Recorded

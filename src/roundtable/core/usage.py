@@ -41,3 +41,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 def _added(one: float | None, other: float | None) -> float | None:
     known = [amount for amount in (one, other) if amount is not None]
     return sum(known) if known else None
+
+
+def money(amount: float) -> str:
+    """`$0.0123`: cents where there are cents, more places where there are not."""
+    if 0 < amount < 0.00005:
+        return "less than $0.0001"
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"

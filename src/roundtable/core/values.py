@@ -199,19 +199,25 @@ class Proposal(Value, frozen=True):
 
 
 class Substitution(Value, frozen=True):
-    """A seat that was heard through another voice than its first, in which rounds, and why."""
+    """A seat that was heard through another voice than its first, in which rounds, and why.
+
+    `skipped` are the voices between the two, with what was wrong with each.
+    """
 
     seat: str
     voice: str
     instead_of: str
     rounds: tuple[str, ...]
     fault: Fault
+    skipped: dict[str, Fault] = {}
 
     @property
     def sentence(self) -> str:
         """The substitution for people."""
         where = ", ".join(self.rounds)
-        return f"{self.seat} spoke through {self.voice} instead of {self.instead_of} ({where}): {self.fault.message}"
+        nor = "".join(f" Nor was {voice} to be had: {fault.message}" for voice, fault in self.skipped.items())
+        instead = f"{self.seat} spoke through {self.voice} instead of {self.instead_of}"
+        return f"{instead} ({where}): {self.fault.message}{nor}"
 
 
 class Dissent(Value, frozen=True):

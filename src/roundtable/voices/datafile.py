@@ -10,16 +10,27 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec.inspect import (
+    DictType,
+    EnumType,
+    ListType,
+    LiteralType,
+    StructType,
+    Type,
+    UnionType,
+    VarTupleType,
+    type_info,
+)
 
 from roundtable.core.faults import ConfigError
 
 T = TypeVar("T")
 
-_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
 _WRONG_WORD = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
 _LACKING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
-_INDEX = re.compile(r"\[\d+\]")
+_STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?:\d+|\.\.\.)\]")
 _TYPES = {
     "int": "a whole number",
     "float": "a number",
@@ -28,6 +39,7 @@ _TYPES = {
     "array": "a list",
     "object": "a table",
 }
+_GOT = {**_TYPES, "float": "a fraction"}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -36,34 +48,77 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean `{close[0]}`?" if close else ""
 
 
-def fill(kind: type[T], data: object, where: str, structs: tuple[type[msgspec.Struct], ...]) -> T:
+def fill(kind: type[T], data: object, where: str) -> T:
     """Turn plain data into a Struct, or say in one sentence which key of `where` is wrong."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {in_words(str(error))}", _advice(str(error), structs)) from None
+        raise ConfigError(f"{where}: {_in_words(str(error), kind)}", _advice(str(error), kind)) from None
 
 
-def in_words(complaint: str) -> str:
-    """What a decoder complains about, as a sentence for people."""
+def _in_words(complaint: str, kind: object) -> str:
+    """What a decoder that looked for `kind` complains about, as a sentence for people."""
     what, _, place = complaint.partition(" - at `$")
-    name = _INDEX.sub("", place.rstrip("`").replace("[...]", ".NAME")).lstrip(".")
+    place = place.rstrip("`")
+    name = ".".join(step["field"] for step in _STEP.finditer(place) if step["field"])
     if types := _WRONG_TYPE.fullmatch(what):
         wanted = " or ".join(_TYPES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
-        return f"{name or 'it'} must be {wanted}, not {_TYPES.get(types['got'], types['got'])}."
+        subject = f"an entry of {name}" if place.endswith("]") else name or "it"
+        return f"{subject} must be {wanted}, not {_GOT.get(types['got'], types['got'])}."
     if odd := _WRONG_WORD.fullmatch(what):
-        return f"{name or 'it'} cannot be {odd['word']}."
+        return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_words(kind, place))}."
     if lacking := _LACKING.fullmatch(what):
         return f"{f'{name} has' if name else 'there is'} no {lacking['name']}."
-    what = what.replace("Object contains unknown field", "unknown key")
+    if unknown := _UNKNOWN.fullmatch(what):
+        what = f"there is no setting {unknown['name']}"
     return f"{what} in {name}." if name else f"{what}."
 
 
-def _advice(message: str, structs: tuple[type[msgspec.Struct], ...]) -> str:
-    known = sorted({field.encode_name for struct in structs for field in msgspec.structs.fields(struct)})
-    found = _UNKNOWN.search(message)
-    near = nearest(found.group(1), known) if found else ""
-    return near.strip() or f"Known keys: {', '.join(known)}."
+def _advice(complaint: str, kind: object) -> str:
+    unknown = _UNKNOWN.match(complaint)
+    if unknown is None:
+        return "Correct it, then try again."
+    place = complaint.partition(" - at `$")[2].rstrip("`")
+    known = [field.encode_name for it in _at(kind, place) if isinstance(it, StructType) for field in it.fields]
+    return nearest(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
+
+
+def _words(kind: object, place: str) -> list[str]:
+    """The words that may stand at a place."""
+    words: list[str] = []
+    for it in _at(kind, place):
+        match it:
+            case EnumType():
+                words += [str(member.value) for member in it.cls]
+            case LiteralType():
+                words += map(str, it.values)
+            case _:
+                pass
+    return words
+
+
+def _at(kind: object, place: str) -> list[Type]:
+    """The types that may stand at a decoder's place, such as `.turns[0].fault`."""
+    found = _either(type_info(kind))
+    for step in _STEP.finditer(place):
+        found = [it for outer in found for inner in _within(outer, step["field"]) for it in _either(inner)]
+    return found
+
+
+def _either(it: Type) -> list[Type]:
+    return list(it.types) if isinstance(it, UnionType) else [it]
+
+
+def _within(it: Type, field: str | None) -> list[Type]:
+    match it:
+        case StructType():
+            return [own.type for own in it.fields if own.encode_name == field]
+        case DictType():
+            return [it.value_type]
+        case VarTupleType() | ListType():
+            return [it.item_type]
+        case _:
+            return []
 
 
 def read_table(path: Path) -> dict[str, Any]:

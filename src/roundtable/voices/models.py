@@ -80,7 +80,7 @@ def catalog() -> dict[str, Model]:
 def read_model(name: str, raw: bytes) -> Model:
     """One data file of the catalog."""
     data = {**parse_table(raw, f"{name}.toml"), "name": name}
-    return fill(Model, data, f"{name}.toml", (Model, Source, Wheel))
+    return fill(Model, data, f"{name}.toml")
 
 
 def installed(models_dir: Path) -> dict[str, Path]:

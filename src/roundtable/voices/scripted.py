@@ -124,7 +124,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_script(data: dict[str, Any], where: str = "The script") -> Script:
     """A script from plain data; a key nobody knows is an error with the nearest known one."""
-    script = fill(Script, data, where, (Script, Part, Pace, Turn, Usage))
+    script = fill(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
         _check(turn, where)
     return script
@@ -230,10 +230,12 @@ class ScriptedVoice:
 def _ending(turn: Turn, text: str, usage: Usage) -> Reply | Fault:
     if turn.fault is not None:
         message = turn.message or f"The script says: {turn.fault.value}."
-        return msgspec.structs.replace(Fault.of(turn.fault, message, retry_after=turn.retry_after), usage=usage)
-    if not text.strip():
-        return Fault.of(FaultKind.EMPTY, turn.message or "The script says nothing here.")
-    return Reply(text, usage, "script", truncated=turn.truncated)
+        fault = Fault.of(turn.fault, message, retry_after=turn.retry_after)
+    elif not text.strip():
+        fault = Fault.of(FaultKind.EMPTY, turn.message or "The script says nothing here.")
+    else:
+        return Reply(text, usage, "script", truncated=turn.truncated)
+    return msgspec.structs.replace(fault, usage=usage)
 
 
 def _estimate(request: Request, text: str) -> Usage:

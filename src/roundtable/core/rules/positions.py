@@ -139,7 +139,9 @@ def names_a_reason(move: Move) -> bool:
 def reconsidered(standing: Standing, again: Round) -> Standing:
     """Where the seats stand after reading each other. A flip without a reason counts at the blind position."""
     if not again.quorate:
-        notice = f"Too few seats answered in {again.name}, so the round before it decides."
+        valid = len(positions_of(again))
+        few = f"{valid} of {len(again.electorate)} seats gave a valid answer in {again.name}"
+        notice = f"{few}, which is less than the quorum, so {standing.last.name} decides."
         return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
     stands: dict[str, str] = {}
     proposals = list(standing.proposals)

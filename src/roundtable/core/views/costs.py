@@ -7,14 +7,31 @@ from typing import NamedTuple
 
 import msgspec
 
+from roundtable.core.events import CallFailed
+from roundtable.core.faults import FaultKind
 from roundtable.core.session import Session, Turn
-from roundtable.core.values import Usage
+from roundtable.core.usage import Usage, money
 
 NOTHING = "–"
 
+TURNED_AWAY = (
+    FaultKind.RATE_LIMITED,
+    FaultKind.OVERLOADED,
+    FaultKind.UNAUTHORIZED,
+    FaultKind.QUOTA,
+    FaultKind.MISSING,
+    FaultKind.CONTEXT_OVERFLOW,
+)
+"""Said at the door: no model has worked, so nobody is billed."""
+
+ON_THIS_MACHINE = ("embedded:", "script:")
+
 
 class Cost(msgspec.Struct, frozen=True):
-    """One line of the bill. `priced` is False when a call in it has no known price."""
+    """One line of the bill. `calls` are the requests that went out, `failed` are those of them that brought no answer.
+
+    `priced` is False when a call among them has no known price.
+    """
 
     name: str
     calls: int = 0
@@ -33,9 +50,14 @@ class Cost(msgspec.Struct, frozen=True):
         return self.used.cached_tokens / self.used.input_tokens if self.used.input_tokens else None
 
     @property
+    def cost_usd(self) -> float | None:
+        """The money as far as it is known; None where nothing but its being unknown is."""
+        return self.used.cost_usd if self.priced or self.used.cost_usd else None
+
+    @property
     def price(self) -> str:
         """The money in words, and what a plan's share would have cost by the token."""
-        if not self.calls:
+        if self.calls == self.failed and self.priced and not (self.used.cost_usd or self.tokens):
             return NOTHING
         worth = self.used.plan_usd
         aside = f" ({money(worth)} by the token)" if self.used.plan_tokens and worth is not None else ""
@@ -57,15 +79,14 @@ class Costs(msgspec.Struct, frozen=True):
 
 
 class _Call(NamedTuple):
-    """One call: what it used as far as we know, whether it failed, and whether it was served at all."""
+    """One request that went out: what it used as far as we know, and whether it failed."""
 
     usage: Usage
     failed: bool = False
-    served: bool = True
 
 
 def costs(session: Session) -> Costs:
-    """Every call of the session, failed ones too."""
+    """Every request of the session that went out and is over, failed ones too."""
     free = _free_voices(session)
     calls = [
         (name, turn.seat, call)
@@ -78,11 +99,6 @@ def costs(session: Session) -> Costs:
         tuple(_sum(round, (call for name, _, call in calls if name == round)) for round in session.rounds),
         _sum("total", (call for _, _, call in calls)),
     )
-
-
-def money(amount: float) -> str:
-    """`$0.0123`: cents where there are cents, more places where there are not."""
-    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
 def price(used: Usage, *, priced: bool = True) -> str:
@@ -104,37 +120,52 @@ def is_priced(used: Usage) -> bool:
 
 def _sum(name: str, calls: Iterable[_Call]) -> Cost:
     calls = list(calls)
-    served = [call.usage for call in calls if call.served]
     total = Usage()
-    for usage in served:
-        total = total.plus(usage)
+    for call in calls:
+        total = total.plus(call.usage)
     failed = sum(call.failed for call in calls)
-    return Cost(name, len(served), failed, total, all(is_priced(usage) for usage in served))
+    return Cost(name, len(calls), failed, total, all(is_priced(call.usage) for call in calls))
 
 
 def _calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
-    for failure in turn.failures:
-        usage = failure.usage if is_priced(failure.usage) else _unpriced(failure.usage, failure.voice in free)
-        yield _Call(usage, failed=True, served=bool(failure.partial or failure.usage != Usage()))
-    ended = {failure.call for failure in turn.failures}
+    """The turn's requests. One that is still under way is not billed yet."""
+    failures = {failure.call: failure for failure in turn.failures}
     if turn.move is not None:
         yield _Call(turn.move.usage)
-        ended.add(turn.move.call)
-    for _, asked in turn.asked if turn.over else turn.asked[:-1]:
-        if asked.call in ended:
+    for _, asked in turn.asked:
+        is_free = asked.voice in free
+        if turn.move is not None and asked.call == turn.move.call:
             continue
-        if asked.purpose == "repair":  # what it used is part of the answer it mended
+        if failure := failures.get(asked.call):
+            if _went_out(failure):
+                yield _Call(_told(failure.usage, is_free or _turned_away(failure)), failed=True)
+        elif turn.over and asked.purpose == "repair":  # what it used is part of the answer it mended
             yield _Call(Usage(cost_usd=0.0))
-        else:  # it ran out of time or was interrupted, and never told what it used
-            yield _Call(_unpriced(Usage(), asked.voice in free), failed=True)
+        elif turn.over or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
+            yield _Call(_told(Usage(), is_free), failed=True)  # it was cut off, and never told what it used
 
 
-def _unpriced(usage: Usage, free: bool) -> Usage:
-    return msgspec.structs.replace(usage, cost_usd=0.0) if free else usage
+def _went_out(failure: CallFailed) -> bool:
+    return failure.fault.kind is not FaultKind.UNREACHABLE or _was_served(failure)
+
+
+def _turned_away(failure: CallFailed) -> bool:
+    return failure.fault.kind in TURNED_AWAY and not _was_served(failure)
+
+
+def _was_served(failure: CallFailed) -> bool:
+    return bool(failure.partial or failure.usage != Usage())
+
+
+def _told(usage: Usage, free: bool) -> Usage:
+    """What a failed call used; a price that nobody told is nothing only where it is surely free."""
+    return msgspec.structs.replace(usage, cost_usd=0.0) if free and not is_priced(usage) else usage
 
 
 def _free_voices(session: Session) -> set[str]:
-    """The voices none of whose answers cost money; then an unfinished one did not either."""
-    answers = [turn.move for record in session.rounds.values() for turn in record.turns.values() if turn.move]
+    """The voices that cost no money: those of this machine, and those none of whose answers did."""
+    turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
+    answers = [turn.move for turn in turns if turn.move]
     paid = {it.voice for it in answers if it.usage.cost_usd or not is_priced(it.usage)}
-    return {it.voice for it in answers} - paid
+    local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(ON_THIS_MACHINE)}
+    return ({it.voice for it in answers} | local) - paid

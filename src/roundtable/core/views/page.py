@@ -118,8 +118,8 @@ class _Page:
             ]
             items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
             yield f'<div class="card degraded"><b>DEGRADED: {counted}.</b><ul>{items}</ul></div>'
-        for substitution in decision.substitutions:
-            yield f'<p class="soft">{_line(substitution.sentence)}</p>'
+        for line in phrases.substitutions(self._session):
+            yield f'<p class="soft">{_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
         yield f'<p><span class="tag">{_line(decision.outcome)}</span> {_line(decision.how)}</p>'
         yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
@@ -219,7 +219,7 @@ def _unsaid(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
         yield f"<p>{_line(phrases.fault_line(turn.missed.fault))}</p>"
     if turn.partial:
-        yield f'<p class="soft">{phrases.kept(turn)}</p>{_words(turn.partial)}'
+        yield f'<p class="soft">{phrases.kept(turn)}</p>{_words(phrases.glimpse(turn.partial))}'
 
 
 def _cost_row(line: Cost, attributes: str = "") -> str:

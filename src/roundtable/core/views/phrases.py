@@ -12,6 +12,8 @@ from roundtable.core.verdict import Verdict
 from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 
 COST_HEAD = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
+GLIMPSE = 2000
+"""How many characters of an answer that never ended a document shows."""
 VOTE_HEAD = ("Proposal", "First from", "Blind vote", "Final")
 
 
@@ -35,7 +37,9 @@ def heard(record: RoundRecord) -> str:
     closed = record.closed
     if closed is None:
         return "still open"
-    words = [f"counted {len(closed.counted)} of {len(record.opened.electorate)}"]
+    unread = [seat for seat in closed.counted if (made := record.turns[seat].move) and not made.verdict.counts]
+    words = [f"counted {len(closed.counted) - len(unread)} of {len(record.opened.electorate)}"]
+    words += [f"could not read {', '.join(unread)}"] if unread else []
     words += [] if closed.how == "all" else [f"closed by {closed.how}"]
     words += [] if closed.quorate else ["not enough for the quorum"]
     return ", ".join(words)
@@ -86,6 +90,32 @@ def kept(turn: Turn) -> str:
     return "Cut off in mid-answer:" if turn_state(turn) == INTERRUPTED else "What it had said before it failed:"
 
 
+def glimpse(text: str, most: int = GLIMPSE) -> str:
+    """The first words of an answer that never ended, and how long it was; the record keeps the whole of it."""
+    return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
+
+
+def spoke_through(session: Session) -> dict[str, str]:
+    """The voice each seat was heard through last."""
+    turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
+    return {turn.seat: turn.move.voice for turn in turns if turn.move is not None}
+
+
+def substitutions(session: Session) -> list[str]:
+    """Who was heard through another voice than its first, and who came to share one model by that."""
+    decision = session.decision
+    if decision is None:
+        return []
+    heard = {seat: voice for seat, voice in spoke_through(session).items() if seat in decision.counted}
+    moved = dict.fromkeys(it.voice for it in decision.substitutions if heard.get(it.seat) == it.voice)
+    shared = {voice: [seat for seat, other in heard.items() if other == voice] for voice in moved}
+    return [it.sentence for it in decision.substitutions] + [
+        f"{', '.join(seats[:-1])} and {seats[-1]} spoke through the same model, {voice}."
+        for voice, seats in shared.items()
+        if len(seats) > 1
+    ]
+
+
 def in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
     """Rounds, and between them what people said to the table."""
     notes = list(session.notes)
@@ -104,9 +134,7 @@ def changes(session: Session) -> list[str]:
     lines += [f"Seat switched off: {name}" for name in sorted(session.off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(it.limits is not None for _, it in session.amendments) else []
-    for it in session.limit_stops.values():
-        spent = f"{it.limit.replace('_', ' ')}, {it.spent:,.10g} of {it.allowed:,.10g}"
-        lines.append(f"Limit reached before {it.round}: {spent}")
+    lines += [f"{it.round} was not held: {it.words}" for it in session.limit_stops.values()]
     if session.cancel is not None:
         reason = f": {session.cancel.reason}" if session.cancel.reason else ""
         lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")

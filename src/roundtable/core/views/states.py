@@ -17,9 +17,9 @@ def turn_state(turn: Turn) -> str:
         return LATE if turn.move.status is MoveStatus.LATE else ANSWERED
     if turn.missed is not None:
         return MISSING
-    if turn.partial:
-        return INTERRUPTED
-    return ASKED if turn.asked else WAITING
+    if not turn.asked:
+        return INTERRUPTED if turn.interrupted else WAITING
+    return INTERRUPTED if turn.asked[-1][1].call in turn.interrupted else ASKED
 
 
 def seat_states(session: Session) -> dict[str, str]:

@@ -96,7 +96,7 @@ def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
 
 
 def _cost(line: Cost) -> dict[str, Any]:
-    told = {"cached_share": line.cached_share, "priced": line.priced, "price": line.price}
+    told = {"cost_usd": line.cost_usd, "cached_share": line.cached_share, "priced": line.priced, "price": line.price}
     return {"calls": line.calls, "failed": line.failed, **_whole(line.used), **told}
 
 

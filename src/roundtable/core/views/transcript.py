@@ -63,8 +63,8 @@ def _heading(session: Session) -> Iterator[str]:
     if session.decision is not None and session.decision.degraded:
         yield f"**DEGRADED: {phrases.counted(session.decision)}.**"
         yield _notices(session.decision)
-    if session.decision is not None and session.decision.substitutions:
-        yield "\n".join(f"- {inline(it.sentence)}" for it in session.decision.substitutions)
+    if lines := phrases.substitutions(session):
+        yield "\n".join(f"- {inline(line)}" for line in lines)
 
 
 def _notices(decision: Decision) -> str:
@@ -134,7 +134,7 @@ def _turn(turn: Turn) -> Iterator[str]:
             yield inline(phrases.fault_line(turn.missed.fault))
         if turn.partial:
             yield phrases.kept(turn)
-            yield quoted(turn.partial)
+            yield quoted(phrases.glimpse(turn.partial))
         return
     said = turn.move.verdict
     if position := phrases.stands_for(said):

@@ -1,0 +1,99 @@
+"""Who could not speak, who spoke for whom, and what could not be read: a person is told all of it, and in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.terminal import Cli, seat
+
+OPTIONS = ("--option", "REST", "--option", "GraphQL")
+NO_KEY = "v has no key (env:V_KEY)."
+ENDPOINT = '[endpoints.v]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "env:V_KEY"\n'
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    found = Cli(tmp_path)
+    configure(found)
+    return found
+
+
+def configure(cli: Cli, **chains: str) -> None:
+    cli.home.mkdir(exist_ok=True)
+    seats = "".join(f"[seats.{name}]\nvoices = [{chain}]\n" for name, chain in chains.items())
+    (cli.home / "config.toml").write_text(ENDPOINT + seats)
+
+
+def test_a_meeting_that_cannot_succeed_is_refused_before_anybody_is_asked(cli: Cli) -> None:
+    rest = cli.script(rest=seat("REST"))
+    done = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
+    assert "Error: 1 of 2 seats can speak, and the quorum needs 2." in done.stderr
+    assert f"Seat x cannot speak: {NO_KEY} Set the variable V_KEY" in done.stderr
+    assert "There is no endpoint called `nowhere`" in done.stderr
+    configure(cli, x='"v:big"', rest='"script:s.json"')
+    assert f"Seat x cannot speak: {NO_KEY}" in cli.run("discuss", "Which?", code=2).stderr
+    assert "There are no sessions" in cli.run("list").stderr
+
+
+def test_a_seat_that_cannot_speak_is_told_before_the_start(cli: Cli) -> None:
+    args = ("discuss", "Which?", "--seat", "x=v:big", *cli.script(a=seat("REST"), b=seat("REST")), *OPTIONS)
+    done = cli.run(*args)
+    assert f"Seat x cannot speak: {NO_KEY}" in done.stderr
+    assert "Decision reached: REST" in done.stdout
+    with (cli.home / "config.toml").open("a") as file:
+        file.write('[limits.quorum]\nessential = ["x"]\n')
+    assert "2 of 3 seats can speak, and the quorum needs x." in cli.run(*args, code=2).stderr
+
+
+def test_a_seat_that_spoke_through_another_voice_is_told_everywhere(cli: Cli) -> None:
+    rest = cli.script(x=seat("REST"), rest=seat("REST"))[2:]
+    chain = ("--seat", "x=v:big,nowhere:model,script:s.json")
+    lines = cli.run("discuss", "Which?", *chain, *rest, *OPTIONS, "--strict").stdout
+    assert "Seats: x (v:big, then nowhere:model, then script:s.json), rest (script:s.json)" in lines
+    assert f"[x] v:big: {NO_KEY} nowhere:model: There is no endpoint called `nowhere`." in lines
+    assert "Asking its next voice, script:s.json." in lines
+    instead = "x spoke through script:s.json instead of v:big (council/1-blind)"
+    assert f"{instead}: {NO_KEY} Nor was nowhere:model to be had: There is no endpoint" in lines
+    assert "x and rest spoke through the same model, script:s.json." in lines
+    assert "DEGRADED" not in lines
+    assert "script:s.json instead of v:big" in cli.run("status").stdout
+    for form in ("markdown", "html"):
+        shown = cli.run("show", "--format", form).stdout.replace("\\", "")
+        assert instead in shown
+        assert "x and rest spoke through the same model, script:s.json." in shown
+
+
+def test_seats_that_were_given_one_voice_hear_nothing_of_it(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    assert "the same model" not in cli.run("discuss", "Which?", *seats, *OPTIONS).stdout
+
+
+def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: Cli) -> None:
+    def mumbling(position: str) -> dict[str, Any]:
+        first = seat(position)["turns"][:1]
+        return {"turns": [*first, {"round": "*reconsider", "text": "Hm, well."}]}
+
+    seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
+    told = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
+    assert "Round council/3-reconsider closed: 3 of 3 answered; the valid answers do not meet the quorum." in told
+    decides = "which is less than the quorum, so council/1-blind decides."
+    assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in told
+    assert "counted 0 of 3, could not read a, b, c, not enough for the quorum" in cli.run("show").stdout
+
+
+def test_without_a_decision_it_says_so(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b={"turns": [{"fault": "refused"}]})
+    assert "\nNo decision (insufficient)\n" in cli.run("discuss", "Which?", *seats, *OPTIONS, code=6).stdout
+
+
+def test_a_huge_answer_that_never_ended_is_shown_by_its_first_words(cli: Cli) -> None:
+    endless = {"turns": [{"hang": True, "text": "number " * 60_000, "after": 50_000}]}
+    seats = cli.script(a=seat("REST"), b=seat("REST"), c=endless)
+    done = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")
+    assert "[c] Until then: number number" in done.stdout
+    for shown in (done.stdout, cli.run("show").stdout, cli.run("show", "--format", "html").stdout):
+        assert " characters)" in shown
+        assert len(shown) < 20_000

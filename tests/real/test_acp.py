@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -14,6 +15,7 @@ import pytest
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices.agents.catalog import shipped_agents
+from roundtable.voices.agents.places import write_files
 from roundtable.voices.agents.voice import AgentVoice
 from roundtable.voices.agents.voices import AgentVoices, pointed_at
 from roundtable.voices.fault_server import FaultServer
@@ -110,6 +112,30 @@ async def test_a_model_that_tries_to_write_does_not(voice: str, server: FaultSer
     assert isinstance(end, Reply), end
     assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
     assert not (tmp_path / "written.txt").exists()
+
+
+async def test_claude_sits_down_without_the_hooks_servers_and_words_of_its_person(
+    server: FaultServer, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    speaker = real("claude:sonnet", server, home)
+    hook = [{"hooks": [{"type": "command", "command": f"touch {tmp_path}/hooked"}]}]
+    tool = {"type": "stdio", "command": "touch", "args": [f"{tmp_path}/served"]}
+    own = {
+        ".claude.json": json.dumps({"mcpServers": {"own": tool}}),
+        ".claude/settings.json": json.dumps({"hooks": {"SessionStart": hook, "UserPromptSubmit": hook}}),
+        ".claude/CLAUDE.md": "Speak of owls.",
+    }
+    write_files(home, own, {})
+    end = ending(await hear(speaker, talk("One?", timeout=60)))
+    assert isinstance(end, Reply), end
+    assert not (tmp_path / "hooked").exists()
+    assert not (tmp_path / "served").exists()
+    (asked,) = (seen.body for seen in server.seen if seen.behaviour)
+    assert "Be brief." in str(asked)
+    assert "owls" not in str(asked)
+    assert not asked["tools"]
+    await speaker.close()
 
 
 SPEAKER = """

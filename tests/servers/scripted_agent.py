@@ -34,13 +34,21 @@ def main() -> None:
         sys.stderr.write("No conversation found with session ID: gone\n")
         sys.exit(1)
     if options.says:
-        sys.stdout.write(options.says.read_text())
-        sys.stdout.flush()
+        _say(options.says.read_text(), options.act)
     if options.trouble:
         sys.stderr.write(options.trouble + "\n")
         sys.stderr.flush()
     _act(options.act, options.notes)
     sys.exit(options.exit)
+
+
+def _say(text: str, act: str) -> None:
+    first, _, rest = text.partition("\n")
+    if act == "works in silence":
+        time.sleep(1.5)
+        print(first, flush=True)
+    sys.stdout.write(rest if act == "works in silence" else text)
+    sys.stdout.flush()
 
 
 def _note(path: Path, given: list[str], prompt: str) -> None:

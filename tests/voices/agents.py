@@ -23,9 +23,10 @@ ENVIRON = {"PATH": os.environ["PATH"], "HOME": "nowhere"}
 
 
 def scripted(name: str, recording: str = "", *, environ: dict[str, str] | None = None, **script: Any) -> AgentVoice:
-    """A voice of this agent whose program replays a recording; `script` holds the program's other options."""
+    """A voice, by `name` or `name:model`, whose program replays a recording; `script` holds its other options."""
     changes = {key: script.pop(key) for key in ("idle", "concurrency") if key in script}
-    voice = AgentVoices({name: scripted_agent(name, recording, changes, script)}, environ or ENVIRON).voice(name)
+    agent = scripted_agent(name.partition(":")[0], recording, changes, script)
+    voice = AgentVoices({agent.name: agent}, environ or ENVIRON).voice(name)
     assert isinstance(voice, AgentVoice), voice
     return voice
 

@@ -120,6 +120,17 @@ async def test_what_it_is_told_to_be_goes_before_the_question_between_marks(tmp_
     assert prompts(tmp_path) == ["<instructions>\nYou are brief.\n</instructions>\n\nHello?", "Hello?"]
 
 
+async def test_what_an_agent_takes_beside_the_protocol_is_given_each_time(tmp_path: Path) -> None:
+    voice = speaker(tmp_path, meta={"options": {"system": "{system}", "tools": [], "strict": True}})
+    await hear(voice, talk("One?"))
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    entries = [it["params"] for it in told(tmp_path) if it["method"] in ("session/new", "session/load")]
+    assert [entry["_meta"] for entry in entries] == [
+        {"options": {"system": "Be brief.", "tools": [], "strict": True}}
+    ] * 2
+    await voice.close()
+
+
 async def test_a_model_is_chosen_where_the_agent_lets_one_choose(tmp_path: Path) -> None:
     voice = speaker(tmp_path, model="large")
     assert voice.name == "acp:gemini:large"
@@ -176,6 +187,7 @@ async def test_an_agent_that_wants_more_than_words_is_told_no(tmp_path: Path, ac
         ("opens nothing", FaultKind.MALFORMED, "another shape"),
         ("fails with status 429, try later", FaultKind.RATE_LIMITED, "try later"),
         ("fails with prompt is too long", FaultKind.CONTEXT_OVERFLOW, "too long"),
+        ("fails with Unable to connect to API (ECONNRESET)", FaultKind.SERVER, "ECONNRESET"),
         ("fails by 503", FaultKind.OVERLOADED, "as asked"),
         ("fails by -32603", FaultKind.SERVER, "as asked"),
         ("stops for refusal", FaultKind.REFUSED, "declined"),
@@ -240,6 +252,17 @@ async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
     assert entries[0] == entries[1]
     await voice.close()
     assert not exists(entries[0])
+
+
+async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> None:
+    voice = speaker(tmp_path)
+    await hear(voice, talk("One?"))
+    await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    entries = [it for it in methods(tmp_path) if it in ("session/new", "session/load")]
+    assert entries == ["session/new", "session/new", "session/load"]
+    assert prompts(tmp_path)[2] == "Two?"
+    await voice.close()
 
 
 async def test_a_session_it_has_lost_is_told_anew(tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
-from roundtable.core.values import Reply
+from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import shipped_agents
 from roundtable.voices.agents.voices import AgentVoices
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
@@ -146,21 +148,63 @@ async def test_a_session_the_agent_has_lost_is_told_anew(tmp_path: Path) -> None
 async def test_a_turn_that_was_stopped_is_not_continued(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?"))
-    speech = voice.speak(talk("One?", ANSWER, "Two?"))
-    await anext(speech)
-    await speech.aclose()
+    async with aclosing(voice.speak(talk("One?", ANSWER, "Two?"))) as speech:
+        async for piece in speech:
+            if piece:
+                break
     await hear(voice, talk("One?", ANSWER, "Two?"))
     assert ["--resume" in given["argv"] for given in starts(tmp_path / "notes")] == [False, True, False]
     await voice.close()
 
 
-async def test_usage_that_counts_the_whole_session_is_counted_once(tmp_path: Path) -> None:
-    voice = scripted("codex", "answer", environ={**ENVIRON, "CODEX_API_KEY": "sk-1"}, notes=tmp_path / "notes")
+async def test_what_was_asked_aside_is_never_heard_of_again(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes")
     await hear(voice, talk("One?"))
-    second = ending(await hear(voice, talk("One?", "hello from the fake", "Two?")))
-    assert isinstance(second, Reply)
-    assert second.usage.tokens == 0, "the recording tells the same total again"
+    await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
+    await hear(voice, talk("One?", ANSWER, "Two?"))
+    first, ballot, second = starts(tmp_path / "notes")
+    assert "--no-session-persistence" in ballot["argv"]
+    assert all(words in ballot["prompt"] for words in ("One?", ANSWER, "Your ballot?"))
+    assert "--resume" not in ballot["argv"]
+    assert not exists(ballot["cwd"])
+    assert "--resume" in second["argv"]
+    assert (second["prompt"], second["cwd"]) == ("Two?", first["cwd"])
     await voice.close()
+
+
+async def test_usage_that_counts_the_whole_session_is_counted_once(tmp_path: Path) -> None:
+    says = tmp_path / "says"
+    voice = scripted("codex", environ={**ENVIRON, "CODEX_API_KEY": "sk-1"}, says=says)
+    recording = (RECORDINGS / "codex" / "answer.jsonl").read_text()
+    says.write_text(recording)
+    first = ending(await hear(voice, talk("One?")))
+    says.write_text(recording.replace('"input_tokens":10', '"input_tokens":27'))
+    second = ending(await hear(voice, talk("One?", "hello from the fake", "Two?")))
+    assert (first.usage, second.usage) == (Usage(10, 4), Usage(17, 0))
+    await voice.close()
+
+
+# --- signs of life --------------------------------------------------------------------------------
+
+
+async def test_whose_turn_has_come_says_so_before_it_speaks(tmp_path: Path) -> None:
+    voice = scripted("claude", "half", concurrency=1, notes=tmp_path / "notes", act="stays")
+    first, second = voice.speak(ask()), voice.speak(ask())
+    assert await anext(first) == ""
+    waiting = asyncio.ensure_future(anext(second))
+    assert await anext(first) == "naïve"
+    assert not waiting.done()
+    await first.aclose()
+    assert await waiting == ""
+    await second.aclose()
+
+
+async def test_an_agent_at_work_is_known_to_be_alive(tmp_path: Path) -> None:
+    voice = scripted("claude", "answer", notes=tmp_path / "notes", act="works in silence")
+    said = await hear(voice)
+    assert isinstance(said[-1], Reply)
+    assert "".join(cast("list[str]", said[:-1])) == said[-1].text
+    assert said[:2] == ["", ""], "its turn has come, and it is at work"
 
 
 # --- programs that misbehave ----------------------------------------------------------------------
@@ -272,6 +316,35 @@ async def test_nobody_outlives_us_when_we_are_killed(tmp_path: Path) -> None:
         us.wait()
     assert await gone(*family)
     assert await gone(*running(str(tmp_path)))
+
+
+def start_anew() -> None:
+    """Another process that could speak to an agent."""
+    program = "from tests.voices.agents import scripted; scripted('claude')"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, timeout=60)
+
+
+def folders(place: Path) -> list[Path]:
+    return list(place.glob("roundtable-*"))
+
+
+async def test_what_a_killed_run_was_told_is_swept_away_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "roundtable-notes").mkdir()
+    us = speaker(tmp_path)
+    try:
+        await children(tmp_path)
+        (ours,) = (it for it in folders(tmp_path) if str(us.pid) in it.name)
+        assert "You are brief." in (ours / "papers" / "system.md").read_text()
+        start_anew()
+        assert ours in folders(tmp_path), "it is still at work"
+    finally:
+        us.send_signal(signal.SIGKILL)
+        us.wait()
+    start_anew()
+    assert [it.name for it in folders(tmp_path)] == ["roundtable-notes"]
 
 
 async def test_nobody_outlives_the_watcher_itself(tmp_path: Path) -> None:

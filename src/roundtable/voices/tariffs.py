@@ -58,10 +58,9 @@ class Tariffs:
     def _agent(self, agent: Agent, model: str) -> Tariff:
         """A key in the environment pays before a plan does; where nobody says who pays, it may be money."""
         says = bool(agent.key_variables) or any(rule.plan for rule in agent.reads)
-        keyed = any(self._environment.get(name) for name in agent.key_variables)
         overhead = agent.overhead_bytes // _BYTES_PER_TOKEN
-        paid = "plan" if says and not keyed else "tokens"
-        return Tariff(paid, agent.vendor, model, overhead, keeps_session=agent.keeps_session)
+        paid = "plan" if says and not agent.keyed(self._environment) else "tokens"
+        return Tariff(paid, agent.prices, model, overhead, keeps_session=agent.keeps_session)
 
 
 def _endpoint(endpoint: Endpoint, model: str) -> Tariff:

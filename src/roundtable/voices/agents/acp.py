@@ -77,6 +77,7 @@ class Errand(msgspec.Struct, frozen=True):
     mode: str = ""
     model: str = ""
     session: str = ""
+    meta: dict[str, Any] = {}
 
 
 class _Greeting(msgspec.Struct, rename="camel"):
@@ -201,6 +202,8 @@ class Dialogue(Reading):
             return
         self._loads = (greeting.agent_capabilities or {}).get("loadSession") is True
         place: dict[str, Any] = {"cwd": self._errand.folder, "mcpServers": []}
+        if self._errand.meta:
+            place["_meta"] = self._errand.meta
         if self._id:
             self._call(_LOAD, {"sessionId": self._id, **place})
         else:

@@ -90,9 +90,11 @@ class Acp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     command: str = ""
     """The adapter that speaks for it, where it does not speak the protocol itself."""
     mode: str = ""
-    """The session mode in which it may only read."""
+    """The session mode in which it changes nothing."""
+    meta: dict[str, Any] = {}
+    """What the agent takes beside the protocol when a session is opened; its texts may hold `{system}`."""
     system_in_prompt: bool = False
-    """The protocol has no place for a system prompt: true where `files` and `set` do not hand it over."""
+    """The protocol has no place for a system prompt: true where `files`, `set` and `meta` do not hand it over."""
     resumes: bool = True
     """Whether a session it says it can load is really there."""
     install: str = ""
@@ -112,6 +114,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     reads: tuple[Rule, ...]
     title: str = ""
     vendor: str = ""
+    prices: str = ""
+    """Whose price list its models are on, where it does not tell what they cost."""
     checked: str = ""
     """The version all this was tried with."""
     unverified: str = ""
@@ -163,6 +167,10 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """Whether it remembers the rounds before, so that only what is new is sent."""
         return bool(self.resume)
 
+    def keyed(self, environ: Mapping[str, str]) -> bool:
+        """Whether a key pays: one of the person's, or one it is given."""
+        return any(environ.get(name) or self.set.get(name) for name in self.key_variables)
+
     def vendor_of(self, model: str) -> str:
         """Whose model it is: an agent without a vendor of its own names the maker before the slash."""
         maker, slash, _ = model.partition("/")
@@ -172,7 +180,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 def read_agent(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
     """An agent from a data file or a config section."""
     where = where or f"agents.{name}"
-    agent = fill(Agent, {**data, "name": name}, where, (Agent, Rule, Sign, Local, Acp))
+    agent = fill(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
     return agent

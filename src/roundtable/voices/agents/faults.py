@@ -24,6 +24,7 @@ _BY_WORD = (
     (FaultKind.OVERLOADED, ("overloaded", "high demand")),
     (FaultKind.UNAUTHORIZED, ("unauthorized", "authentication", "not logged in", "api key", "log in")),
     (FaultKind.TRUNCATED, ("stream ended", "disconnected before completion", "without a finish reason")),
+    (FaultKind.SERVER, ("econnreset", "connection reset")),
     (FaultKind.UNREACHABLE, ("econnrefused", "enotfound", "connection refused", "unable to connect", "fetch failed")),
     (FaultKind.MALFORMED, ("invalid_request", "bad request", "incomplete json", "unexpected token")),
 )

@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import msgspec
 from roundtable.core.values import Message, Request, Usage
 
 MOST_KEPT = 64
+_OURS = re.compile(r"roundtable-(\d+)-\w+")
 _BRACED = re.compile(r"\{(\w+)\}")
 
 _USUAL = (
@@ -40,7 +42,7 @@ class Folder:
     """A folder of its own for one seat: `work` is empty and is where the agent runs, `papers` holds what we write."""
 
     def __init__(self) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="roundtable-"))
+        self._root = Path(tempfile.mkdtemp(prefix=f"roundtable-{os.getpid()}-"))
         self.work = self._root / "work"
         self.papers = self._root / "papers"
         self.work.mkdir(mode=0o700)
@@ -58,6 +60,25 @@ class Folder:
     def remove(self) -> None:
         """Leave nothing behind."""
         shutil.rmtree(self._root, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Remove the folders of runs that were killed before they could: they hold what a seat was told."""
+    for path in Path(tempfile.gettempdir()).glob("roundtable-*"):
+        owner = _OURS.fullmatch(path.name)
+        with suppress(OSError):
+            if owner and path.lstat().st_uid == os.getuid() and not _alive(int(owner[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def write_files(root: Path, files: Mapping[str, str], values: Mapping[str, str]) -> None:
@@ -92,6 +113,11 @@ class Kept(msgspec.Struct):
         return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.said
 
 
+def goes_on(request: Request) -> bool:
+    """Whether a later request may continue this one; nothing continues what was asked aside."""
+    return bool(request.session) and not request.aside
+
+
 class Memory:
     """The native sessions of one voice, by session and seat. A cache: whatever is lost here is sent afresh."""
 
@@ -100,7 +126,7 @@ class Memory:
 
     def take(self, request: Request) -> Kept:
         """The session this request continues, else a new one. It belongs to the caller until it is given back."""
-        kept = self._kept.pop((request.session, request.seat), None)
+        kept = self._kept.pop((request.session, request.seat), None) if goes_on(request) else None
         if kept is not None and not kept.continues(request):
             kept.folder.remove()
             kept = None
@@ -108,7 +134,7 @@ class Memory:
 
     def give_back(self, request: Request, kept: Kept) -> None:
         """Keep a session for the next round, if it can be continued at all."""
-        if not (request.session and kept.id):
+        if not (goes_on(request) and kept.id):
             kept.folder.remove()
             return
         older = self._kept.pop((request.session, request.seat), None)

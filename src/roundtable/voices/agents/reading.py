@@ -120,7 +120,7 @@ def _usage(rule: Rule, event: Any) -> Usage:
         int(sum(number_at(event, path) for path in rule.input)),
         int(sum(number_at(event, path) for path in rule.output)),
         int(number_at(event, rule.cached)),
-        number_at(event, rule.cost) if rule.cost else None,
+        _number(event, rule.cost),
         int(number_at(event, rule.written)),
     )
 
@@ -138,8 +138,12 @@ def text_at(event: Any, path: str) -> str:
 
 def number_at(event: Any, path: str) -> float:
     """The number at a path; 0 where there is none."""
+    return _number(event, path) or 0
+
+
+def _number(event: Any, path: str) -> float | None:
     found = _at(event, path) if path else None
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else 0
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def _at(event: Any, path: str) -> Any:

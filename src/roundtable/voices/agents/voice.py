@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -20,7 +20,8 @@ from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.child import LEAVING, Child, Heard
 from roundtable.voices.agents.faults import Judge
-from roundtable.voices.agents.places import Kept, Memory, allowed, filled, secrets_in
+from roundtable.voices.agents.paying import bill
+from roundtable.voices.agents.places import Kept, Memory, allowed, filled, goes_on, secrets_in
 from roundtable.voices.agents.prompting import conversation_text, system_text
 from roundtable.voices.agents.reading import Reading
 from roundtable.voices.pacing import Pace, TooSlow, rushed
@@ -30,6 +31,9 @@ MAX_ANSWER = 4 * 1024 * 1024
 
 AFTERTHOUGHT = 1.0
 """Seconds an agent has to explain a failure it means to retry, before it is ended for it."""
+
+BREATH = 1.0
+"""Seconds without a word after which an agent at work gives a sign of life."""
 
 _TROUBLES = 40
 _RUSTLE = 0.05
@@ -60,6 +64,7 @@ class AgentVoice:
         """Ask once; retries are the engine's. A session the agent has lost is told anew, which asks no model twice."""
         try:
             async with self._pace.turn(request.timeout), aclosing(self._speak(request)) as speech:
+                yield ""
                 async for item in speech:
                     if not isinstance(item, str):
                         self._pace.heard(item)
@@ -86,7 +91,7 @@ class AgentVoice:
                 if not run.lost:
                     break
                 kept.forget()
-            yield run.ending
+            yield await run.billed()
         finally:
             self._memory.give_back(request, kept)
 
@@ -114,6 +119,7 @@ class _Run:
         # A run that is stopped half-way leaves a native session nobody should continue: only a good end gives it back.
         self._id, kept.id = kept.id, ""
         self._resumes = bool(self._id)
+        self._used_before = kept.used
         held = request.schema is not None
         self._reading = Dialogue(agent, self._errand()) if kind == "acp" else Reading(agent, held=held)
         self._troubles: deque[str] = deque(maxlen=_TROUBLES)
@@ -145,7 +151,7 @@ class _Run:
 
     async def _listen(self, child: Child) -> AsyncGenerator[str]:
         loop = asyncio.get_running_loop()
-        began = spoke = loop.time()
+        began = spoke = breathed = loop.time()
         reading = self._reading
         while not (reading.over or reading.failure):
             limit = AFTERTHOUGHT if self._retrying else self._agent.idle or self._request.timeout
@@ -161,7 +167,8 @@ class _Run:
                 if reading.size > MAX_ANSWER:
                     self.ending = self._judge().flooded()
                     return
-                if words:
+                if words or spoke - breathed >= BREATH:
+                    breathed = spoke
                     yield words
             elif heard.what == "trouble":
                 spoke = loop.time() if self._overhear(heard) else spoke
@@ -233,16 +240,17 @@ class _Run:
             return judge.refused()
         if not reading.text.strip():
             return judge.wordless(reading)
-        return Reply(
-            reading.text,
-            _paid(self._agent, reading, self._spent(), self._environment),
-            reading.model or self._model,
-            reading.finish in _CUT,
-        )
+        model = reading.model or self._model
+        return Reply(reading.text, model=model, truncated=reading.finish in _CUT)
+
+    async def billed(self) -> Reply | Fault:
+        """How it ended, with what that used and cost: a turn that failed was paid for all the same."""
+        usage = await bill(self._agent, self._reading, self._spent(), self._model, self._environment)
+        return msgspec.structs.replace(self.ending, usage=usage)
 
     def _spent(self) -> Usage:
         """What this turn used; some agents count the whole native session."""
-        used, before = self._reading.usage, self._kept.used
+        used, before = self._reading.usage, self._used_before
         if not (self._agent.cumulative and self._resumes):
             return used
         return msgspec.structs.replace(
@@ -269,7 +277,7 @@ class _Run:
     def _argv(self) -> list[str]:
         """The arguments, with each part that applies put in its place."""
         agent = self._agent
-        kept = agent.keeps_session and bool(self._request.session)
+        kept = agent.keeps_session and goes_on(self._request)
         parts = {
             "{model}": agent.model if self._model else (),
             "{schema}": agent.schema if self._request.schema is not None else (),
@@ -295,6 +303,7 @@ class _Run:
             mode=agent.acp.mode,
             model="" if "{model}" in agent.argv else model,
             session=self._id,
+            meta=_filled_in(agent.acp.meta, self._values()),
         )
 
     def _stdin(self) -> bytes:
@@ -315,10 +324,8 @@ class _Run:
         return variables | {name: filled(value, names) for name, value in agent.set.items()}
 
 
-def _paid(agent: Agent, reading: Reading, used: Usage, environment: Mapping[str, str]) -> Usage:
-    """The same usage with the one who pays for it: a subscription, a key, or nobody says."""
-    by_key = any(environment.get(name) for name in agent.key_variables)
-    plan = reading.plan if reading.plan is not None else bool(agent.key_variables) and not by_key
-    if not plan:
-        return used
-    return msgspec.structs.replace(used, cost_usd=0.0, plan_tokens=used.tokens, plan_usd=used.cost_usd)
+def _filled_in(data: Any, values: Mapping[str, str]) -> Any:
+    """The same data, with every text in it filled in."""
+    if isinstance(data, dict):
+        return {name: _filled_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
+    return filled(data, values) if isinstance(data, str) else data

@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.agents.acp import over_acp
 from roundtable.voices.agents.catalog import Agent, Local
-from roundtable.voices.agents.places import filled, write_files
+from roundtable.voices.agents.places import filled, sweep, write_files
 from roundtable.voices.agents.voice import AgentVoice, Kind, program_of
 from roundtable.voices.datafile import nearest
 from roundtable.voices.pacing import Pace
@@ -24,6 +24,7 @@ class AgentVoices:
         self._agents = agents
         self._environ = os.environ if environ is None else environ
         self._paces: dict[str, Pace] = {}
+        sweep()
 
     def voice(self, name: str, kind: Kind = "cli") -> AgentVoice | Fault:
         """The voice of an agent, `name` or `name:model`; a Fault says why there is none."""

@@ -24,6 +24,8 @@ BLOCK = '```json\n{"position": "REST", "confidence": 8}\n```'
         (f"Before.\n{BLOCK}\nAfter.", "Before.\n\nAfter."),
         ('Use REST. {"position": "rest", "confidence": "8/10"}', "Use REST."),
         ('{"answer": "Use REST.", "position": "REST", "confidence": 8}', "Use REST."),
+        ('{"answer": "", "position": "REST", "confidence": 8}', "REST"),
+        (BLOCK, "REST"),
         ("Use REST.\n~~~\n{position: 'rest', confidence: 8.0,}\n~~~", "Use REST."),
         ('Use REST.\n```json\n{"position": "**REST**", "confidence": 8}', "Use REST."),
         ('Use REST.\n```json\n{"confidence": 8, "position": "REST"\n```', "Use REST."),

@@ -38,11 +38,12 @@ def form(
     def read(reply: str, expect: Expect) -> Reading:
         block = last_object(reply, keys)
         if block is not None:
-            return Reading(_prose(reply, block), _verdict(block, expect, read_fields))
+            verdict = _verdict(block, expect, read_fields)
+            return Reading(_prose(reply, block) or verdict.position or reply.strip(), verdict)
         if read_tags is not None:
             return Reading(reply.strip(), read_tags(reply, expect) or FAILED)
         started = last_object(reply, (ANSWER,))
-        return Reading(_prose(reply, started) if started else reply.strip(), FAILED)
+        return Reading((_prose(reply, started) if started else "") or reply.strip(), FAILED)
 
     def text_format(expect: Expect) -> str:
         return tag_format(expect) if tag_format else block_format(schema(expect))
@@ -66,6 +67,6 @@ def _verdict(block: Found, expect: Expect, read_fields: ReadFields) -> Verdict:
 
 
 def _prose(reply: str, block: Found) -> str:
-    """What people read: the words around the block and in its prose field, else the block itself."""
+    """What people read: the words around the block and in its prose field; nothing where there are none."""
     parts = (without(reply, block), fields.text(block.value.get(ANSWER)))
-    return "\n\n".join(part for part in parts if part) or reply.strip()
+    return "\n\n".join(part for part in parts if part)

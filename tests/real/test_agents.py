@@ -16,7 +16,7 @@ import pytest
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices.agents.catalog import Agent, Local, shipped_agents
-from roundtable.voices.agents.voice import AgentVoice, program_of
+from roundtable.voices.agents.voice import AgentVoice, Kind, program_of
 from roundtable.voices.agents.voices import AgentVoices, pointed_at
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.answer import TEXT
@@ -51,14 +51,15 @@ def environ(home: Path) -> dict[str, str]:
     return {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "dumb", "TMPDIR": str(home)}
 
 
-def real(name: str, server: FaultServer, home: Path) -> AgentVoice:
-    """The agent as it is shipped, in a home of its own."""
+def real(voice: str, server: FaultServer, home: Path, kind: Kind = "cli") -> AgentVoice:
+    """The agent as it is shipped, in a home of its own; `voice` is its name, with a model or without."""
     home.mkdir(exist_ok=True)
+    name = voice.partition(":")[0]
     agent = shipped_agents()[name]
     near = pointed_at(agent, local_of(agent), server.root, home, SECRET)
-    voice = AgentVoices({name: near}, environ(home)).voice(name)
-    assert isinstance(voice, AgentVoice), voice
-    return voice
+    found = AgentVoices({name: near}, environ(home)).voice(voice, kind)
+    assert isinstance(found, AgentVoice), found
+    return found
 
 
 @pytest.fixture
@@ -74,25 +75,60 @@ class RealStage(FaultStage):
     patience = 20.0
     bound = 60.0
 
-    def __init__(self, name: str, server: FaultServer, folder: Path) -> None:
+    def __init__(self, name: str, kind: Kind, server: FaultServer, folder: Path) -> None:
         self.server = server
         self.home = folder / "home"
         self._name = name
+        self._kind: Kind = kind
 
     def voice(self, behaviour: str) -> Voice:
         self.server.behave = behaviour
-        return real(self._name, self.server, self.home)
+        return real(self._name, self.server, self.home, self._kind)
+
+
+SPEAKER = """
+import asyncio, sys
+from pathlib import Path
+from roundtable.voices.fault_server import FaultServer
+from tests.kits.voice_kit import hear
+from tests.real.test_agents import real
+name, kind, port, home = sys.argv[1:]
+asyncio.run(hear(real(name, FaultServer(port=int(port)), Path(home), kind)))
+"""
 
 
 class RealKit(FaultKit):
-    """Every fault, told truthfully, and no process left."""
+    """Every fault told truthfully, nothing written, and no process left."""
 
     name: ClassVar[str]
+    kind: ClassVar[Kind] = "cli"
 
     @pytest.fixture
     async def fault_stage(self, server: FaultServer, tmp_path: Path) -> AsyncGenerator[FaultStage, None]:
-        yield RealStage(self.name, server, tmp_path)
+        yield RealStage(self.name, self.kind, server, tmp_path)
         assert await gone(*running_with("HOME", str(tmp_path / "home")))
+
+    async def test_a_model_that_tries_to_write_does_not(self, server: FaultServer, tmp_path: Path) -> None:
+        server.behave, server.target = "write", str(tmp_path / "written.txt")
+        end = ending(await hear(real(self.name, server, tmp_path / "home", self.kind), ask(timeout=60)))
+        assert isinstance(end, Reply), end
+        assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
+        assert not (tmp_path / "written.txt").exists()
+
+    async def test_nobody_outlives_us_when_we_are_killed(self, server: FaultServer, tmp_path: Path) -> None:
+        server.behave = "hang"
+        home = tmp_path / "home"
+        given = (self.name, self.kind, str(server.port), str(home))
+        us = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, *given)
+        async with asyncio.timeout(60):
+            while not server.at_once:  # noqa: ASYNC110 (the call comes from another process)
+                await asyncio.sleep(0.05)
+        family = running_with("HOME", str(home))
+        assert family
+        us.send_signal(signal.SIGKILL)
+        await us.wait()
+        assert await gone(*family)
+        assert running_with("HOME", str(home)) == []
 
 
 class TestClaude(RealKit):
@@ -141,15 +177,6 @@ async def test_it_answers_and_goes_on_in_its_own_session(name: str, server: Faul
     await voice.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
-async def test_a_model_that_tries_to_write_does_not(name: str, server: FaultServer, tmp_path: Path) -> None:
-    server.behave, server.target = "write", str(tmp_path / "written.txt")
-    end = ending(await hear(real(name, server, tmp_path / "home"), ask(timeout=60)))
-    assert isinstance(end, Reply), end
-    assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
-    assert not (tmp_path / "written.txt").exists()
-
-
 @pytest.mark.parametrize("name", ["claude", "codex"])
 async def test_an_answer_is_asked_for_in_a_form(name: str, server: FaultServer, tmp_path: Path) -> None:
     schema = {
@@ -160,29 +187,3 @@ async def test_an_answer_is_asked_for_in_a_form(name: str, server: FaultServer, 
     }
     await hear(real(name, server, tmp_path / "home"), ask(schema=schema, timeout=60))
     assert "stand" in str(server.seen[-1].body)
-
-
-SPEAKER = """
-import asyncio, sys
-from pathlib import Path
-from roundtable.voices.fault_server import FaultServer
-from tests.kits.voice_kit import hear
-from tests.real.test_agents import real
-asyncio.run(hear(real(sys.argv[1], FaultServer(port=int(sys.argv[2])), Path(sys.argv[3]))))
-"""
-
-
-@pytest.mark.parametrize("name", NAMES)
-async def test_nobody_outlives_us_when_we_are_killed(name: str, server: FaultServer, tmp_path: Path) -> None:
-    server.behave = "hang"
-    home = tmp_path / "home"
-    us = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, name, str(server.port), str(home))
-    async with asyncio.timeout(60):
-        while not server.at_once:  # noqa: ASYNC110 (the call comes from another process)
-            await asyncio.sleep(0.05)
-    family = running_with("HOME", str(home))
-    assert family
-    us.send_signal(signal.SIGKILL)
-    await us.wait()
-    assert await gone(*family)
-    assert running_with("HOME", str(home)) == []

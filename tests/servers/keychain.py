@@ -13,7 +13,7 @@ from keyring.errors import KeyringLocked
 class FileKeychain(KeyringBackend):
     """Passwords in the file that TEST_KEYCHAIN names; locked while there is a file of that name with `.locked`."""
 
-    priority = 5  # type: ignore[assignment]
+    priority = 5  # pyright: ignore[reportAssignmentType]
 
     def get_password(self, service: str, username: str) -> str | None:
         return self._passwords().get(f"{service}/{username}")

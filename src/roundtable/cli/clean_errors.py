@@ -25,12 +25,12 @@ class CleanErrors(io.TextIOBase):
         self._waiting = ""
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the stream below."""
         return self._stream.encoding
 
     @property
-    def errors(self) -> str | None:  # type: ignore[override]
+    def errors(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the stream below."""
         return self._stream.errors
 

@@ -32,7 +32,7 @@ def test_no_file_has_become_the_meeting_place_of_every_feature() -> None:
 def test_a_meeting_is_about_a_hundred_lines() -> None:
     for name in PROTOCOLS:
         path = ROOT / "src" / "roundtable" / "protocols" / f"{name.replace('-', '_')}.py"
-        assert len(path.read_text().splitlines()) <= 120, f"{name} is more than its minutes"
+        assert len(path.read_text().splitlines()) <= 150, f"{name} is more than its minutes"
 
 
 def test_events_are_dotted() -> None:

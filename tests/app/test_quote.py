@@ -138,7 +138,7 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     alone = await quote(lab, Agenda("REST or GraphQL?", seats[:1]))
     assert not alone.costs_money
     assert quote_line(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
-    charter, _ = lab.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
+    charter, _ = await lab.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 
 

@@ -15,7 +15,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply, Request, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, Meeting
-from roundtable.protocols import protocol
+from roundtable.protocols import Protocol, protocol
 from roundtable.store.memory import MemoryStore
 from roundtable.voices.scripted import ScriptedVoice, read_script
 
@@ -59,13 +59,14 @@ class ScriptedVoices:
 class CountingPerformer:
     """Reads no real file; remembers what it was told to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
         self.performed: list[str] = []
         self.recovered: list[str] = []
 
     async def perform(self, key: str, effect: Effect) -> Result | Fault:
         self.performed.append(key)
-        return FilesRead((ContextItem("a.py", "sha256:0", 1),))
+        return FilesRead((ContextItem("a.py", await self._store.keep(b"print(1)"), 8),))
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
         self.recovered.append(key)
@@ -96,15 +97,20 @@ class House:
     """One session and everything around it."""
 
     def __init__(
-        self, script: dict[str, Any], store: MemoryStore | None = None, other_voices: Voices | None = None
+        self,
+        script: dict[str, Any],
+        store: MemoryStore | None = None,
+        other_voices: Voices | None = None,
+        meeting: str = "council",
     ) -> None:
         self.script = script
         self.voices = ScriptedVoices(script)
         self._other_voices = other_voices
         self.store = store or MemoryStore()
-        self.performer = CountingPerformer()
+        self.performer = CountingPerformer(self.store)
         self.feed = Feed()
-        self.meeting = Meeting("council", 1, protocol("council").hold)
+        self.rules = protocol(meeting)
+        self.meeting = Meeting(meeting, self.rules.version, self.rules.hold)
 
     async def open(
         self,
@@ -115,9 +121,7 @@ class House:
         **charter: Any,
     ) -> None:
         """Put the charter on the record."""
-        templates = {
-            name: await self.store.keep(_template(name)) for name in ("system", "blind", "ballot", "reconsider")
-        }
+        templates = {name: await self.store.keep(text) for name, text in templates_of(self.rules).items()}
         await self.store.append(
             SESSION,
             SessionOpened(
@@ -149,8 +153,10 @@ class House:
         return Session.fold(SESSION, await self.records())
 
 
-def _template(name: str) -> bytes:
-    return resources.files("roundtable.protocols").joinpath("prompts", "council", f"{name}.md").read_bytes()
+def templates_of(rules: Protocol) -> dict[str, bytes]:
+    """The prompts of a meeting as they are shipped."""
+    folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
+    return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}
 
 
 def answer(position: str, confidence: int = 7, text: str = "Because.") -> str:

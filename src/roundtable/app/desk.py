@@ -9,16 +9,18 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from roundtable.app import config as settings
-from roundtable.app.context import read_clean, snapshot
+from roundtable.app.agenda import Agenda
+from roundtable.app.context import snapshot
+from roundtable.app.gathering import gathered
 from roundtable.app.ids import new_session_id, slug_of
 from roundtable.app.live import LiveServer
+from roundtable.app.meetings import meeting_of, templates
+from roundtable.app.memory import recalled
 from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.secrets import Keys
@@ -41,7 +43,7 @@ from roundtable.core.index import LAST, SessionRow
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
-from roundtable.engine.run import Engine, Meeting
+from roundtable.engine.run import Engine
 from roundtable.protocols import Protocol, protocol
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
@@ -52,22 +54,6 @@ from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 
 MOST_OPTIONS = 26
-
-
-class Agenda(msgspec.Struct, frozen=True):
-    """What a person brings to the table; everything left out comes from the config."""
-
-    question: str
-    seats: tuple[Seat, ...] = ()
-    meeting: str = ""
-    options: tuple[str, ...] = ()
-    settings: dict[str, Any] = {}
-    limits: Limits | None = None
-    files: tuple[str, ...] = ()
-    name: str = ""
-    headless: bool = False
-    answers: dict[str, str] = {}
-    seed: int | None = None
 
 
 class Roundtable:
@@ -125,7 +111,7 @@ class Roundtable:
 
     async def convene(self, agenda: Agenda) -> str:
         """Agree on a charter and put it on the record; nothing is asked yet."""
-        charter, texts = self.draft(agenda)
+        charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
         session = new_session_id()
         slug = await self._free_slug(slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d")))
@@ -133,7 +119,7 @@ class Roundtable:
         await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
         return session
 
-    def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
+    async def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
         """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""
         self.keys.learn_all()
         config = self.settings.config
@@ -146,8 +132,8 @@ class Roundtable:
                 f"A budget of $0 leaves free voices and plans, and {paid[0]} may be paid by the token.",
                 "Allow some money; a server of your own that costs nothing gets `local = true` in its [endpoints].",
             )
-        files = {name: read_clean(self.redactor, self.workspace, name) for name in agenda.files}
-        templates = _templates(rules)
+        shown = await gathered(self.redactor, self.workspace, agenda)
+        prompts = templates(rules)
         charter = Charter(
             question=self.redactor.redact(agenda.question),
             seats=tuple(seats),
@@ -156,8 +142,9 @@ class Roundtable:
             options=agenda.options,
             settings=settings.meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
             limits=limits,
-            context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in files.items()),
-            templates={name: digest_of(text) for name, text in templates.items()},
+            context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in shown.items()),
+            recalled=await recalled(self.store, self._here, agenda.question),
+            templates={name: digest_of(text) for name, text in prompts.items()},
             name=agenda.name,
             workspace=str(self.workspace),
             owner=getpass.getuser(),
@@ -166,11 +153,11 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        return charter, [*files.values(), *templates.values()]
+        return charter, [*shown.values(), *prompts.values()]
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
-        return await self.engine.run(session, _meeting, this_process())
+        return await self.engine.run(session, meeting_of, this_process())
 
     def _let_others_listen(self, session: str) -> LiveServer:
         return LiveServer(self.places.socket(session), session, self.feed)
@@ -356,17 +343,6 @@ class Roundtable:
             )
         fields = {key: value for key, value in msgspec.structs.asdict(seat).items() if key != "enabled"}
         return Seat(name=name, **fields)
-
-
-def _templates(rules: Protocol) -> dict[str, bytes]:
-    """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
-    folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
-    return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}
-
-
-def _meeting(name: str) -> Meeting:
-    rules = protocol(name)
-    return Meeting(rules.name, rules.version, rules.hold)
 
 
 def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits: Limits) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from roundtable.app.context import Refused, snapshot
-from roundtable.core.effects import ChildEnded, Effect, FilesRead, OpenChild, ReadFiles, Result
+from roundtable.core.effects import ChecksRun, ChildEnded, Effect, FilesRead, OpenChild, ReadFiles, Result, RunChecks
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Store
 from roundtable.core.redaction import Redactor
@@ -31,6 +31,8 @@ class DeskPerformer:
         match effect:
             case ReadFiles():
                 return await self._read(effect)
+            case RunChecks():
+                return ChecksRun(refused={name: "Checks cannot be run yet." for name in effect.checks})
             case OpenChild():
                 return await self._child(key, effect)
 

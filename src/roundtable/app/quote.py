@@ -113,7 +113,7 @@ class _Voice(NamedTuple):
 
 async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
-    charter, texts = desk.draft(agenda)
+    charter, texts = await desk.draft(agenda)
     rehearsal = Rehearsal(charter, texts)
     known = measures(await _recent(desk))
 

@@ -10,8 +10,7 @@ import msgspec
 from roundtable.core.codecs import codec
 from roundtable.core.values import Charter, Expect, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.protocols import protocol
-from roundtable.protocols.plan import PlannedRound
+from roundtable.protocols import PlannedRound, protocol
 from roundtable.store.facts import digest_of
 
 FINEST = 3

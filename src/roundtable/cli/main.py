@@ -13,11 +13,19 @@ from roundtable import __version__
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Meetings": {
         "discuss": ("roundtable.cli.discuss", "discuss", "Put a question to the table and follow the discussion."),
+        "ask": ("roundtable.cli.meetings", "ask", "Get a second opinion: one round, and one more if they differ."),
+        "debate": ("roundtable.cli.meetings", "debate", "Have the seats agree, object and add until nobody objects."),
+        "code-red": ("roundtable.cli.meetings", "code_red", "Have a fault diagnosed: triage, blind, then together."),
+        "vote": ("roundtable.cli.meetings", "vote", "Have ideas pitched, discussed and ranked by ballot."),
+        "summon": ("roundtable.cli.summon", "summon", "Put your changes to the table: git diff, a branch or a patch."),
+    },
+    "While a meeting runs": {
         "watch": ("roundtable.cli.follow", "watch", "Follow a session that runs here or in another process."),
         "resume": ("roundtable.cli.follow", "resume", "Go on with a session that was stopped or paused."),
         "pause": ("roundtable.cli.steer", "pause", "Let a running session finish its turns and then wait."),
         "cancel": ("roundtable.cli.steer", "cancel", "End a session now; what was said is kept."),
         "say": ("roundtable.cli.steer", "say", "Put a note to the table; seats hear it at their next turn."),
+        "gates": ("roundtable.cli.gates", "gates", "List the gates that wait for an answer."),
         "answer": ("roundtable.cli.steer", "answer", "Answer the gate at which a session waits."),
         "amend": ("roundtable.cli.steer", "amend", "Change a session's name, seats, files or limits."),
         "branch": ("roundtable.cli.steer", "branch", "Start anew from before a round of a session."),
@@ -30,8 +38,21 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "status",
             "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
         ),
+        "recount": ("roundtable.cli.recount", "recount", "Decide again without a seat, or by another rule, for free."),
+        "export": ("roundtable.cli.export", "export", "Write a session to files: markdown, html, json, jsonl."),
+        "sync": ("roundtable.cli.export", "sync", "Write .roundtable/ anew from the record."),
+        "forget": ("roundtable.cli.forgetting", "forget", "Take a session off the list; exported files stay."),
+        "gc": ("roundtable.cli.forgetting", "gc", "Clear away what old sessions said; decisions are remembered."),
+    },
+    "What was decided": {
+        "chronicle": ("roundtable.cli.memory", "chronicle", "List and search the decisions of this workspace."),
+        "decrees": ("roundtable.cli.memory", "decrees", "What you rejected and why, so that it is not proposed again."),
+        "errors": ("roundtable.cli.memory", "errors", "The error log: what was diagnosed, and what became of it."),
+        "predictions": ("roundtable.cli.memory", "predictions", "What dissenters foretold, and who was right."),
     },
     "Set-up": {
+        "init": ("roundtable.cli.init", "init", "Set up a table here: finds models, writes the config."),
+        "config": ("roundtable.cli.config", "config", "Show, explain and change settings."),
         "demo": ("roundtable.cli.demo", "demo", "Hold a real deliberation on an embedded model: no key, no account."),
         "doctor": (
             "roundtable.cli.doctor",
@@ -50,6 +71,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "trust",
             "Let this workspace's config, as it is now, name endpoints, programs and keys.",
         ),
+        "completion": ("roundtable.cli.completion", "completion", "Have your shell complete commands and sessions."),
+        "mcp": ("roundtable.cli.mcp_server", "mcp", "Serve the table to other programs over MCP."),
+        "skill": ("roundtable.cli.skill", "skill", "Teach your coding agents when to call the table."),
     },
 }
 """Per heading: command, module, attribute and the one line of help, so that `--help` imports none of them."""

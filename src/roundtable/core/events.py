@@ -12,6 +12,7 @@ import msgspec
 
 from roundtable.core.effects import Effect, Result
 from roundtable.core.faults import Fault, RecordTooNew
+from roundtable.core.ledger import Entry
 from roundtable.core.usage import money
 from roundtable.core.values import (
     Charter,
@@ -113,6 +114,13 @@ class SessionAmended(Fact, frozen=True, tag="session.amended"):
     context_added: tuple[ContextItem, ...] = ()
     context_removed: tuple[str, ...] = ()
     limits: Limits | None = None
+
+
+class EntryWritten(Fact, frozen=True, tag="entry.written"):
+    """A person wrote something into the ledger, or changed what stands there under the same id."""
+
+    entry: Entry
+    by: str = ""
 
 
 # --- rounds and turns ----------------------------------------------------------------------------
@@ -284,6 +292,7 @@ Event: TypeAlias = (
     | CancelAsked
     | GateAnswered
     | SessionAmended
+    | EntryWritten
     | RoundOpened
     | TurnAsked
     | CallFailed
@@ -300,7 +309,10 @@ Event: TypeAlias = (
     | Unknown
 )
 
-PERSONS: tuple[type[Fact], ...] = (NoteSaid, PauseAsked, ContinueAsked, CancelAsked, GateAnswered, SessionAmended)
+PERSONS: tuple[type[Fact], ...] = (
+    *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked),
+    *(GateAnswered, SessionAmended, EntryWritten),
+)
 """Facts a person states from any process: taken whoever holds the lease."""
 
 KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}

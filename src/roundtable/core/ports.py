@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from roundtable.core.effects import Effect, Result
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
+from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -86,6 +87,29 @@ class Store(Protocol):
 
         Who writes the engine's facts need not be told of them: those under its `own` lease may go unmentioned.
         """
+        ...
+
+
+class Ledger(Protocol):
+    """What workspaces remember, filed by entry: a copy of what the sessions' facts come to, made for looking up.
+
+    It outlives the sessions: what was decided is still known when what was said has been cleared away.
+    """
+
+    async def unfiled(self) -> list[str]:
+        """The sessions that have ended, or got an entry, since they were last filed."""
+        ...
+
+    async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Replace what is filed of a session as it stood at `seq`. Errors get their number here and keep it."""
+        ...
+
+    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
+        """Newest first."""
+        ...
+
+    async def search(self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 20) -> list[Entry]:
+        """Those that share words with these, the most relevant first."""
         ...
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.effects import Effect, Result
+from roundtable.core.effects import ChecksRun, Effect, FilesRead, Result
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
@@ -15,6 +15,7 @@ from roundtable.core.events import (
     EffectDone,
     EffectFailed,
     EffectStarted,
+    EntryWritten,
     Event,
     GateAnswered,
     GateOpened,
@@ -36,6 +37,7 @@ from roundtable.core.events import (
     Unknown,
 )
 from roundtable.core.faults import Fault, FaultKind, RecordError
+from roundtable.core.ledger import Entry
 from roundtable.core.values import (
     Absence,
     Charter,
@@ -146,6 +148,8 @@ class Session:
         self.answers: dict[str, GateAnswered] = {}
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, Result | Fault] = {}
+        self.served: list[tuple[int, FilesRead | ChecksRun]] = []
+        self.entries: dict[str, Entry] = {}
         self.limit_stops: dict[str, LimitReached] = {}
         self.paused = False
         self.cancel: CancelAsked | None = None
@@ -266,7 +270,7 @@ class Session:
             case EffectStarted():
                 self.effects[event.step] = event.effect
             case EffectDone():
-                self.results[event.step] = event.result
+                self._take_result(event, recorded.seq)
             case EffectFailed():
                 self.results[event.step] = event.fault
             case GateOpened():
@@ -275,6 +279,14 @@ class Session:
                 pass
             case _:
                 self._take_person(event, recorded.seq)
+
+    def _take_result(self, event: EffectDone, seq: int) -> None:
+        """What seats asked for lies before the whole table from here on."""
+        self.results[event.step] = event.result
+        if isinstance(event.result, FilesRead | ChecksRun):
+            self.served.append((seq, event.result))
+        if isinstance(event.result, FilesRead):
+            self.context_added += [(seq, item) for item in event.result.items]
 
     def _take_turn(self, event: MoveMade | SeatMissed | CallFailed | TurnInterrupted, seq: int) -> None:
         turn = self.turn(event.round, event.seat)
@@ -313,7 +325,7 @@ class Session:
 
     def _take_person(
         self,
-        event: NoteSaid | PauseAsked | ContinueAsked | CancelAsked | GateAnswered | SessionAmended,
+        event: NoteSaid | PauseAsked | ContinueAsked | CancelAsked | GateAnswered | SessionAmended | EntryWritten,
         seq: int,
     ) -> None:
         match event:
@@ -331,6 +343,8 @@ class Session:
                     self.answers.setdefault(event.gate, event)
             case SessionAmended():
                 self._amend(event, seq)
+            case EntryWritten():
+                self.entries[event.entry.id] = event.entry
 
     def _amend(self, event: SessionAmended, seq: int) -> None:
         self.amendments.append((seq, event))

@@ -86,6 +86,15 @@ class ContextItem(Value, frozen=True):
     size: int = 0
 
 
+class Recalled(Value, frozen=True):
+    """What an earlier meeting left behind and this one must know of: a decision, a decree, a failed approach…"""
+
+    id: str
+    kind: str
+    text: str
+    why: str = ""
+
+
 class Charter(Value, frozen=True):
     """What was agreed at the opening. It changes only by recorded amendments."""
 
@@ -97,6 +106,7 @@ class Charter(Value, frozen=True):
     settings: dict[str, int | float | str | bool] = {}
     limits: Limits = Limits()
     context: tuple[ContextItem, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
     templates: dict[str, Digest] = {}
     name: str = ""
     slug: str = ""
@@ -127,11 +137,13 @@ class Prompt(Value, frozen=True):
     """A template of the meeting by name, and the words that go into it.
 
     `lists` are read out to every seat in an order of its own, so that nothing is always first.
+    `agreed` are the points that are settled, each with its id; they stand at the head of the turn.
     """
 
     template: str
     values: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
+    agreed: tuple[str, ...] = ()
 
 
 class Expect(Value, frozen=True):
@@ -221,11 +233,12 @@ class Substitution(Value, frozen=True):
 
 
 class Dissent(Value, frozen=True):
-    """A minority's view, word for word."""
+    """A minority's view, word for word; `prediction` is what will be seen if it is right, as it said itself."""
 
     seat: str
     position: str
     text: str
+    prediction: str = ""
 
 
 class Outcome(StrEnum):
@@ -241,7 +254,10 @@ class Outcome(StrEnum):
 
 
 class Decision(Value, frozen=True):
-    """The result a person can rely on, because it says what it rests on and who was not heard."""
+    """The result a person can rely on, because it says what it rests on and who was not heard.
+
+    `next_step` is what the person chose to do with it, where the meeting asked: `apply`, `myself`, `later`…
+    """
 
     outcome: Outcome
     how: str
@@ -259,6 +275,7 @@ class Decision(Value, frozen=True):
     conformity: tuple[str, ...] = ()
     basis: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    next_step: str = ""
     substitutions: tuple[Substitution, ...] = ()
 
     @property

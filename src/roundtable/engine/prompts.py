@@ -12,12 +12,17 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
+from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.events import TurnAsked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.values import ContextItem, Digest, Message, MoveStatus
+from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
+from roundtable.core.views.clean import one_line
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
+
+_NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
+"""A file can be called anything, and its name must not close the tag it stands in."""
 
 
 def shuffled(items: Sequence[T], seed: int, salt: str) -> list[T]:
@@ -46,7 +51,33 @@ def labels(session: Session) -> dict[str, str]:
 def quoted(tag: str, name: str, text: str) -> str:
     """Fence text that is not ours, so that it cannot pass for instructions or close its own fence."""
     inside = text.replace(f"</{tag}", f"<\\/{tag}")
-    return f'<{tag} from="{name}">\n{inside}\n</{tag}>'
+    source = one_line(name, 200).translate(_NO_MARKUP)
+    return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
+
+
+def settled(points: Sequence[str]) -> str:
+    """The head of a turn: what need not be argued again."""
+    return "Already agreed; do not argue these again:\n" + "\n".join(f"- {point}" for point in points)
+
+
+def recollection(entries: Sequence[Recalled]) -> str:
+    """What earlier meetings of this workspace left behind, each under the id by which it can be answered."""
+    lines = [f"- {it.id} ({it.kind}): {it.text}{f' Why: {it.why}' if it.why else ''}" for it in entries]
+    told = quoted("memory", "earlier meetings", "\n".join(lines))
+    return (
+        f"{told}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "
+        "decree rejects or what has failed, unless you name its id and say which objection you answer and how."
+    )
+
+
+def served(result: FilesRead | ChecksRun) -> list[str]:
+    """What came of requests: files are shown as context, so here only what was not shown, and what checks said."""
+    told = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
+    if isinstance(result, ChecksRun):
+        for it in result.outcomes:
+            ended = "was stopped" if it.code is None else f"ended with exit code {it.code}"
+            told.append(quoted("check", it.name, f"{' '.join(it.argv)} {ended}.\n{it.output}"))
+    return told
 
 
 def opening_texts(session: Session) -> set[Digest]:
@@ -114,6 +145,7 @@ class Layout:
         parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
         if charter.language != "en":
             parts.append(f"Hold the whole discussion in this language: {charter.language}.")
+        parts += [recollection(charter.recalled)] if charter.recalled else []
         parts += [quoted("context", item.name, self._texts[item.digest]) for item in context]
         if seat.role:
             parts.append(f"Your role at this table: {seat.role}.")
@@ -131,7 +163,7 @@ class Layout:
     ) -> str:
         """One user message: what this seat has not heard yet, then what it is asked to do."""
         known = max((ask.heard for _, ask in earlier), default=0)
-        parts: list[str] = []
+        parts = [settled(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
         if not earlier:
             parts.append(quoted("question", "the person", self._session.charter.question))
         parts += [
@@ -144,6 +176,7 @@ class Layout:
             for seq, note in self._session.notes
             if known < seq <= asked.heard and (not note.to or seat in note.to)
         ]
+        parts += [told for seq, result in self._session.served if known < seq <= asked.heard for told in served(result)]
         parts += self._peers(round, seat, asked, earlier)
         parts.append(self._instructions(round, seat))
         form = round.opened.json_format if asked.structured else round.opened.text_format

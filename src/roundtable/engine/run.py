@@ -12,7 +12,7 @@ from roundtable.core.events import DecisionMade, RunStarted, RunStopped, Session
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Outcome
+from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.feed import Feed
 from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
@@ -28,8 +28,8 @@ class Meeting(msgspec.Struct, frozen=True):
     hold: Callable[[Table], Awaitable[Decision]]
 
 
-FindMeeting = Callable[[str], Meeting]
-"""The meeting of that name, as this version of the product holds it."""
+FindMeeting = Callable[[Charter], Meeting]
+"""The meeting a charter names, as this version of the product holds it."""
 
 
 Attend = Callable[[str], AbstractAsyncContextManager[object]]
@@ -116,7 +116,7 @@ def _checked(session: Session, meetings: FindMeeting) -> Meeting:
     if session.charter_or_none is None:
         raise NotFound(f"There is no session {session.id}.", "`roundtable list` shows the sessions there are.")
     charter = session.charter
-    meeting = meetings(charter.meeting)
+    meeting = meetings(charter)
     if (charter.meeting, charter.version) != (meeting.name, meeting.version):
         raise RecordMismatch(
             f"This session was opened as {charter.meeting} version {charter.version}, "

@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
-
-import msgspec
-
 from roundtable.core.faults import NotFound
-from roundtable.core.ports import Table
-from roundtable.core.values import Decision
-from roundtable.protocols.council import Settings as CouncilSettings
-from roundtable.protocols.council import council
-from roundtable.protocols.council import plan as council_plan
-from roundtable.protocols.plan import PlannedRound
+from roundtable.protocols import council
+from roundtable.protocols.protocol import PlannedRound, Protocol
 
+__all__ = ["PROTOCOLS", "PlannedRound", "Protocol", "protocol"]
 
-class Protocol(msgspec.Struct, frozen=True):
-    """One kind of meeting: what it is called, who holds it, what it may be told, what it may come to."""
-
-    name: str
-    version: int
-    hold: Callable[[Table], Awaitable[Decision]]
-    settings: type[msgspec.Struct]
-    plan: Callable[[Any, Sequence[str]], tuple[PlannedRound, ...]]
-    templates: tuple[str, ...]
-    summary: str
-    gates: tuple[str, ...] = ()
-    minimum: int = 1
-
-
-PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        Protocol(
-            "council",
-            1,
-            council,
-            CouncilSettings,
-            council_plan,
-            ("system", "blind", "ballot", "reconsider"),
-            "Blind answers and a vote; a debate only where the seats disagree.",
-            gates=("choose",),
-        ),
-    )
-}
+PROTOCOLS = {each.PROTOCOL.name: each.PROTOCOL for each in (council,)}
 
 
 def protocol(name: str) -> Protocol:

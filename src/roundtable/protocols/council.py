@@ -16,7 +16,7 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
-from roundtable.protocols.plan import PlannedRound
+from roundtable.protocols.protocol import PlannedRound, Protocol
 
 BALLOT = "council/2-ballot"
 
@@ -109,3 +109,15 @@ async def _tie_break(table: Table, standing: rule.Standing) -> str:
     question = f"The seats ended in a {outcome}. Which proposal do you choose?"
     chosen = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
     return "" if chosen == "none" else chosen
+
+
+PROTOCOL = Protocol(
+    "council",
+    1,
+    council,
+    Settings,
+    plan,
+    ("system", "blind", "ballot", "reconsider"),
+    "Blind answers and a vote; a debate only where the seats disagree.",
+    gates=("choose",),
+)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import msgspec
+from features import features
 
 from roundtable.app.config import Config, LimitSettings, QuorumSettings, SeatSettings, TableSettings
 from roundtable.cli.main import cli as command_line
@@ -149,6 +150,7 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": settings(),
         DOCS / "words.md": words(),
         DOCS / "commands.md": commands(),
+        DOCS / "features.md": features(HEAD),
     }
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+
+import pytest
 
 from roundtable.core.events import KINDS
 from roundtable.protocols import PROTOCOLS
@@ -47,3 +50,10 @@ def test_no_path_of_a_machine_and_no_registry_is_in_the_repository() -> None:
         if path.suffix in {".py", ".md", ".toml", ".json", ".yml", ""} and path.is_file():
             text = path.read_text(errors="replace")
             assert not any(word in text for word in words), name
+
+
+@pytest.mark.feature("S3.90")
+def test_the_licence_is_mit() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")

@@ -100,6 +100,7 @@ async def test_withheld_voices_wait_for_trust(places: Places, workspace: Path) -
     assert "roundtable trust" in found.note
 
 
+@pytest.mark.feature("S3.4")
 async def test_agents_on_the_path_can_be_seated(places: Places, workspace: Path, tmp_path: Path) -> None:
     for name in ("claude", "opencode", "unrelated"):
         program = tmp_path / "bin" / name

@@ -244,6 +244,7 @@ def test_a_stopped_session_says_how_to_resume_and_asks_nobody_twice(cli: Cli, nu
     assert "has ended" in cli.run("resume", address).stderr
 
 
+@pytest.mark.feature("S4.96")
 def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
     with cli.started("discuss", "Which?", *cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--json") as running:
         running.until("move.made")
@@ -257,6 +258,7 @@ def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
     assert "Decision reached: REST" in told
 
 
+@pytest.mark.feature("S4.7")
 def test_a_name_continues_what_is_unfinished_and_then_begins_anew(cli: Cli) -> None:
     named = (*cli.script(a=seat("REST"), b=HANGS), *OPTIONS, "--session", "api", "--json")
     with cli.started("discuss", "Which?", *named) as running:

@@ -78,6 +78,7 @@ class VoiceKit(ABC):
     def stage(self) -> Stage | AsyncGenerator[Stage, None]:
         """The implementation under test."""
 
+    @pytest.mark.feature("S3.26")
     async def test_ends_with_exactly_one_reply(self, stage: Stage) -> None:
         said = await hear(stage.talker())
         reply = ending(said)

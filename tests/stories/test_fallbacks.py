@@ -63,6 +63,7 @@ def failing(kind: str) -> dict[str, Any]:
     return {"turns": [{"fault": kind, "message": f"planted {kind}"}]}
 
 
+@pytest.mark.feature("S3.21", "S3.77")
 async def test_the_next_voice_answers_and_the_decision_says_so() -> None:
     chains = Chains(cli=failing("crashed"), anthropic=GOOD)
     house = House(GOOD, other_voices=chains)

@@ -70,6 +70,7 @@ async def test_a_lone_survivor_is_a_single_opinion_when_the_quorum_allows_it() -
     assert decision.degraded
 
 
+@pytest.mark.feature("S4.97")
 async def test_a_hung_seat_costs_its_timeout_and_no_more() -> None:
     hung = {"turns": [{"hang": True, "text": "I was about to say", "after": 3}]}
     house = House({"seats": {"claude": hung, "gpt": GOOD, "gemini": GOOD}})

@@ -38,6 +38,7 @@ def test_whose_model_it_is() -> None:
     assert agents["opencode"].vendor_of("") == "opencode"
 
 
+@pytest.mark.feature("S3.20")
 def test_a_persons_settings_lie_over_the_catalog() -> None:
     agents = with_own({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"

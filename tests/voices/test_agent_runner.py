@@ -57,6 +57,7 @@ class TestKit(VoiceKit):
 # --- what an agent is given -----------------------------------------------------------------------
 
 
+@pytest.mark.feature("S2.9")
 async def test_the_prompt_goes_in_by_standard_input_and_nothing_else_does(tmp_path: Path) -> None:
     environ = {
         **ENVIRON,

@@ -75,6 +75,7 @@ def test_a_form_comes_by_a_tool_call() -> None:
 class TestBody:
     """What goes over the wire."""
 
+    @pytest.mark.feature("S3.25")
     async def test_a_plain_request(self, lab: Lab) -> None:
         assert await lab.body(ask("Wörtlich.")) == {
             "model": "alpha",

@@ -64,6 +64,7 @@ def missing(registry: Voices, name: str) -> Fault:
     return fault
 
 
+@pytest.mark.feature("S3.39")
 async def test_an_endpoint_and_a_model(registry: VoiceRegistry, server: FaultServer) -> None:
     voice = found(registry, "lab:al/pha:8b")
     assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")

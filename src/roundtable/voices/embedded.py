@@ -23,8 +23,8 @@ from roundtable.core.values import Reply, Request
 from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.http_client import open_client
-from roundtable.voices.http_faults import excerpt
 from roundtable.voices.http_voice import HttpVoice
+from roundtable.voices.outside_words import excerpt
 from roundtable.voices.pacing import Pace
 
 _START_TIMEOUT = 120.0

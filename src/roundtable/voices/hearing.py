@@ -8,6 +8,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_faults
 from roundtable.voices.dialects.base import Answer, sound
+from roundtable.voices.outside_words import excerpt
 
 MAX_WORDS = 4 * 1024 * 1024
 """Characters of one answer; more is no answer."""
@@ -96,7 +97,7 @@ class Hearing:
         """What is wrong with an answer that came without an error."""
         answer = self._answer
         if answer.filtered or (answer.refusal and not text.strip()):
-            said = f": {http_faults.excerpt(answer.refusal, self._key)}" if answer.refusal else "."
+            said = f": {excerpt(answer.refusal, self._key)}" if answer.refusal else "."
             return Fault.of(FaultKind.REFUSED, f"{self._who} declined to answer{said}")
         if not self.complete:
             return self._cut_off()

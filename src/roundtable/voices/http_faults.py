@@ -14,26 +14,9 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.redaction import Redactor
-from roundtable.core.views.clean import one_line
+from roundtable.voices.outside_words import EXCERPT, excerpt, kind_of_status
 
-_EXCERPT = 200
 _LONGEST_WAIT = 3600.0
-
-_BY_STATUS = {
-    401: FaultKind.UNAUTHORIZED,
-    402: FaultKind.QUOTA,
-    403: FaultKind.UNAUTHORIZED,
-    404: FaultKind.MISSING,
-    408: FaultKind.TIMEOUT,
-    409: FaultKind.SERVER,
-    413: FaultKind.CONTEXT_OVERFLOW,
-    425: FaultKind.SERVER,
-    429: FaultKind.RATE_LIMITED,
-    503: FaultKind.OVERLOADED,
-    504: FaultKind.SERVER,
-    529: FaultKind.OVERLOADED,
-}
 
 # Servers say the same thing in many words; the first that occurs in code, type or message decides.
 _BY_WORD = (
@@ -81,8 +64,7 @@ def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, s
             help="Set the endpoint's base_url to the new address.",
         )
     if "text/html" in headers.get("content-type", ""):
-        kind = _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
-        return _fault(kind, f"{who} answered with a web page (HTTP {status}).", headers)
+        return _fault(kind_of_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
     message, words = read_error(body)
     where = f"{who}: HTTP {status}"
     said = excerpt(message, secret)
@@ -103,11 +85,7 @@ def _kind(status: int, words: str) -> FaultKind:
     for kind, signs in _BY_WORD:
         if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
             return kind
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if 400 <= status < 500:
-        return FaultKind.MALFORMED
-    return FaultKind.SERVER
+    return kind_of_status(status) if status else FaultKind.SERVER
 
 
 def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
@@ -173,7 +151,7 @@ def read_error(body: bytes) -> tuple[str, str]:
     try:
         data: Any = msgspec.json.decode(body)
     except msgspec.DecodeError:
-        text = body[: _EXCERPT * 4].decode(errors="replace")
+        text = body[: EXCERPT * 4].decode(errors="replace")
         return text, text
     return describe(data)
 
@@ -191,10 +169,3 @@ def describe(data: Any) -> tuple[str, str]:
     error = cast(dict[str, Any], inner)
     message = str(error.get("message") or error.get("detail") or error.get("error") or "")
     return message, " ".join(str(error.get(key, "")) for key in ("code", "type", "status")) + " " + message
-
-
-def excerpt(text: str, secret: str = "") -> str:
-    """A server's words, short, on one line and without the key."""
-    text = one_line(Redactor((secret,)).redact(text))
-    # Cut between words: half a key of somebody else's would not be known for one.
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT].rpartition(" ")[0] + "…"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.redaction import Redactor
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.reading import Reading
+from roundtable.voices.outside_words import EXCERPT, excerpt, kind_of_status
 
-_EXCERPT = 240
-_CONTROL = re.compile(r"(?:\x1b\[[0-9;?]*[a-zA-Z]|[\x00-\x1f\x7f-\x9f\s])+")
 _STATUS = re.compile(r"(?:status|code|error|HTTP)\W{1,4}([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
 
 _BY_WORD = (
@@ -29,19 +27,6 @@ _BY_WORD = (
     (FaultKind.MALFORMED, ("invalid_request", "bad request", "incomplete json", "unexpected token")),
 )
 
-_BY_STATUS = {
-    400: FaultKind.MALFORMED,
-    401: FaultKind.UNAUTHORIZED,
-    402: FaultKind.QUOTA,
-    403: FaultKind.UNAUTHORIZED,
-    404: FaultKind.MISSING,
-    408: FaultKind.TIMEOUT,
-    413: FaultKind.CONTEXT_OVERFLOW,
-    429: FaultKind.RATE_LIMITED,
-    503: FaultKind.OVERLOADED,
-    529: FaultKind.OVERLOADED,
-}
-
 
 class Judge:
     """Names the fault of one run. Secrets the agent was given never come back in its words."""
@@ -49,7 +34,7 @@ class Judge:
     def __init__(self, agent: Agent, secrets: list[str], troubles: list[str]) -> None:
         self._agent = agent
         self._who = agent.title or agent.name
-        self._redactor = Redactor(secrets)
+        self._secrets = secrets
         self._troubles = troubles
 
     def told(self, reading: Reading, code: int | None) -> Fault:
@@ -75,13 +60,13 @@ class Judge:
 
     def silent(self, reading: Reading, seconds: float) -> Fault:
         """It said nothing for too long."""
-        last = self._excerpt(reading.note or self.last_trouble or reading.text[-_EXCERPT:])
+        last = excerpt(reading.note or self.last_trouble or reading.text[-EXCERPT:], *self._secrets)
         said = f" It said last: {last}" if last else " It had said nothing at all."
         return Fault.of(FaultKind.TIMEOUT, f"{self._who} was silent for {seconds:.0f} s.{said}")
 
     def late(self, reading: Reading, seconds: float) -> Fault:
         """It was not done in time."""
-        last = self._excerpt(reading.note or self.last_trouble)
+        last = excerpt(reading.note or self.last_trouble, *self._secrets)
         said = f" It said last: {last}" if last else ""
         return Fault.of(FaultKind.TIMEOUT, f"{self._who} was not done within {seconds:.0f} s.{said}")
 
@@ -129,18 +114,14 @@ class Judge:
             help = help or self._agent.help
         # The same request would be refused the same way again.
         retryable = False if kind is FaultKind.MALFORMED else None
-        return Fault.of(kind, f"{self._who}: {self._excerpt(words)}", retryable=retryable, help=help)
-
-    def _excerpt(self, words: str) -> str:
-        text = _CONTROL.sub(" ", self._redactor.redact(words)).strip()
-        return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+        return Fault.of(kind, f"{self._who}: {excerpt(words, *self._secrets)}", retryable=retryable, help=help)
 
 
 def _kind(words: str, status: int, otherwise: FaultKind = FaultKind.SERVER) -> FaultKind:
     by_word = next((kind for kind, signs in _BY_WORD if any(sign in words for sign in signs)), None)
     # A limit on requests may well mention the context or a minute's quota: the status is the surer sign.
     if status and (by_word not in (FaultKind.QUOTA, FaultKind.CONTEXT_OVERFLOW, FaultKind.REFUSED) or status == 429):
-        return _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
+        return kind_of_status(status)
     return by_word or otherwise
 
 

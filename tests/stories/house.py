@@ -115,7 +115,7 @@ class House:
     async def open(
         self,
         *,
-        seats: Sequence[str] = SEATS,
+        seats: Sequence[str | Seat] = SEATS,
         limits: Limits = Limits(retries=0, seat_timeout=5, round_deadline=5),
         chain: tuple[str, ...] = ("script:test",),
         **charter: Any,
@@ -127,7 +127,7 @@ class House:
             SessionOpened(
                 Charter(
                     charter.pop("question", "REST or GraphQL?"),
-                    tuple(Seat(name, chain) for name in seats),
+                    tuple(it if isinstance(it, Seat) else Seat(it, chain) for it in seats),
                     self.meeting.name,
                     self.meeting.version,
                     limits=limits,

@@ -123,6 +123,12 @@ class EntryWritten(Fact, frozen=True, tag="entry.written"):
     by: str = ""
 
 
+class SessionForgotten(Fact, frozen=True, tag="session.forgotten"):
+    """A person took the session off the list: its name is free again, and its id still leads to what was said."""
+
+    by: str = ""
+
+
 # --- rounds and turns ----------------------------------------------------------------------------
 
 
@@ -293,6 +299,7 @@ Event: TypeAlias = (
     | GateAnswered
     | SessionAmended
     | EntryWritten
+    | SessionForgotten
     | RoundOpened
     | TurnAsked
     | CallFailed
@@ -311,7 +318,7 @@ Event: TypeAlias = (
 
 PERSONS: tuple[type[Fact], ...] = (
     *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked),
-    *(GateAnswered, SessionAmended, EntryWritten),
+    *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten),
 )
 """Facts a person states from any process: taken whoever holds the lease."""
 

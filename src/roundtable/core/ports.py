@@ -63,6 +63,13 @@ class Lease(Value, frozen=True):
     token: int
 
 
+class Removed(Value, frozen=True):
+    """Which sessions were taken off the record, and how many bytes that freed."""
+
+    sessions: tuple[str, ...]
+    size: int = 0
+
+
 class Store(Protocol):
     """The record. It numbers facts from 1 within a session, without gaps.
 
@@ -82,6 +89,13 @@ class Store(Protocol):
 
     async def fetch(self, digest: Digest) -> bytes: ...
 
+    async def remove(self, sessions: Sequence[str]) -> Removed:
+        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays.
+
+        What is kept is cleared only while nobody runs any session: who runs one may be about to name it.
+        """
+        ...
+
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up.
 
@@ -97,11 +111,15 @@ class Ledger(Protocol):
     """
 
     async def unfiled(self) -> list[str]:
-        """The sessions that have ended, or got an entry, since they were last filed."""
+        """The sessions that have ended, or got an entry, since they were last filed, newest first."""
         ...
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
-        """Replace what is filed of a session as it stood at `seq`. Errors get their number here and keep it."""
+        """File what a session comes to as it stood at `seq`, as often as one likes; returns it as it is filed.
+
+        Errors get their number here, and an id that is taken in its workspace gets a number behind it; both are kept
+        for good. What was written into the ledger by hand (in another session than the entry's own) stays as written.
+        """
         ...
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
@@ -170,6 +188,13 @@ class Table(Protocol):
 
     async def gate(self, gate: Gate) -> str:
         """Ask the person, and wait as long as it takes; returns the name of the option chosen."""
+        ...
+
+    async def interjected(self, gate: Gate, before: str) -> str:
+        """Ask the person at this gate if they have spoken since the last round was asked; nothing if they have not.
+
+        Whether they had is settled for good once the round `before` is open.
+        """
         ...
 
     async def child(self, step: str, charter: Charter) -> Decision: ...

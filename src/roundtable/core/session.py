@@ -31,6 +31,7 @@ from roundtable.core.events import (
     SeatMissed,
     SessionAmended,
     SessionEnded,
+    SessionForgotten,
     SessionOpened,
     TurnAsked,
     TurnInterrupted,
@@ -132,7 +133,7 @@ class Session:
 
     def __init__(self, id: str) -> None:
         self.id = id
-        self.seq = 0
+        self.seq: int = 0
         self.opened_at = ""
         self.updated_at = ""
         self.charter_or_none: Charter | None = None
@@ -146,16 +147,20 @@ class Session:
         self.context_removed: list[tuple[int, str]] = []
         self.gates: dict[str, Gate] = {}
         self.answers: dict[str, GateAnswered] = {}
+        self.remarks: list[tuple[int, str]] = []
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, Result | Fault] = {}
         self.served: list[tuple[int, FilesRead | ChecksRun]] = []
         self.entries: dict[str, Entry] = {}
         self.limit_stops: dict[str, LimitReached] = {}
         self.paused = False
+        self.forgotten = False
         self.cancel: CancelAsked | None = None
         self.runs = 0
+        self.started_at = ""
         self.stopped: RunStopped | None = None
         self.decision: Decision | None = None
+        self.decided_at = ""
         self.ended = False
         self.spent = Usage()
 
@@ -315,17 +320,26 @@ class Session:
                 self.limits = event.charter.limits
             case RunStarted():
                 self.runs += 1
+                self.started_at = self.started_at or recorded.at
                 self.stopped = None
             case RunStopped():
                 self.stopped = event
             case DecisionMade():
                 self.decision = event.decision
+                self.decided_at = recorded.at
             case SessionEnded():
                 self.ended = True
 
     def _take_person(
         self,
-        event: NoteSaid | PauseAsked | ContinueAsked | CancelAsked | GateAnswered | SessionAmended | EntryWritten,
+        event: NoteSaid
+        | PauseAsked
+        | ContinueAsked
+        | CancelAsked
+        | GateAnswered
+        | SessionAmended
+        | EntryWritten
+        | SessionForgotten,
         seq: int,
     ) -> None:
         match event:
@@ -339,12 +353,15 @@ class Session:
                 self.cancel = event
             case GateAnswered():
                 gate = self.gates.get(event.gate)
-                if gate is not None and event.option in gate.options:
-                    self.answers.setdefault(event.gate, event)
+                if gate is not None and event.option in gate.options and event.gate not in self.answers:
+                    self.answers[event.gate] = event
+                    self.remarks += [(seq, event.text)] if event.text else []
             case SessionAmended():
                 self._amend(event, seq)
             case EntryWritten():
                 self.entries[event.entry.id] = event.entry
+            case SessionForgotten():
+                self.name, self.forgotten = "", True
 
     def _amend(self, event: SessionAmended, seq: int) -> None:
         self.amendments.append((seq, event))

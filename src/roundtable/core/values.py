@@ -96,7 +96,10 @@ class Recalled(Value, frozen=True):
 
 
 class Charter(Value, frozen=True):
-    """What was agreed at the opening. It changes only by recorded amendments."""
+    """What was agreed at the opening. It changes only by recorded amendments.
+
+    `notices` say what of the context is not shown, and why.
+    """
 
     question: str
     seats: tuple[Seat, ...]
@@ -106,6 +109,7 @@ class Charter(Value, frozen=True):
     settings: dict[str, int | float | str | bool] = {}
     limits: Limits = Limits()
     context: tuple[ContextItem, ...] = ()
+    notices: tuple[str, ...] = ()
     recalled: tuple[Recalled, ...] = ()
     templates: dict[str, Digest] = {}
     name: str = ""

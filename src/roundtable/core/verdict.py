@@ -82,6 +82,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     rules_out: tuple[str, ...] = ()
     confirms: tuple[str, ...] = ()
     next_test: str = ""
+    prediction: str = ""
     addresses: tuple[str, ...] = ()
     error: str = ""
     summary: str = ""

@@ -13,7 +13,8 @@ from string import Template
 from typing import TypeVar
 
 from roundtable.core.effects import ChecksRun, FilesRead
-from roundtable.core.events import TurnAsked
+from roundtable.core.events import MoveMade, TurnAsked
+from roundtable.core.rules.decrees import unanswered
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
 from roundtable.core.views.clean import one_line
@@ -176,6 +177,9 @@ class Layout:
             for seq, note in self._session.notes
             if known < seq <= asked.heard and (not note.to or seat in note.to)
         ]
+        parts += [
+            quoted("note", "the person", text) for seq, text in self._session.remarks if known < seq <= asked.heard
+        ]
         parts += [told for seq, result in self._session.served if known < seq <= asked.heard for told in served(result)]
         parts += self._peers(round, seat, asked, earlier)
         parts.append(self._instructions(round, seat))
@@ -207,16 +211,29 @@ class Layout:
             return []
         since = max((_horizon(record, ask) for record, ask in earlier), default=0)
         until = _horizon(round, asked)
-        said: list[tuple[str, str]] = []
+        heard: list[MoveMade] = []
         for record in self._session.rounds.values():
             if record.opened.turns.secret:
                 continue
             for turn in record.turns.values():
                 move = turn.move
-                if move is None or turn.seat == seat or move.status is not MoveStatus.MADE:
-                    continue
-                if since < turn.seq <= until:
-                    said.append((turn.seat, move.text))
+                if move is not None and move.status is MoveStatus.MADE and since < turn.seq <= until:
+                    heard.append(move)
+        said = [(move.seat, move.text) for move in heard if move.seat != seat]
         if turns.concurrency == "parallel":
             said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
-        return [quoted("answer", who if turns.signed else self.labels[who], text) for who, text in said]
+        names = {name: name if turns.signed else label for name, label in self.labels.items()}
+        return [*(quoted("answer", names[who], text) for who, text in said), *self._repeated(heard, names)]
+
+    def _repeated(self, heard: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:
+        """A word on what comes back although it was rejected or has failed, while it can still be answered."""
+        found: dict[str, list[str]] = {}
+        for move in heard:
+            entry = unanswered(self._session.charter, move.verdict.position, move.text, move.verdict)
+            if entry is not None:
+                found.setdefault(entry.id, []).append(names[move.seat])
+        return [
+            f"What {', '.join(sorted(set(who)))} proposed repeats {id} without answering it. It cannot win like this: "
+            f"name {id} and say which objection is met and how, or propose something else."
+            for id, who in found.items()
+        ]

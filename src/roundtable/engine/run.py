@@ -11,6 +11,7 @@ import msgspec
 from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices
+from roundtable.core.rules import decrees
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.clerk import Clerk
@@ -94,7 +95,7 @@ class Engine:
         session = clerk.session
         table = RecordedTable(clerk, self._voices, self._performer)
         try:
-            decision = await meeting.hold(table)
+            decision = await _heeding(table, session, await meeting.hold(table))
             await table.before_the_end()
         except Cancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
@@ -124,6 +125,15 @@ def _checked(session: Session, meetings: FindMeeting) -> Meeting:
             "Open a new session, or resume it with the version that opened it.",
         )
     return meeting
+
+
+async def _heeding(table: RecordedTable, session: Session, decision: Decision) -> Decision:
+    """What was rejected or has failed does not win again by being proposed again: whoever repeats it must answer it."""
+    moves = [move for record in session.rounds.values() for move in record.moves()]
+    entry = decrees.forbidden(session.charter, decision, moves)
+    if entry is None:
+        return decision
+    return decrees.ruled(entry, decision, await table.gate(decrees.gate(entry, decision)))
 
 
 def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:

@@ -152,8 +152,8 @@ class RecordedTable:
         await self._boundary()
         limits, turns = record.opened.limits, record.opened.turns
         one_by_one = limits.sequential or turns.concurrency == "sequential"
-        # Seats that wait for each other only to spare a provider get the time they would have had side by side.
-        patience = len(record.opened.order) if one_by_one and turns.concurrency == "parallel" else 1
+        # Seats that wait for each other get the time they would have had side by side.
+        patience = len(record.opened.order) if one_by_one else 1
         try:
             async with asyncio.timeout(limits.round_deadline * max(1, patience)) as clock:
                 if one_by_one:
@@ -303,6 +303,18 @@ class RecordedTable:
         except TimeoutError:
             await self._clerk.record(GateAnswered(gate.id, gate.default, by="deadline default"))
 
+    async def interjected(self, gate: Gate, before: str) -> str:
+        """Ask the person whether to go on, if they have spoken since the last round was asked."""
+        session = self._session
+        if gate.id not in session.gates:
+            if before in session.rounds:
+                return ""
+            await self._boundary()
+            known = max((_listened(record) for record in session.rounds.values()), default=0)
+            if not any(seq > known for seq, _ in session.notes):
+                return ""
+        return await self.gate(gate)
+
     async def do(self, step: str, effect: Effect) -> Result | Fault:
         """Have something done once, whatever happens in between."""
         session = self._session
@@ -335,6 +347,11 @@ class RecordedTable:
 
 def _quorate(record: RoundRecord) -> bool:
     return quorate(record.moves(), record.opened.electorate, record.opened.limits)
+
+
+def _listened(record: RoundRecord) -> int:
+    """The last fact that every seat of a round could know of when it was first asked."""
+    return min((turn.asked[0][1].heard for turn in record.turns.values() if turn.asked), default=record.seq)
 
 
 def _same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:

@@ -15,13 +15,13 @@ import msgspec
 
 from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
-from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound, Protocol
+from roundtable.protocols.settling import RATING, chosen, compared
 
 BALLOT = "council/2-ballot"
 
 ANSWER = PlannedRound("blind", "position", Turns(visibility="none"))
-RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 READING = PlannedRound("reconsider", "reconsider", Turns(visibility="previous_rounds"))
 
 
@@ -47,7 +47,7 @@ async def council(table: Table) -> Decision:
 
     ratings: rule.Ratings = {}
     if rule.differ(blind) and not table.charter.options and await table.may_open(BALLOT):
-        ratings = await _ballot(table, blind)
+        ratings = await compared(table, BALLOT, blind)
     standing = rule.opening(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):
@@ -56,8 +56,7 @@ async def council(table: Table) -> Decision:
             break
         standing = rule.reconsidered(standing, await _cross_reading(table, round, standing))
 
-    chosen = await _tie_break(table, standing)
-    return rule.conclude(standing, chosen)
+    return rule.conclude(standing, await _tie_break(table, standing))
 
 
 async def _answers(table: Table) -> Round:
@@ -70,23 +69,6 @@ async def _answers(table: Table) -> Round:
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )
-
-
-async def _ballot(table: Table, blind: Round) -> rule.Ratings:
-    """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
-    positions = rule.positions_of(blind)
-    labels = {seat: table.labels[seat] for seat in positions}
-    ballot = await table.ask(
-        BALLOT,
-        Prompt(
-            RATING.template,
-            lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())},
-        ),
-        expect=Expect(RATING.codec, tuple(sorted(labels.values()))),
-        seats=tuple(positions),
-        turns=RATING.turns,
-    )
-    return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
 async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> Round:
@@ -105,10 +87,7 @@ async def _tie_break(table: Table, standing: rule.Standing) -> str:
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    details = {proposal.id: proposal.text for proposal in standing.proposals}
-    question = f"The seats ended in a {outcome}. Which proposal do you choose?"
-    chosen = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
-    return "" if chosen == "none" else chosen
+    return await chosen(table, f"The seats ended in a {outcome}.", standing.proposals)
 
 
 PROTOCOL = Protocol(

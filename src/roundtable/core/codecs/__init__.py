@@ -8,9 +8,10 @@ from roundtable.core.codecs.ballots import APPROVAL, RANKING
 from roundtable.core.codecs.base import Codec, Reading
 from roundtable.core.codecs.council import POSITION, RATINGS, RECONSIDER
 from roundtable.core.codecs.debate import DEBATE
-from roundtable.core.codecs.diagnosis import DIAGNOSIS
+from roundtable.core.codecs.diagnosis import DIAGNOSIS, TRIAGE
 from roundtable.core.codecs.free import FREE
 from roundtable.core.codecs.judges import DISCUSSION, MERGE, REVIEW
+from roundtable.core.codecs.opinion import OPINION
 from roundtable.core.codecs.scores import SCORE
 from roundtable.core.codecs.speech import Speech
 from roundtable.core.faults import NotFound
@@ -22,7 +23,7 @@ CODECS: dict[str, Codec] = {
     each.name: each
     for each in (
         *(POSITION, RECONSIDER, RATINGS),
-        *(SCORE, DIAGNOSIS, DEBATE),
+        *(SCORE, DIAGNOSIS, TRIAGE, DEBATE, OPINION),
         *(DISCUSSION, MERGE, REVIEW),
         *(RANKING, APPROVAL, FREE),
     )

@@ -43,6 +43,7 @@ def _reconsider_schema(expect: Expect) -> Schema:
             "position": words(f"your answer in one line, needed if you stand for {NEW}, else empty", 160),
             "error": words("the error in your earlier answer, empty if there was none"),
             "evidence": several(cited, most=4),
+            "prediction": words("what will be seen, and by when, if you are right; empty if nothing will", 200),
             "confidence": out_of_ten(_SURE),
         }
     )
@@ -59,6 +60,7 @@ def _read_reconsider(block: Fields, expect: Expect) -> Verdict | None:
         target=stand,
         position=position,
         error=error if fields.said(error) else "",
+        prediction=fields.foretold(block),
         evidence=fields.evidence(block.get("evidence")),
         confidence=fields.tenths(block.get("confidence")),
     )

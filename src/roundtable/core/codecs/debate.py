@@ -1,4 +1,4 @@
-"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point."""
+"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point; PREDICT; ask for a FILE or a CHECK."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from roundtable.core.codecs.markdown import masked, sections
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import one_of, several, spoken, words
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Issue, Parse, Stance, Verdict
+from roundtable.core.verdict import Issue, Parse, Stance, Verdict, Wants
 
-_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD")
+_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
 _SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
@@ -23,18 +23,26 @@ _REFUSED = re.compile(r"\W*+(?:no|not|none|nobody|neither|never|nothing|cannot|c
 _NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
 
 
+_FORETOLD = "if you object, what will be seen, and by when, if you are right"
+
+
 class _Said(msgspec.Struct, frozen=True):
     agree: tuple[str, ...]
     objections: tuple[str, ...]
     additions: tuple[str, ...]
+    prediction: str
+    wants: Wants
 
 
 def _schema(expect: Expect) -> Schema:
     return spoken(
         {
-            "agree": several(one_of("a seat whose proposal you endorse", expect.choices)),
-            "object": several(words("a reason against what is on the table")),
-            "add": several(words("a point that nobody has made")),
+            "agree": several(one_of("the seat whose proposal you endorse", expect.choices), most=1),
+            "object": several(words("a reason against what is on the table"), most=3),
+            "add": several(words("a point that nobody has made, or the id of one you share, such as P1"), most=3),
+            "prediction": words(_FORETOLD, 200),
+            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200), most=4),
+            "checks": several(words("a check you want run", 200), most=2),
         }
     )
 
@@ -46,14 +54,17 @@ def _tag_format(expect: Expect) -> str:
         "using only the lines that are true for you:\n\n"
         f"AGREE: <the seat whose proposal you endorse{seats}>\n"
         "OBJECT: <your reason against it>\n"
-        "ADD: <a point that nobody has made>"
+        "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
+        f"PREDICT: <{_FORETOLD}>\n"
+        "FILE: <a file you need to see, such as src/a.py:10-50>\n"
+        "CHECK: <a check you want run>"
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    return _verdict(
-        _Said(fields.texts(block["agree"]), fields.texts(block["object"]), fields.texts(block["add"])), expect
-    )
+    wants = Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
+    agree, objections, additions = (fields.texts(block[name]) for name in ("agree", "object", "add"))
+    return _verdict(_Said(agree, objections, additions, fields.foretold(block), wants), expect)
 
 
 def _read_tags(reply: str, expect: Expect) -> Verdict | None:
@@ -64,6 +75,8 @@ def _read_tags(reply: str, expect: Expect) -> Verdict | None:
             tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED.match(body)),
             tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in found if tag == "ADD"),
+            next((fields.line(body) for tag, body in found if tag == "PREDICT"), ""),
+            Wants(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
         ),
         expect,
     ) or _inferred(reply)
@@ -83,6 +96,8 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
         target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
         issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
         points=said.additions,
+        prediction=said.prediction,
+        wants=said.wants,
     )
 
 

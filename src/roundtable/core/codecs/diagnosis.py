@@ -1,4 +1,4 @@
-"""How a code-red speaks: a root cause under a name that others can arrive at by themselves."""
+"""How a code-red speaks: first what to look at, then a root cause under a name that others can arrive at too."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict, Wants
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_NO_CAUSE = frozenset({"unknown", "none", "unclear", "undetermined", "tbd", "n-a", "not-known"})
+_FORM = "lower-case-with-dashes"
+_NO_CAUSE = frozenset({_FORM, "unknown", "none", "unclear", "undetermined", "tbd", "n-a", "not-known"})
 _LONGEST_KEY = 80
+
+_FILE = words("a file you need to see, such as src/a.py:10-50", 200)
+_CHECK = words("a check you want run", 200)
 
 
 def _schema(expect: Expect) -> Schema:
@@ -22,13 +26,12 @@ def _schema(expect: Expect) -> Schema:
     return spoken(
         {
             "confidence_score": out_of_ten("how sure you are of the cause"),
-            "root_cause_key": words(
-                "the cause in two to five words, kebab-case, such as stale-cache-key", _LONGEST_KEY
-            ),
-            "evidence": several(fact),
-            "rules_out": several(words("a cause that this excludes, and why")),
-            "confirms": several(words("an earlier finding that this confirms")),
-            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200)),
+            "root_cause_key": words(f"the cause in two to five plain words, {_FORM}", _LONGEST_KEY),
+            "evidence": several(fact, most=4),
+            "rules_out": several(words("a cause that this excludes, and why"), most=4),
+            "confirms": several(words("an earlier finding that this confirms"), most=4),
+            "file_requests": several(_FILE),
+            "checks": several(_CHECK, most=3),
             "next_test": words("the one test that would tell most"),
         }
     )
@@ -45,9 +48,29 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         evidence=fields.evidence(block.get("evidence")),
         rules_out=fields.texts(block.get("rules_out")),
         confirms=fields.texts(block.get("confirms")),
-        wants=Wants(files=fields.texts(block.get("file_requests"))),
+        wants=_wants(block),
         next_test=next_test if fields.said(next_test) else "",
     )
+
+
+def _triage_schema(expect: Expect) -> Schema:
+    return spoken(
+        {
+            "suspects": several(words("a part or change that may be at fault", 160), most=4, least=1),
+            "file_requests": several(_FILE, most=4),
+            "checks": several(_CHECK, most=2),
+        },
+        limit=800,
+    )
+
+
+def _read_triage(block: Fields, expect: Expect) -> Verdict | None:
+    suspects = fields.texts(block["suspects"])
+    return Verdict(points=suspects, wants=_wants(block)) if suspects else None
+
+
+def _wants(block: Fields) -> Wants:
+    return Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
 
 
 def key(value: object) -> str:
@@ -58,3 +81,4 @@ def key(value: object) -> str:
 
 
 DIAGNOSIS = form("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)
+TRIAGE = form("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)

@@ -96,6 +96,12 @@ def evidence(value: object) -> tuple[Evidence, ...]:
     )
 
 
+def foretold(block: Fields) -> str:
+    """What a seat says will be seen if it is right, where it says so."""
+    words = line(block.get("prediction"))
+    return words if said(words) else ""
+
+
 def choice(value: object, choices: Sequence[str]) -> str:
     """The choice that was meant, spelled as it was offered; with no choices, the line itself."""
     if not choices:

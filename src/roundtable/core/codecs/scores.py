@@ -6,7 +6,7 @@ from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Schema
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.relaxed import Fields
-from roundtable.core.codecs.shape import flag, out_of_ten, record, several, spoken, words
+from roundtable.core.codecs.shape import flag, one_of, out_of_ten, record, several, spoken, words
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict, Wants
 
@@ -17,11 +17,13 @@ def _schema(expect: Expect) -> Schema:
     )
     return spoken(
         {
+            "proposal": one_of("what should be done, in one line that could stand alone", expect.choices, 200),
             "consensus_score": out_of_ten(
                 "how far you agree as things stand: 0-5 fundamental objections, 6-8 open points, 9-10 full agreement"
             ),
-            "agrees_with": several(words("a point you agree with")),
+            "agrees_with": several(words("a point you agree with; of those listed above, only its id, such as P2")),
             "pending_issues": several(issue),
+            "prediction": words("what will be seen, and by when, if you are right; empty if nothing will", 200),
             "scope": several(words("a path this would change", 200), most=20),
             "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200)),
             "checks": several(words("a check you want run", 200)),
@@ -36,8 +38,10 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
     return Verdict(
         _stance(score),
         score=score,
+        position=fields.choice(block.get("proposal"), expect.choices),
         points=fields.texts(block.get("agrees_with")),
         issues=fields.issues(block["pending_issues"]),
+        prediction=fields.foretold(block),
         scope=fields.texts(block.get("scope")),
         wants=Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable.core.rules.agreement import divergence, key_convergence, no_objection, score_threshold
+from roundtable.core.rules.agreement import key_convergence, no_objection, score_threshold
 from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.rulings import approvals, human, judge
 from roundtable.core.rules.voting import condorcet_winner, irv_winners, pairwise, ranked
@@ -11,7 +11,6 @@ __all__ = [
     "Ruling",
     "approvals",
     "condorcet_winner",
-    "divergence",
     "human",
     "irv_winners",
     "judge",

@@ -116,19 +116,22 @@ def no_objection(
     *,
     round: str = "",
 ) -> Ruling:
-    """Reached when the support is there and nobody objects; an addition is support with an amendment.
+    """Reached when one proposal has the support and nobody objects; an addition is support with an amendment.
 
-    A seat that abstained is neither for nor against; a seat that is missing is still to be won.
+    Who names no proposal supports whatever leads. A seat that abstained is neither for nor against; a seat that is
+    missing is still to be won.
     """
     verdicts = heard(moves, electorate, round)
     if not verdicts:
         return nobody(electorate)
-    supporters = with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)
+    backing = {seat: verdicts[seat].target for seat in with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
+    targets = Counter(target for target in backing.values() if target)
+    leader = min(targets, key=lambda target: (-targets[target], target), default="")
+    supporters = tuple(seat for seat, target in backing.items() if target in ("", leader))
     opposed = with_stance(verdicts, Stance.OPPOSE)
     voters = missing(electorate, with_stance(verdicts, Stance.ABSTAIN))
     needed = len(voters) if support == "all" else len(voters) // 2 + 1
     enough = bool(supporters) and len(supporters) >= needed
-    targets = Counter(verdicts[seat].target for seat in supporters if verdicts[seat].target)
     if opposed:
         why = f"{listed(opposed)} {'objects' if len(opposed) == 1 else 'object'}."
     elif not enough:
@@ -151,32 +154,3 @@ def _favourite(votes: Mapping[str, int]) -> str:
     """The one name that is ahead of every other, if there is one."""
     ahead = [name for name, count in votes.items() if count == max(votes.values())]
     return ahead[0] if len(ahead) == 1 else ""
-
-
-def divergence(moves: Iterable[Move], electorate: Sequence[str] | None = None, *, round: str = "") -> Ruling:
-    """Whether the seats differ in what they said outright: `deadlock` means they do, and a follow-up may help.
-
-    Only explicit stances and positions are compared, never words: long answers may well agree.
-    """
-    given = list(moves)
-    verdicts = heard(given, electorate or tuple(dict.fromkeys(move.seat for move in given)), round)
-    stances = {
-        seat: verdict.stance
-        for seat, verdict in verdicts.items()
-        if verdict.stance not in (Stance.UNKNOWN, Stance.ABSTAIN)
-    }
-    positions = {
-        seat: " ".join((verdict.position or verdict.target).casefold().split())
-        for seat, verdict in verdicts.items()
-        if verdict.position or verdict.target
-    }
-    explicit = tuple(seat for seat in verdicts if seat in stances or seat in positions)
-    if len(explicit) < 2:
-        why = "Fewer than two seats said outright where they stand."
-        return Ruling(Outcome.INSUFFICIENT, counted=explicit, why=why)
-    tally: dict[str, float | int] = dict(sorted(Counter(positions.values() or map(str, stances.values())).items()))
-    if len(set(positions.values())) > 1:
-        return Ruling(Outcome.DEADLOCK, counted=explicit, why="The seats hold different positions.", tally=tally)
-    if len(set(stances.values())) > 1:
-        return Ruling(Outcome.DEADLOCK, counted=explicit, why="The seats take different stances.", tally=tally)
-    return Ruling(Outcome.REACHED, counted=explicit, why="Nobody said anything to the contrary.", tally=tally)

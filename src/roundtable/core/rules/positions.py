@@ -188,7 +188,7 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
     author, words = _spokesman(standing, electorate, winner)
     dissent = tuple(
-        Dissent(seat, texts[stand], standing.words[seat].text)
+        Dissent(seat, texts[stand], standing.words[seat].text, standing.words[seat].verdict.prediction)
         for seat, stand in standing.stands.items()
         if stand != winner
     ) + tuple(

@@ -1,0 +1,66 @@
+"""What a ranked vote comes to: the ruling, whose words the winner is in, who wanted something else."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.rules.base import Ruling
+from roundtable.core.rules.conclusions import concluded, dissent_of, last_words
+from roundtable.core.rules.voting import irv_winners, ranked
+from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
+
+
+class Poll(msgspec.Struct, frozen=True):
+    """The candidates, the ballots on them, and the open rounds in which they were argued."""
+
+    offered: tuple[Proposal, ...]
+    ballot: Round
+    open_rounds: tuple[Round, ...] = ()
+
+    @property
+    def ballots(self) -> dict[str, tuple[str, ...]]:
+        """Each seat's ranking, as far as it could be read."""
+        return {move.seat: move.verdict.ranking for move in self.ballot.moves if move.verdict.counts}
+
+    @property
+    def ruling(self) -> Ruling:
+        """Condorcet, then elimination."""
+        return ranked(self.ballots, [it.id for it in self.offered])
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Who shares the first place, where that is more than one."""
+        tie = self.ruling.outcome is Outcome.TIE
+        return irv_winners(self.ballots, [it.id for it in self.offered]) if tie else ()
+
+
+def conclude(poll: Poll, chosen: str = "") -> Decision:
+    """The decision, with the first choices of those who wanted something else kept word for word."""
+    ruling = poll.ruling
+    winner = chosen or ruling.winner
+    if chosen:
+        why = f"The person chose {chosen}: {ruling.why}"
+        ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
+    words = last_words((poll.ballot, *poll.open_rounds))
+    texts = {it.id: it.text for it in poll.offered}
+    others = [seat for seat, ballot in poll.ballots.items() if ballot[0] != winner]
+    decision = concluded(
+        ruling,
+        (*poll.open_rounds, poll.ballot),
+        proposals=poll.offered,
+        winner=winner,
+        spokesman=_spokesman(poll, winner, words) if winner else None,
+        dissent=[dissent_of(words[seat], texts[poll.ballots[seat][0]]) for seat in others],
+        chosen_by_person=bool(chosen),
+    )
+    pitched = {it.id: len(it.authors) for it in poll.offered if it.authors}
+    firsts = {id: int(count) for id, count in ruling.tally.items()}
+    return msgspec.structs.replace(decision, blind_vote=pitched, tally=firsts)
+
+
+def _spokesman(poll: Poll, winner: str, words: dict[str, Move]) -> Move | None:
+    """Who pitched the winner speaks for it, else who ranked it highest."""
+    authors = next(it.authors for it in poll.offered if it.id == winner)
+    ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
+    voters = sorted(ranking, key=lambda seat: poll.ballots[seat].index(winner))
+    return next((words[seat] for seat in (*authors, *voters) if seat in words), None)

@@ -1,0 +1,115 @@
+"""Where a table that scores itself stands: who speaks for it, and what decision a person's choice makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.rules.agreement import score_threshold
+from roundtable.core.rules.base import Ruling
+from roundtable.core.rules.conclusions import concluded, dissent_of, in_one_line, last_words
+from roundtable.core.rules.positions import same_words
+from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """The seat in whose words the table speaks and that would carry them out, and why it is this one."""
+
+    move: Move
+    why: str
+
+
+class Accord(msgspec.Struct, frozen=True):
+    """The rounds so far and what the rule makes of the newest one; earlier scores never count."""
+
+    rounds: tuple[Round, ...]
+    ruling: Ruling
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is left to argue. In the first round nobody has answered a proposal yet, so nothing is rejected."""
+        return self.ruling.reached or (self.ruling.outcome is Outcome.REJECTED and len(self.rounds) > 1)
+
+    @property
+    def scores(self) -> str:
+        """The newest scores in one line."""
+        return ", ".join(f"{seat} {score:g}" for seat, score in self.ruling.tally.items())
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """What the seats proposed last, each under the name of its first author; the same words are one proposal."""
+        found: dict[str, Proposal] = {}
+        for seat, move in last_words(self.rounds).items():
+            said = in_one_line(move)
+            known = found.get(same_words(said), Proposal(seat, said))
+            found[same_words(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
+        return tuple(found.values())
+
+
+def accord(rounds: Sequence[Round], minimum: float, pending_blocks: str) -> Accord:
+    """Rule on the newest round, with the electorate of that round alone."""
+    newest = rounds[-1]
+    any_blocks = "any" if pending_blocks == "any" else "marked"
+    ruling = score_threshold(newest.moves, newest.electorate, minimum, pending_blocks=any_blocks)
+    return Accord(tuple(rounds), ruling)
+
+
+def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None:
+    """The highest score leads; among equals whose capabilities the question names, then who comes first."""
+    asked = _words(question)
+    known = {seat.name: seat for seat in seats}
+
+    def fit(move: Move) -> int:
+        return sum(_words(it) <= asked for it in known[move.seat].capabilities)
+
+    scored = [move for move in accord.rounds[-1].moves if move.seat in accord.ruling.tally and move.seat in known]
+    order = [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
+    ranked = sorted(scored, key=lambda it: (-accord.ruling.tally[it.seat], -fit(it), order.index(it.seat)))
+    if not ranked:
+        return None
+    first, *rest = ranked
+    equals = [move for move in rest if accord.ruling.tally[move.seat] == accord.ruling.tally[first.seat]]
+    if not equals:
+        return Lead(first, "its score is the highest")
+    if all(fit(first) > fit(move) for move in equals):
+        return Lead(first, "of the highest scores, its capabilities fit the question best")
+    return Lead(first, "of the highest scores, it comes first in priority")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -> Decision:
+    """The decision, in a seat's own words. `choice` is what the person did with it, `chosen` whose proposal it took."""
+    ruling, words = _taken(accord.ruling, choice, chosen), last_words(accord.rounds)
+    spokesman = None if ruling.outcome is Outcome.DEADLOCK or lead is None else lead.move
+    spokesman = words[chosen] if chosen else spokesman
+    how = f"{ruling.why} Scores: {accord.scores}."
+    if lead and spokesman is lead.move and not chosen:
+        how = f"{how} {lead.move.seat} speaks for the table: {lead.why}."
+    content = ruling.supporters if accord.ruling.reached and ruling.reached else ()
+    speaker = spokesman.seat if spokesman else ""
+    winner = next((it.id for it in accord.proposals() if speaker in it.authors), "")
+    decision = concluded(
+        msgspec.structs.replace(ruling, why=how),
+        accord.rounds,
+        proposals=accord.proposals(),
+        winner=winner,
+        spokesman=spokesman,
+        dissent=[dissent_of(move) for seat, move in words.items() if seat not in (*content, speaker)],
+        chosen_by_person=bool(chosen),
+    )
+    tally = {winner: len(ruling.supporters)} if accord.ruling.reached and not chosen else {}
+    return msgspec.structs.replace(decision, tally=tally, next_step=choice)
+
+
+def _taken(ruling: Ruling, choice: str, chosen: str) -> Ruling:
+    """The ruling after the person's word, which is the last."""
+    if chosen:
+        why = f"The person chose the proposal of {chosen}. {ruling.why}"
+        return msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
+    if choice == "reject":
+        return msgspec.structs.replace(ruling, outcome=Outcome.REJECTED, why=f"The person rejected it. {ruling.why}")
+    return ruling

@@ -1,0 +1,27 @@
+"""Elimination as it is shown never contradicts elimination as it is counted."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.rules.elimination import Step, elimination
+from roundtable.core.rules.voting import irv_winners
+
+NAMES = ("A", "B", "C", "D")
+ballots = st.lists(st.permutations(NAMES).flatmap(lambda order: st.integers(0, 4).map(lambda most: order[:most])))
+
+
+@given(ballots)
+def test_who_is_left_in_the_end_is_who_wins(cast: list[list[str]]) -> None:
+    votes = {str(place): ballot for place, ballot in enumerate(cast)}
+    steps = elimination(votes, NAMES)
+    left = set(steps[-1].counts)
+    assert set(irv_winners(votes, NAMES)) <= left
+    if len(left) == 1:
+        assert set(irv_winners(votes, NAMES)) == left
+
+
+def test_those_without_a_first_place_leave_together_and_a_shared_last_place_ends_it() -> None:
+    steps = elimination({"x": ["A", "B"], "y": ["B"]}, NAMES)
+    assert steps == (Step({"A": 1, "B": 1, "C": 0, "D": 0}, ("C", "D")), Step({"A": 1, "B": 1}))

@@ -1,0 +1,224 @@
+"""What a session leaves behind, and when a proposal repeats what was rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.events import DecisionMade, EntryWritten, Event, GateAnswered, GateOpened, Recorded, SessionOpened
+from roundtable.core.ledger import Entry, EntryKind, Foresight, State, foresight
+from roundtable.core.remembering import entries_of
+from roundtable.core.rules.decrees import forbidden, repeats, ruled, same_proposal
+from roundtable.core.session import Session
+from roundtable.core.values import Charter, Decision, Dissent, Gate, Move, Outcome, Recalled, Seat
+from roundtable.core.verdict import Verdict
+from roundtable.core.wording import content_words
+
+SESSION = "01900000-0000-7000-8000-0000001a2b3c"
+AT = "2026-11-15T10:00:00.000000Z"
+
+
+def session_with(*events: Event, **charter: Any) -> Session:
+    opened = SessionOpened(
+        Charter(
+            charter.pop("question", "REST or GraphQL?"),
+            (Seat("claude", ("x",)), Seat("gpt", ("x",))),
+            charter.pop("meeting", "council"),
+            1,
+            workspace="/w",
+            slug="2026-11-15-rest",
+            **charter,
+        )
+    )
+    facts = enumerate((opened, *events), 1)
+    return Session.fold(SESSION, [Recorded(seq, AT, SESSION, event) for seq, event in facts])
+
+
+def decided(outcome: Outcome = Outcome.REACHED, **more: Any) -> DecisionMade:
+    fields: dict[str, Any] = {"how": "All agree.", "position": "Use REST", **more}
+    return DecisionMade(Decision(outcome, **fields))
+
+
+def answered(gate: str, option: str, text: str = "") -> tuple[Event, Event]:
+    opened = GateOpened(Gate(gate, "What now?", (option, "other"), "other"))
+    return opened, GateAnswered(gate, option, text)
+
+
+def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
+    return [(it.id, it.state, it.text) for it in entries]
+
+
+# --- what is remembered ---------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S4.102")
+def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome() -> None:
+    (entry,) = entries_of(session_with(decided()))
+    assert entry == Entry(
+        "D-1a2b3c",
+        EntryKind.DECISION,
+        "Use REST",
+        why="All agree.",
+        state="reached",
+        question="REST or GraphQL?",
+        session=SESSION,
+        slug="2026-11-15-rest",
+        workspace="/w",
+        at=AT,
+    )
+    assert entry.bears
+
+
+def test_a_deadlock_is_remembered_and_binds_nobody() -> None:
+    (entry,) = entries_of(session_with(decided(Outcome.DEADLOCK, position="")))
+    assert (entry.state, entry.text, entry.bears) == ("deadlock", "No decision (deadlock).", False)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.FAILED, Outcome.INSUFFICIENT])
+def test_a_meeting_that_came_to_nothing_leaves_nothing(outcome: Outcome) -> None:
+    assert entries_of(session_with(decided(outcome))) == ()
+    assert entries_of(session_with()) == ()
+
+
+def test_a_meeting_held_under_another_leaves_nothing_but_a_branch_does() -> None:
+    assert entries_of(session_with(decided(), parent="another")) == ()
+    assert len(entries_of(session_with(decided(), parent="another", branched_at=3))) == 1
+
+
+def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
+    told = entries_of(session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED)))
+    assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
+    assert [it.why for it in told] == ["All agree.", "Nobody can run it."]
+    assert [it.bears for it in told] == [False, True]
+    assert len(entries_of(session_with(*answered("decide", "later"), decided()))) == 1
+
+
+def test_a_rejected_yes_is_remembered_with_its_question() -> None:
+    gates = answered("decide-2", "reject", "No.")
+    _, decree = entries_of(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
+    assert decree.text == "Should we use Redis? Yes."
+
+
+@pytest.mark.feature("S3.9")
+@pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("report", "reported"), ("log", "logged")])
+def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str) -> None:
+    made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
+    (entry,) = entries_of(session_with(*answered("outcome", option), made, meeting="code-red"))
+    assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
+    assert (entry.state, entry.bears) == (state, True)
+
+
+def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
+    made = decided(Outcome.DEADLOCK, position="", how="No two doctors agree.")
+    (entry,) = entries_of(session_with(made, meeting="code-red", question="login crashes"))
+    assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
+
+
+def test_whoever_is_outvoted_leaves_a_prediction() -> None:
+    dissent = (
+        Dissent("gpt", "Use GraphQL", "It will hurt.", "By May three clients ask for batching."),
+        Dissent("grok", "Use tRPC", "Types!"),
+    )
+    _, one, two = entries_of(session_with(decided(dissent=dissent)))
+    assert brief((one, two)) == [
+        ("P-1a2b3c", "open", "By May three clients ask for batching."),
+        ("P-1a2b3c-2", "open", "Use tRPC"),
+    ]
+    assert (one.seat, one.why) == ("gpt", "Held against D-1a2b3c: Use REST")
+
+
+def test_what_a_person_wrote_later_takes_the_place_of_what_was_folded() -> None:
+    (folded,) = entries_of(session_with(decided()))
+    patched = Entry(folded.id, folded.kind, "Use REST", state=State.FAILED)
+    extra = Entry("R-9", EntryKind.DECREE, "Use SOAP")
+    assert entries_of(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (patched, extra)
+
+
+def test_a_seats_record_counts_only_what_time_has_told() -> None:
+    states = {"gpt": ["right", "wrong", "open"], "grok": ["right", "right"], "claude": ["wrong"]}
+    told = [
+        Entry(f"P-{seat}-{number}", EntryKind.PREDICTION, "x", state=state, seat=seat)
+        for seat, all in states.items()
+        for number, state in enumerate(all)
+    ]
+    assert foresight([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
+        Foresight("grok", 2, 2, 0),
+        Foresight("gpt", 1, 2, 1),
+        Foresight("claude", 0, 1, 0),
+    ]
+
+
+# --- repeating -------------------------------------------------------------------------------------
+
+SAME = [
+    ("Use GraphQL", "Use GraphQL for the public API"),
+    ("Use GraphQL", "Adopt **GraphQL**."),
+    ("A Postgres table as a job queue", "Queue jobs in a PostgreSQL table"),
+    ("Delete old indexes", "Old index: delete"),
+    ("使用GraphQL接口", "采用GraphQL接口"),
+    ("Should we use Redis? Yes", "Should we use Redis? yes."),
+]
+OTHERS = [
+    ("Use GraphQL", "Use REST"),
+    ("Use GraphQL", "Use REST, not GraphQL"),
+    ("Use GraphQL", "Replace GraphQL with REST"),
+    ("Use GraphQL", "REST instead of GraphQL"),
+    ("Store user sessions in a Redis cluster", "Store user sessions in a Postgres cluster"),
+    ("A timeout of 30s", "A timeout of 60s"),
+    ("Use GraphQL", "Put a cache in front of the GraphQL resolvers and warm it every night"),
+    ("Should we use Redis? Yes", "Should we use Redis? No"),
+    ("使用GraphQL接口", "不要使用GraphQL接口"),
+    ("", "Use GraphQL"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_a_proposal_repeats_another_in_other_words(one: str, other: str) -> None:
+    assert same_proposal(one, other)
+    assert same_proposal(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), OTHERS)
+def test_a_proposal_is_another_one(one: str, other: str) -> None:
+    assert not same_proposal(one, other)
+    assert not same_proposal(other, one)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_sameness_has_no_direction_and_everything_is_like_itself(one: str, other: str) -> None:
+    assert same_proposal(one, other) == same_proposal(other, one)
+    assert same_proposal(one, one) == bool(content_words(one))
+
+
+def test_only_a_no_binds() -> None:
+    told = [Recalled("D-1", "decision", "Use REST"), Recalled("CR-001", "error", "Use REST")]
+    assert repeats("Use REST", told) is None
+    failed = Recalled("F-1", "failure", "Use REST")
+    assert repeats("Use REST", [*told, failed]) == failed
+
+
+DECREE = Recalled("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
+CHARTER = Charter("REST or GraphQL?", (), "council", 1, recalled=(DECREE,))
+WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="It is typed.", author="gpt")
+
+
+def test_a_winner_that_names_the_decree_may_win() -> None:
+    said = Move("r", "gpt", "As to r-1a2b3c: a vendor runs it for us.", Verdict(position="Use GraphQL"))
+    addressed = Move("r", "gpt", "It is typed.", Verdict(addresses=("R-1a2b3c",)))
+    elsewhere = Move("r", "claude", "What about R-1a2b3c?")
+    assert forbidden(CHARTER, WINNER, []) == DECREE
+    assert forbidden(CHARTER, WINNER, [elsewhere]) == DECREE
+    assert forbidden(CHARTER, WINNER, [said]) is None
+    assert forbidden(CHARTER, WINNER, [addressed]) is None
+
+
+def test_an_upheld_decree_leaves_no_decision_and_an_allowed_one_a_notice() -> None:
+    upheld, allowed = ruled(DECREE, WINNER, "uphold"), ruled(DECREE, WINNER, "allow")
+    assert (upheld.outcome, upheld.winner, upheld.position, upheld.text) == (Outcome.DEADLOCK, "", "", "")
+    assert "R-1a2b3c" in upheld.how
+    assert "Nobody can run it." in upheld.how
+    assert (allowed.outcome, allowed.text) == (Outcome.REACHED, "It is typed.")
+    assert "R-1a2b3c" in allowed.notices[0]

@@ -1,0 +1,113 @@
+"""What is shown first, and what of a diff, where not everything has room."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.diffs import fitting, sections
+from roundtable.core.relevance import Candidate, is_generated, ranked, words_of
+from roundtable.core.sensitive import is_sensitive
+
+
+def order(question: str, *candidates: Candidate) -> list[str]:
+    return [it.path for it in ranked(words_of(question), candidates)]
+
+
+def hunk(path: str, lines: int = 3) -> str:
+    body = "".join(f"+line {number} of {path}\n" for number in range(lines))
+    return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{body}"
+
+
+def test_a_file_named_in_the_question_comes_first() -> None:
+    files = [Candidate("src/api/routes.py"), Candidate("src/auth/token.py"), Candidate("tests/test_routes.py")]
+    assert order("Why does the auth token expire?", *files)[0] == "src/auth/token.py"
+
+
+def test_what_a_file_says_counts_as_well_as_its_name() -> None:
+    files = [Candidate("a.py", text="def start(): ..."), Candidate("b.py", text="def refresh(token): return token")]
+    assert order("Who refreshes the token?", *files) == ["b.py", "a.py"]
+
+
+def test_what_changed_lately_comes_before_what_did_not() -> None:
+    assert order("What now?", Candidate("a.py"), Candidate("b.py", recent=1), Candidate("c.py", recent=5)) == [
+        "b.py",
+        "c.py",
+        "a.py",
+    ]
+
+
+@pytest.mark.parametrize("path", ["package-lock.json", "web/app.min.js", "Cargo.lock", "vendor/lib/x.go", "a/go.sum"])
+def test_what_programs_wrote_comes_last(path: str) -> None:
+    assert is_generated(path)
+    assert order(f"What about {path}?", Candidate(path, recent=1), Candidate("other.py")) == ["other.py", path]
+
+
+@given(st.text(), st.lists(st.tuples(st.text(), st.integers(0, 30), st.text()), max_size=8))
+def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, int, str]]) -> None:
+    candidates = [Candidate(*it) for it in dict.fromkeys(files)]
+    once, again = ranked(words_of(question), candidates), ranked(words_of(question), reversed(candidates))
+    assert [it.path for it in once] == [it.path for it in again]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env", "deploy/.env.production", "prod.env", "keys/id_rsa", "id_ed25519.pub", "certs/server.PEM",
+        "a/.ssh/config", ".aws/credentials", "home/.netrc", ".git/config", "sub/.git", "Secrets.yaml", ".npmrc",
+    ],
+)  # fmt: skip
+def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
+    assert is_sensitive(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/env.py", "keyboard.ts", "docs/secrets-of-design.md", "environment.yml", "git.py"]
+)
+def test_names_that_only_sound_like_secrets_are_not(path: str) -> None:
+    assert not is_sensitive(path)
+
+
+def test_a_diff_is_read_file_by_file() -> None:
+    renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
+    quoted = 'diff --git "a/t\\303\\244/.env" "b/t\\303\\244/.env"\nnew file mode 100644\n'
+    found = sections(hunk("a.py") + renamed + quoted)
+    assert [it.path for it in found][:2] == ["a.py", "new.py"]
+    assert found[1].paths == ("old.py", "new.py")
+    assert is_sensitive(found[2].path)
+
+
+def test_a_plain_patch_is_read_file_by_file_too() -> None:
+    first = "--- a/x.c\t2026-01-01\n+++ b/x.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n"
+    patch = first + "--- y.c\n+++ y.c\n@@ -1 +1 @@\n--- c\n+++ d\n"
+    assert [it.path for it in sections(patch)] == ["x.c", "y.c"]
+
+
+def test_where_a_diff_has_no_room_lockfiles_go_first_and_the_question_decides() -> None:
+    found = sections(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
+    cut = fitting(words_of("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10)
+    assert "+line 19 of src/locks.py" in cut.text
+    assert cut.left_out == ("package-lock.json", "src/b.py")
+
+
+def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
+    cut = fitting((), sections(hunk("long.py", 200)), 1_000)
+    assert cut.parted == ("long.py",)
+    assert "more lines of this file are left out for room]" in cut.text
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a.py", "b.lock", "c/d.md"]), st.integers(0, 60)), max_size=6),
+    st.integers(0, 4_000),
+)
+def test_a_cut_diff_never_takes_more_than_its_room(files: list[tuple[str, int]], room: int) -> None:
+    found = sections("".join(hunk(*it) for it in files))
+    cut = fitting((), found, room)
+    assert len(cut.text.encode()) <= room
+    assert {it.path for it in found} == {*cut.left_out, *(it.path for it in sections(cut.text))}
+
+
+@given(st.text())
+def test_no_text_is_lost_by_reading_it_as_a_diff(text: str) -> None:
+    assert "".join(it.text for it in sections(text)).strip() == text.strip()

@@ -1,0 +1,103 @@
+"""The artifacts of a second opinion: run ids, the versioned run JSON, its Markdown twin, and where they lie."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from roundtable.core.session import Session
+from roundtable.core.views.runs import run, run_id, run_json, run_markdown, session_key, started_at, state_files
+from tests.stories.house import House, again
+
+PAIR = ("claude", "opencode")
+
+
+def opinion(what: str, stance: str) -> str:
+    return f'Because.\n\n```json\n{{"recommendation": "{what}", "stance": "{stance}", "risks": []}}\n```'
+
+
+def seat(what: str, stance: str, then: str) -> dict[str, Any]:
+    return {"turns": [{"round": "*1-opinions", "text": opinion(what, stance)}, {"round": "*3-follow-up", "text": then}]}
+
+
+SPLIT = {"seats": {"claude": seat("Split it", "yes", again("B")), "opencode": seat("Never split it", "no", again("A"))}}
+
+
+async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[House, Session]:
+    house = House(script, meeting="second-opinion")
+    await house.open(seats=PAIR, settings={"follow_up": follow_up}, name="rollout", workspace="/w")
+    await house.run()
+    return house, await house.session()
+
+
+@pytest.mark.feature("S2.31")
+async def test_a_run_is_called_after_the_moment_it_began_to_the_microsecond() -> None:
+    house, session = await held(follow_up=False)
+    began = next(it.at for it in await house.records() if it.event.__class__.__name__ == "RunStarted")
+    assert run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
+    assert len(run_id(session)) == len("run-20260328T120000000000Z")
+    assert started_at(run_id(session)) == began
+    assert started_at("run-yesterday") == ""
+
+
+@pytest.mark.feature("S2.6", "S2.32", "S2.33", "S2.34", "S2.35", "S2.36")
+async def test_run_json_is_versioned_and_says_whether_and_why_there_was_a_follow_up_and_why_it_stopped() -> None:
+    _, session = await held(follow_up=True)
+    data = json.loads(run_json(session))
+    assert (data["version"], data["follow_up_enabled"]) == ("2.1", True)
+    assert (data["follow_up_reason"], data["stop_reason"]) == ("disagreement", "follow_up_complete")
+    assert [round["prompt_role"] for round in data["rounds"]] == ["initial", "follow_up"]
+    assert data["participants"] == ["claude", "opencode"]
+    assert data["rounds"][0]["answers"][0]["text"] == "Because."
+    _, plain = await held(follow_up=False)
+    assert (run(plain).follow_up_enabled, run(plain).follow_up_reason) == (False, "")
+    assert run(plain).stop_reason == "round_one_complete"
+
+
+async def test_a_participant_that_failed_says_why() -> None:
+    script = {
+        "seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"fault": "quota", "message": "Empty."}]}}
+    }
+    _, session = await held(follow_up=False, script=script)
+    failed = run(session).rounds[0].answers[1]
+    assert (failed.participant, failed.status, failed.text) == ("opencode", "missing", "")
+    assert failed.error.startswith("quota: Empty.")
+
+
+@pytest.mark.feature("S2.6")
+async def test_the_markdown_twin_says_the_same_to_people() -> None:
+    _, session = await held(follow_up=True)
+    text = run_markdown(session)
+    for part in (run_id(session), "Stop reason: follow_up_complete", "## Round 2: follow_up", "### opencode (ok)"):
+        assert part in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.feature("S2.47", "S2.48", "S2.49")
+async def test_the_files_of_a_session_lie_under_its_key_and_the_lock_only_while_it_is_held() -> None:
+    house, session = await held(follow_up=False)
+    records = await house.records()
+    key, run = session_key(session), run_id(session)
+    files = state_files([(session, records)], None)
+    assert sorted(files) == [
+        f"logs/runs/{key}/{run}.jsonl",
+        f"logs/sessions/{key}.jsonl",
+        f"runs/{key}/{run}.json",
+        f"runs/{key}/{run}.md",
+        f"sessions/{key}/session.json",
+    ]
+    assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [run]
+    assert len(files[f"logs/sessions/{key}.jsonl"].splitlines()) == len(records)
+    assert state_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
+
+
+async def test_the_key_is_of_the_workspace_and_the_name() -> None:
+    keys: set[str] = set()
+    for workspace, name in (("/w", "rollout"), ("/v", "rollout"), ("/w", "other"), ("/w", "日本")):
+        house = House(SPLIT, meeting="second-opinion")
+        await house.open(seats=PAIR, name=name, workspace=workspace)
+        keys.add(session_key(await house.session()))
+    assert len(keys) == 4
+    assert all("/" not in key and key.isascii() for key in keys)

@@ -1,0 +1,65 @@
+"""A whole meeting at the real desk, with scripted voices that remember what they were asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.app.meetings import meeting_of
+from roundtable.core.effects import ChecksRun, FilesRead
+from roundtable.core.values import Decision, Limits, Seat
+from roundtable.engine.run import Engine
+from tests.stories.house import ScriptedVoices
+
+Turns = list[dict[str, str]]
+
+
+class Held:
+    """One meeting of the seats that are given with their turns."""
+
+    def __init__(self, desk: Roundtable, **seats: Turns) -> None:
+        self._desk = desk
+        self._script = {"seats": {name: {"turns": turns} for name, turns in seats.items()}}
+        self.voices = ScriptedVoices(self._script)
+        self.session = ""
+
+    async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
+        """Convene it, or take it up where it stands."""
+        desk = self._desk
+        script = desk.places.data / "script.json"
+        script.write_text(json.dumps(self._script))
+        seats = tuple(Seat(name, (f"script:{script}",)) for name in self._script["seats"])
+        limits = Limits(retries=0, seat_timeout=20, round_deadline=20)
+        told = Agenda(question, seats, meeting=meeting, limits=limits, headless=True, **agenda)
+        self.session = self.session or await desk.convene(told)
+        engine = Engine(desk.store, desk.store, self.voices, desk.performer, desk.feed)
+        return await engine.run(self.session, meeting_of, "test")
+
+    def prompt(self, round: str, seat: str) -> str:
+        """Everything that a seat was shown in a round."""
+        call = next(it for it in self.voices.calls if it.call.startswith(f"{round}/{seat}#"))
+        return "\n".join(message.text for message in call.messages)
+
+    async def served(self) -> list[FilesRead | ChecksRun]:
+        """What came of the seats' requests."""
+        return [result for _, result in (await self._desk.session(self.session)).served]
+
+
+def knight(score: int, **wants: Any) -> dict[str, str]:
+    """A knight's turn, with what it asks for."""
+    block: dict[str, Any] = {"consensus_score": score, "agrees_with": [], "pending_issues": [], **wants}
+    return {"text": f"Hm.\n```json\n{json.dumps(block)}\n```"}
+
+
+def doctor(confidence: int, *files: str) -> dict[str, str]:
+    """A doctor's turn in whatever round, with the files it asks for."""
+    block: dict[str, Any] = {
+        "suspects": ["the token"],
+        "confidence_score": confidence,
+        "root_cause_key": "stale-token",
+        "evidence": [],
+        "file_requests": files,
+    }
+    return {"text": f"I see.\n```json\n{json.dumps(block)}\n```"}

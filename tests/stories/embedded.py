@@ -1,0 +1,23 @@
+"""A desk with the person's own embedded models and a home of its own for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.models import list_models
+from roundtable.app.places import Places
+
+
+@asynccontextmanager
+async def desk_with(model: str, folder: Path) -> AsyncGenerator[Roundtable]:
+    """Open it, if the model is there."""
+    models = Places.of_this_person().models
+    places = Places(folder / "home", folder / "home")
+    places.data.mkdir()
+    places.models.symlink_to(models)
+    assert any(it.name == model and it.installed for it in list_models(places)), f"roundtable models get {model}"
+    async with await Roundtable.open(folder, places) as desk:
+        yield desk

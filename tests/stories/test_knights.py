@@ -1,0 +1,403 @@
+"""What a person sees of the knights: turns and scores, consensus and its absence, and the choice in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.core.effects import ReadFiles
+from roundtable.core.events import GateAnswered, SessionAmended
+from roundtable.core.values import Limits, Outcome, Seat
+from roundtable.core.views import transcript
+from tests.stories.house import SESSION, House
+from tests.stories.lives import answered, prompt, survives_every_death, when
+
+
+def turn(score: float, *issues: str | dict[str, Any], text: str = "Because.", **more: Any) -> str:
+    """A turn as a knight writes it."""
+    block = {"consensus_score": score, "agrees_with": [], "pending_issues": list(issues), **more}
+    return f"{text}\n\n```json\n{json.dumps(block)}\n```"
+
+
+def blocking(text: str) -> dict[str, Any]:
+    return {"text": text, "blocking": True}
+
+
+def table(**seats: Sequence[str | dict[str, Any]]) -> House:
+    """Each seat's turns in the order of the rounds; the last one is said again for as long as it is asked."""
+    script = {
+        name: {"turns": [{"text": it} if isinstance(it, str) else it for it in [*turns, *[turns[-1]] * 9]]}
+        for name, turns in seats.items()
+    }
+    return House({"seats": script}, meeting="knights")
+
+
+async def rounds_of(house: House) -> list[str]:
+    return list((await house.session()).rounds)
+
+
+async def order_of(house: House, round: str) -> tuple[str, ...]:
+    return (await house.session()).rounds[round].opened.order
+
+
+AGREED = {"claude": [turn(9)], "gpt": [turn(10, text="Move it to Redis.")], "gemini": [turn(9)]}
+DIVIDED = {"claude": [turn(9)], "gpt": [turn(4, text="It will not scale.")], "gemini": [turn(9)]}
+
+
+@pytest.mark.feature("S3.2", "S3.17", "S3.54", "S3.79")
+async def test_consensus_is_every_score_of_a_round_at_nine_or_more() -> None:
+    house = table(**AGREED)
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert await rounds_of(house) == ["knights/1-speak"]
+    assert decision.counted == ("claude", "gpt", "gemini")
+    assert "claude 9, gpt 10, gemini 9" in decision.how
+    assert not decision.degraded
+
+
+@pytest.mark.feature("S3.53", "S3.52")
+@pytest.mark.parametrize("score", [8, 6, 5, 0])
+async def test_a_single_score_below_the_threshold_keeps_the_table_from_consensus(score: int) -> None:
+    house = table(claude=[turn(9)], gpt=[turn(score)], gemini=[turn(10)])
+    await house.open(settings={"rounds": 2})
+    decision = await house.run()
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.how.startswith("gpt scored under 9.")
+
+
+@pytest.mark.feature("S3.55")
+async def test_a_nine_with_a_blocking_issue_is_not_consensus() -> None:
+    house = table(claude=[turn(9)], gpt=[turn(9, blocking("will lose all data"), text="No backup.")], gemini=[turn(9)])
+    await house.open(settings={"rounds": 2})
+    decision = await house.run()
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "gpt still sees an open issue that blocks." in decision.how
+    assert ("gpt", "No backup.") in [(it.seat, it.text) for it in decision.dissent]
+
+
+@pytest.mark.feature("S3.55")
+@pytest.mark.parametrize(("pending_blocks", "outcome"), [("marked", "reached"), ("any", "deadlock")])
+async def test_whether_an_unmarked_issue_blocks_is_a_setting(pending_blocks: str, outcome: str) -> None:
+    house = table(claude=[turn(9)], gpt=[turn(9, "naming is open")], gemini=[turn(9)])
+    await house.open(settings={"rounds": 1, "pending_blocks": pending_blocks})
+    assert (await house.run()).outcome == outcome
+
+
+@pytest.mark.feature("S3.55", "S3.48")
+async def test_a_crashed_knights_old_score_never_counts() -> None:
+    house = table(claude=[turn(8), turn(9)], gpt=[turn(10), {"fault": "server"}], gemini=[turn(9)])
+    await house.open(settings={"rounds": 2})
+    decision = await house.run()
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.how.startswith("gpt gave no score that counts.")
+    assert [absence.seat for absence in decision.missing] == ["gpt"]
+    assert decision.counted == ("claude", "gemini")
+
+
+async def test_a_knight_that_was_switched_off_is_no_longer_waited_for() -> None:
+    house = table(claude=[turn(8), turn(9)], gpt=[turn(2)], gemini=[turn(9)])
+    await house.open(settings={"rounds": 2, "warn_after": 1}, headless=False)
+    running = asyncio.create_task(house.run())
+    await when(house, lambda session: "warning" in session.gates)
+    await house.store.append(SESSION, SessionAmended(seats_off=("gpt",)))
+    for gate in ("warning", "decide"):
+        await when(house, lambda session, gate=gate: gate in session.gates)
+        await house.store.append(SESSION, GateAnswered(gate, "continue" if gate == "warning" else "later"))
+    assert (await running).outcome is Outcome.REACHED
+
+
+@pytest.mark.feature("S3.48", "S3.47", "S3.46")
+async def test_the_scores_are_looked_at_after_every_round() -> None:
+    house = table(claude=[turn(7), turn(8), turn(9)], gpt=[turn(9)], gemini=[turn(9)])
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond", "knights/3-respond"]
+    first = (await house.session()).rounds["knights/1-speak"]
+    assert all(turn.move and turn.move.verdict.score for turn in first.turns.values())
+
+
+@pytest.mark.feature("S3.16", "S3.76")
+async def test_they_speak_in_turn_by_priority_and_then_in_an_order_drawn_by_lot() -> None:
+    house = table(**DIVIDED)
+    chairs = {"claude": 3, "gpt": 1, "gemini": 2}
+    await house.open(seats=[Seat(name, ("script:test",), priority=place) for name, place in chairs.items()])
+    await house.run()
+    assert await order_of(house, "knights/1-speak") == ("gpt", "gemini", "claude")
+    later = {await order_of(house, f"knights/{number}-respond") for number in (2, 3, 4, 5)}
+    assert len(later) > 1, "the same order every time is no lot"
+    spoke = [call.call.split("/")[2].split("#")[0] for call in house.voices.calls[:3]]
+    assert spoke == ["gpt", "gemini", "claude"]
+
+
+@pytest.mark.feature("S3.16", "S3.47")
+async def test_each_reads_who_spoke_before_under_their_names() -> None:
+    house = table(claude=[turn(9, text="Cut it in two.")], gpt=[turn(4, text="Leave it.")], gemini=[turn(9)])
+    await house.open(settings={"rounds": 2})
+    await house.run()
+    assert "Cut it in two." not in prompt(house, "knights/1-speak", "claude")
+    assert '<answer from="claude">\nCut it in two.\n</answer>' in prompt(house, "knights/1-speak", "gpt")
+    heard = prompt(house, "knights/2-respond", "claude")
+    assert '<answer from="gpt">\nLeave it.\n</answer>' in heard
+    assert heard.count('<answer from="gemini">') >= 1
+
+
+@pytest.mark.feature("S3.1", "S3.5")
+async def test_no_seat_is_king_and_code_presides() -> None:
+    house = table(**AGREED)
+    await house.open()
+    await house.run()
+    system = house.voices.calls[0].messages[0].text
+    assert "no seat is king" in system
+    assert "Code presides here" in system
+    assert {call.seat for call in house.voices.calls} == {"claude", "gpt", "gemini"}
+    assert len(house.voices.calls) == 3, "nobody was asked to chair, sum up or judge"
+
+
+@pytest.mark.feature("S3.44")
+async def test_the_prompts_forbid_copying_and_never_ask_for_a_higher_score() -> None:
+    house = table(**DIVIDED)
+    await house.open(settings={"rounds": 2})
+    await house.run()
+    system, told = house.voices.calls[0].messages[0].text, prompt(house, "knights/2-respond", "gpt")
+    assert "Do not copy." in system
+    assert "nobody will ask you to raise yours" in system
+    assert "not because others disagree" in told
+
+
+@pytest.mark.feature("S3.72")
+async def test_the_discussion_is_held_in_the_language_that_was_set() -> None:
+    house = table(**AGREED)
+    await house.open(language="nl")
+    await house.run()
+    assert all("in this language: nl" in call.messages[0].text for call in house.voices.calls)
+
+
+@pytest.mark.feature("S3.51", "S3.52", "S3.53", "S3.54")
+async def test_each_turn_is_asked_to_end_with_a_score_its_points_and_its_issues() -> None:
+    house = table(**AGREED)
+    await house.open()
+    await house.run()
+    asked = prompt(house, "knights/1-speak", "claude")
+    assert all(f'"{key}"' in asked for key in ("consensus_score", "agrees_with", "pending_issues"))
+    assert "0-5 fundamental objections, 6-8 open points, 9-10 full agreement" in asked
+
+
+@pytest.mark.feature("S3.51")
+async def test_a_turn_without_its_block_is_asked_for_once_more_and_is_then_no_agreement() -> None:
+    house = table(claude=[turn(9)], gpt=["I fully agree, 10/10."], gemini=[turn(9)])
+    await house.open(settings={"rounds": 1})
+    decision = await house.run()
+    assert decision.outcome is Outcome.DEADLOCK
+    assert [absence.seat for absence in decision.missing] == ["gpt"]
+
+
+async def test_points_everybody_supports_stand_at_the_head_of_the_next_turn() -> None:
+    house = table(
+        claude=[turn(7, agrees_with=["Keep JWT", "Rotate keys"])],
+        gpt=[turn(7, agrees_with=["keep  jwt."]), turn(7, agrees_with=["P2"])],
+        gemini=[turn(7, agrees_with=["Keep JWT"]), turn(7, agrees_with=["P2", "Log out everywhere"])],
+    )
+    await house.open(settings={"rounds": 3})
+    await house.run()
+    second, third = (prompt(house, f"knights/{number}-respond", "gpt") for number in (2, 3))
+    assert second.startswith("Already agreed; do not argue these again:\n- P1: Keep JWT\n\n")
+    assert "<points>\nP2: Rotate keys\n</points>" in second
+    assert third.startswith("Already agreed; do not argue these again:\n- P1: Keep JWT\n- P2: Rotate keys\n\n")
+    assert "<points>\nP3: Log out everywhere\n</points>" in third
+
+
+@pytest.mark.feature("S3.78", "S3.49", "S3.19")
+async def test_after_five_rounds_without_consensus_the_person_decides() -> None:
+    house = table(**DIVIDED)
+    await house.open()
+    decision = await house.run()
+    assert len(await rounds_of(house)) == 5
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.winner == decision.text == ""
+    assert decision.next_step == "later"
+    assert {(it.seat, it.text) for it in decision.dissent} >= {("gpt", "It will not scale.")}
+    gate = (await house.session()).gates["decide"]
+    assert gate.options == ("later", "back", "choose", "reject"), "there is nothing to apply"
+
+
+@pytest.mark.feature("S3.81")
+async def test_the_person_is_warned_before_the_last_rounds_and_may_stop_there() -> None:
+    house = table(**DIVIDED)
+    await house.open(headless=False)
+    decision = await answered(house, warning="stop", decide="later")
+    assert len(await rounds_of(house)) == 3
+    assert decision.outcome is Outcome.DEADLOCK
+    warning = (await house.session()).gates["warning"]
+    assert "No consensus after 3 rounds" in warning.question
+    assert warning.default == "continue", "alone, the table goes on"
+
+
+@pytest.mark.feature("S3.81")
+async def test_nobody_is_warned_where_they_agree_or_where_the_end_is_reached_anyway() -> None:
+    for script, rounds in ((AGREED, 5), (DIVIDED, 3)):
+        house = table(**script)
+        await house.open(settings={"rounds": rounds})
+        await house.run()
+        assert "warning" not in (await house.session()).gates
+
+
+@pytest.mark.feature("S3.50", "S3.82")
+@pytest.mark.parametrize("choice", ["apply", "myself", "later"])
+async def test_after_consensus_the_person_chooses_and_nothing_is_done_by_itself(choice: str) -> None:
+    house = table(**AGREED)
+    await house.open(answers={"decide": choice})
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.next_step == choice
+    assert not house.performer.performed
+    gate = (await house.session()).gates["decide"]
+    assert gate.options == ("apply", "myself", "later", "back", "choose", "reject")
+    assert gate.default == "later", "left alone, nothing is applied"
+
+
+@pytest.mark.feature("S3.50")
+async def test_sent_back_they_hear_why_and_speak_again() -> None:
+    house = table(claude=[turn(9)], gpt=[turn(9), turn(10, text="With a test.")], gemini=[turn(9)])
+    await house.open(headless=False)
+    decision = await answered(house, decide=("back", "Where is the test?"), decide_2="apply")
+    assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond"]
+    assert '<note from="the person">\nWhere is the test?\n</note>' in prompt(house, "knights/2-respond", "gpt")
+    assert (decision.text, decision.next_step) == ("With a test.", "apply")
+
+
+@pytest.mark.feature("S3.50")
+async def test_they_can_be_sent_back_twice_and_no_more() -> None:
+    house = table(**DIVIDED)
+    await house.open(headless=False, settings={"rounds": 1})
+    back = ("back", "Again.")
+    await answered(house, decide=back, decide_2=back, decide_3="later")
+    session = await house.session()
+    assert "back" not in session.gates["decide-3"].options
+    assert len(session.rounds) == 5
+
+
+@pytest.mark.feature("S3.50")
+async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
+    house = table(
+        claude=[turn(9, text="Redis.", proposal="Use Redis")],
+        gpt=[turn(4, text="Postgres can do it.", proposal="Use Postgres")],
+        gemini=[turn(9)],
+    )
+    await house.open(settings={"rounds": 1}, answers={"decide": "choose", "choose": "gpt"})
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert (decision.winner, decision.position, decision.text) == ("gpt", "Use Postgres", "Postgres can do it.")
+    assert decision.how.startswith("The person chose the proposal of gpt.")
+    assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
+    assert (await house.session()).gates["choose"].details["claude"] == "Use Redis"
+
+
+async def test_one_proposal_of_several_seats_is_offered_once() -> None:
+    house = table(claude=[turn(7, proposal="Use Redis")], gpt=[turn(4)], gemini=[turn(9, proposal="use redis.")])
+    await house.open(settings={"rounds": 1}, answers={"decide": "choose", "choose": "claude"})
+    decision = await house.run()
+    assert [it.authors for it in decision.proposals] == [("claude", "gemini"), ("gpt",)]
+    assert (decision.winner, decision.position) == ("claude", "Use Redis")
+
+
+async def test_a_document_shows_every_score_and_what_is_open() -> None:
+    issues = (blocking("no backup"), "names")
+    house = table(claude=[turn(9, *issues, agrees_with=["Keep JWT"])], gpt=[turn(4)], gemini=[turn(9)])
+    await house.open(settings={"rounds": 1})
+    await house.run()
+    text = transcript(await house.session())
+    assert "Gives 9 of 10, agrees with Keep JWT, blocked by: no backup, open: names" in text
+    assert "Gives 4 of 10" in text
+
+
+async def test_options_are_read_out_and_a_proposal_is_one_of_them() -> None:
+    house = table(claude=[turn(9, proposal="rest")], gpt=[turn(9, proposal="something")], gemini=[turn(10)])
+    await house.open(options=("REST", "GraphQL"))
+    decision = await house.run()
+    assert "Propose exactly one of these:\n- REST\n- GraphQL" in prompt(house, "knights/1-speak", "claude")
+    assert decision.proposals[0].text == "REST"
+    assert "something" not in [it.text for it in decision.proposals]
+
+
+@pytest.mark.feature("S3.45")
+async def test_a_decree_rejects_what_all_agree_on_and_keeps_the_reason() -> None:
+    house = table(**AGREED)
+    await house.open(headless=False)
+    decision = await answered(house, decide=("reject", "We run no Redis."))
+    assert decision.outcome is Outcome.REJECTED
+    assert (decision.position, decision.next_step) == ("Move it to Redis.", "reject")
+    assert (await house.session()).answers["decide"].text == "We run no Redis."
+
+
+@pytest.mark.feature("S3.17")
+async def test_three_or_less_from_everybody_is_a_rejection_once_they_have_heard_each_other() -> None:
+    house = table(claude=[turn(3)], gpt=[turn(1)], gemini=[turn(2)])
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.REJECTED
+    assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond"]
+
+
+@pytest.mark.feature("S3.18")
+@pytest.mark.parametrize(
+    ("scores", "capabilities", "lead", "why"),
+    [
+        ((9, 10, 9), (), "gpt", "its score is the highest"),
+        ((10, 10, 10), ("error-handling",), "gemini", "its capabilities fit the question best"),
+        ((9, 9, 9), ("debugging",), "claude", "it comes first in priority"),
+    ],
+)
+async def test_the_lead_knight_is_found_by_score_then_capability_then_priority(
+    scores: tuple[int, ...], capabilities: tuple[str, ...], lead: str, why: str
+) -> None:
+    names = ("claude", "gpt", "gemini")
+    house = table(**{name: [turn(score, text=f"{name} says.")] for name, score in zip(names, scores, strict=True)})
+    seats = [Seat(name, ("script:test",), priority=place) for place, name in enumerate(names, 1)]
+    seats[2] = msgspec.structs.replace(seats[2], capabilities=capabilities)
+    await house.open(seats=seats, question="Which error handling?")
+    decision = await house.run()
+    assert (decision.author, decision.text) == (lead, f"{lead} says.")
+    assert why in decision.how
+
+
+async def test_files_they_ask_for_lie_before_all_of_them_in_the_next_round() -> None:
+    house = table(claude=[turn(9)], gpt=[turn(6, file_requests=["a.py"]), turn(9)], gemini=[turn(9)])
+    await house.open()
+    await house.run()
+    assert (await house.session()).effects == {"knights/1-speak/files": ReadFiles(("a.py",))}
+    assert '<context from="a.py">\nprint(1)\n</context>' in prompt(house, "knights/2-respond", "claude")
+
+
+async def test_without_a_quorum_there_is_no_decision_and_no_question_to_the_person() -> None:
+    house = table(claude=[turn(9)], gpt=[{"fault": "server"}], gemini=[{"fault": "server"}])
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.INSUFFICIENT
+    assert not (await house.session()).gates
+
+
+@pytest.mark.feature("S3.80")
+async def test_a_knight_gets_so_long_for_a_turn_and_no_longer() -> None:
+    assert Limits().seat_timeout == 120
+    house = table(claude=[turn(9)], gpt=[{"hang": True}], gemini=[turn(9)])
+    await house.open(settings={"rounds": 1}, limits=Limits(retries=0, seat_timeout=0.05))
+    decision = await house.run()
+    assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [("gpt", "timeout")]
+
+
+async def test_killed_after_any_fact_they_come_to_the_same_decision() -> None:
+    house = table(
+        claude=[turn(7, agrees_with=["Keep JWT"], file_requests=["a.py"]), turn(9)],
+        gpt=[turn(8, agrees_with=["P1"]), turn(9)],
+        gemini=[turn(4), turn(8), turn(9)],
+    )
+    answers = {"decide": "back", "warning": "stop"}
+    decision = await survives_every_death(house.script, "knights", settings={"warn_after": 1}, answers=answers)
+    assert decision.outcome is Outcome.REACHED

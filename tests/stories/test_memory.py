@@ -1,0 +1,287 @@
+"""What a workspace remembers: a table is told what was decided, and what was rejected does not win again unanswered."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.memory import MOST_BYTES, MOST_RECALLED
+from roundtable.app.places import Places
+from roundtable.core.events import GateAnswered
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.ledger import EntryKind
+from roundtable.core.values import Limits, Outcome, Recalled, Seat
+from roundtable.protocols import PROTOCOLS
+from tests.stories.house import House, again, answer, ratings, seat_script
+from tests.stories.lives import answered, survives_every_death
+
+QUESTION = "REST or GraphQL for the public API?"
+DECREE = Recalled("R-1a2b3c", "decree", "Use GraphQL", "Nobody here can run it.")
+FAILURE = Recalled("F-1a2b3c", "failure", "Use GraphQL", "The resolvers were too slow.")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "home", tmp_path / "home")
+
+
+@pytest.fixture
+async def desk(places: Places, tmp_path: Path) -> AsyncIterator[Roundtable]:
+    (tmp_path / "work" / ".git").mkdir(parents=True)
+    async with await Roundtable.open(tmp_path / "work", places) as desk:
+        yield desk
+
+
+def agenda(workspace: Path, question: str, position: str, **more: Any) -> Agenda:
+    script = {"turns": [{"text": more.pop("reply", answer(position))}], "seats": more.pop("script", {})}
+    name = f"talk-{len(list(workspace.glob('talk-*')))}.json"
+    (workspace / name).write_bytes(msgspec.json.encode(script))
+    seats = tuple(Seat(seat, (f"script:{name}",)) for seat in ("claude", "gpt", "gemini"))
+    return Agenda(question, seats, limits=Limits(retries=0), headless=True, **more)
+
+
+async def decide(desk: Roundtable, question: str, position: str, **more: Any) -> str:
+    """A council on a question, held to its end; its session."""
+    session = await desk.convene(agenda(desk.workspace, question, position, **more))
+    assert (await desk.run(session)).outcome is Outcome.REACHED
+    return session
+
+
+async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[Recalled, ...]:
+    """What a new meeting on a question would be told."""
+    charter, _ = await desk.draft(agenda(desk.workspace, question, "x", **more))
+    return charter.recalled
+
+
+# --- a new meeting is told ------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S3.14", "S4.102")
+@pytest.mark.parametrize("meeting", PROTOCOLS)
+async def test_on_a_question_already_decided_the_earlier_decision_stands_in_every_first_prompt(
+    desk: Roundtable, meeting: str
+) -> None:
+    session = await decide(desk, QUESTION, "Use REST")
+    told = await recalled(desk, QUESTION, meeting=meeting)
+    assert [it.id for it in told] == [f"D-{session[-6:]}"]
+    house = House({"turns": [{"text": answer("Use REST")}]}, meeting=meeting)
+    await house.open(question=QUESTION, recalled=told)
+    await house.run()
+    first = {call.seat: call for call in reversed(house.voices.calls)}
+    assert set(first) == {"claude", "gpt", "gemini"}
+    for call in first.values():
+        prompt = "\n".join(message.text for message in call.messages)
+        assert f"{told[0].id} (decision): {QUESTION} Decided: Use REST" in prompt
+
+
+async def test_a_new_meeting_hears_of_what_bears_on_its_question_and_of_nothing_else(desk: Roundtable) -> None:
+    await decide(desk, "Where do user sessions live?", "In Postgres")
+    await decide(desk, "Which colour has the shed?", "Green")
+    decree = await desk.memory.reject("Paint anything pink", "It fades.")
+    told = await recalled(desk, "Should user sessions expire?")
+    assert [it.kind for it in told] == ["decision", "decree"]
+    assert "Postgres" in told[0].text
+    assert (told[1].id, told[1].text, told[1].why) == (decree.id, "Paint anything pink", "It fades.")
+
+
+async def test_what_is_told_is_bounded_and_the_same_question_comes_first(desk: Roundtable) -> None:
+    for number in range(20):
+        await desk.memory.reject(f"Rewrite part {number} of the public API in Rust", "long reason " * 60)
+    session = await decide(desk, QUESTION, "Use REST")
+    told = await recalled(desk, QUESTION.lower())
+    assert told[0].id == f"D-{session[-6:]}"
+    assert 1 < len(told) <= MOST_RECALLED
+    assert sum(len(it.text.encode()) + len(it.why.encode()) for it in told) <= MOST_BYTES
+
+
+async def test_nothing_is_told_to_a_fresh_meeting_to_another_workspace_or_where_it_is_switched_off(
+    desk: Roundtable, places: Places, tmp_path: Path
+) -> None:
+    await decide(desk, QUESTION, "Use REST")
+    assert await recalled(desk, QUESTION)
+    assert await recalled(desk, QUESTION, fresh=True) == ()
+    (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
+    async with await Roundtable.open(tmp_path / "elsewhere", places) as other:
+        assert await recalled(other, QUESTION) == ()
+        assert await other.memory.entries() == []
+    (desk.workspace / ".roundtable").mkdir()
+    (desk.workspace / ".roundtable" / "config.toml").write_text("[memory]\nrecall = false\n")
+    async with await Roundtable.open(desk.workspace, places) as silent:
+        assert await recalled(silent, QUESTION) == ()
+        assert len(await silent.memory.entries()) == 1
+
+
+async def test_a_key_that_was_learned_since_is_not_told(desk: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
+    await decide(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
+    monkeypatch.setenv("OPENAI_API_KEY", "tulip-quartz-harbor-lantern")
+    async with await Roundtable.open(desk.workspace, desk.places) as later:
+        (told,) = await recalled(later, QUESTION)
+    assert "Use the token" in told.text
+    assert "tulip" not in told.text
+
+
+async def test_a_session_that_cannot_be_read_keeps_no_meeting_from_being_opened(desk: Roundtable) -> None:
+    session = await decide(desk, QUESTION, "Use REST")
+    await desk.store.close()
+    with sqlite3.connect(desk.places.database) as db:
+        db.execute("UPDATE events SET v = 99 WHERE session = ? AND seq = 2", (session,))
+    db.close()
+    async with await Roundtable.open(desk.workspace, desk.places) as later:
+        assert await recalled(later, QUESTION) == ()
+
+
+# --- what was rejected does not come back unanswered ----------------------------------------------
+
+
+def all_say(position: str, text: str = "Because.") -> House:
+    return House({"turns": [{"text": answer(position, text=text)}]})
+
+
+@pytest.mark.feature("S4.103")
+@pytest.mark.parametrize("entry", [DECREE, FAILURE])
+async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_win(entry: Recalled) -> None:
+    house = all_say("GraphQL for the public API")
+    await house.open(recalled=(entry,))
+    decision = await house.run()
+    session = await house.session()
+    assert session.answers["decree"] == GateAnswered("decree", "uphold", by="headless default")
+    assert entry.id in session.gates["decree"].question
+    assert entry.why in session.gates["decree"].question
+    assert decision.outcome is Outcome.DEADLOCK
+    assert entry.id in decision.how
+    assert entry.why in decision.how
+
+
+async def test_a_decree_holds_in_every_kind_of_meeting() -> None:
+    reply = 'Yes.\n\n```json\n{"proposal": "Use GraphQL", "consensus_score": 10, "pending_issues": []}\n```'
+    house = House({"turns": [{"text": reply}]}, meeting="knights")
+    await house.open(recalled=(DECREE,))
+    decision = await house.run()
+    assert (decision.outcome, DECREE.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert list((await house.session()).gates) == ["decide", "decree"]
+
+
+@pytest.mark.parametrize("position", ["Use REST", "Use REST, not GraphQL"])
+async def test_another_proposal_is_not_flagged(position: str) -> None:
+    house = all_say(position)
+    await house.open(recalled=(DECREE,))
+    assert (await house.run()).outcome is Outcome.REACHED
+    assert (await house.session()).gates == {}
+
+
+async def test_a_proposal_that_says_which_objection_it_answers_may_win() -> None:
+    house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
+    await house.open(recalled=(DECREE,))
+    decision = await house.run()
+    assert (decision.outcome, decision.notices) == (Outcome.REACHED, ())
+
+
+async def test_the_person_may_allow_it_and_the_notice_stands_above_the_text() -> None:
+    house = all_say("Use GraphQL")
+    await house.open(recalled=(DECREE,), answers={"decree": "allow"})
+    decision = await house.run()
+    assert (decision.outcome, decision.position) == (Outcome.REACHED, "Use GraphQL")
+    assert decision.degraded
+    assert "R-1a2b3c" in decision.notices[0]
+
+
+async def test_the_person_is_asked_where_there_is_one() -> None:
+    house = all_say("Use GraphQL")
+    await house.open(recalled=(DECREE,), headless=False)
+    assert (await answered(house, decree="allow")).outcome is Outcome.REACHED
+
+
+async def test_a_meeting_killed_around_a_decree_comes_to_the_same_end() -> None:
+    script: dict[str, Any] = {"turns": [{"text": answer("Use GraphQL")}]}
+    decision = await survives_every_death(script, "council", recalled=(DECREE,))
+    assert decision.outcome is Outcome.DEADLOCK
+
+
+async def test_the_table_is_warned_at_the_next_round_while_it_can_still_answer() -> None:
+    still = again("A", text="REST is slow.")
+    seats = {
+        "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same", C="opposed"), again("B")),
+        "gpt": seat_script(answer("Use GraphQL"), ratings(A="same", B="opposed", C="opposed"), still),
+        "gemini": seat_script(answer("Use tRPC"), ratings(A="opposed", B="opposed", C="same"), again("C")),
+    }
+    house = House({"seats": seats})
+    await house.open(recalled=(DECREE,))
+    await house.run()
+    warned = {
+        call.call.partition("#")[0]
+        for call in house.voices.calls
+        if "What A proposed repeats R-1a2b3c without answering it." in call.messages[-1].text
+    }
+    assert warned == {f"council/3-reconsider/{seat}" for seat in ("claude", "gpt", "gemini")}
+
+
+# --- what a person says afterwards ----------------------------------------------------------------
+
+
+@pytest.mark.feature("S4.103")
+async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(desk: Roundtable) -> None:
+    session = await decide(desk, QUESTION, "Use GraphQL")
+    failure = await desk.memory.fail(f"d-{session[-6:]}", "The resolvers were too slow.")
+    assert failure.id == f"F-{session[-6:]}"
+    again = await desk.convene(agenda(desk.workspace, QUESTION, "Use GraphQL"))
+    decision = await desk.run(again)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert failure.id in decision.how
+    with pytest.raises(UsageError, match="already"):
+        await desk.memory.fail(f"D-{session[-6:]}", "Again.")
+    await desk.memory.lift(failure.id)
+    assert [it.id for it in await recalled(desk, QUESTION)] == [], "neither the lifted failure nor a failed decision"
+
+
+async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) -> None:
+    reply = 'Do it.\n\n```json\n{"proposal": "Move it to Redis", "consensus_score": 10, "pending_issues": []}\n```'
+    knights = agenda(desk.workspace, QUESTION, "", reply=reply, meeting="knights", answers={"decide": "reject"})
+    session = await desk.convene(knights)
+    await desk.run(session)
+    (decree,) = await desk.memory.entries((EntryKind.DECREE,))
+    assert (decree.id, decree.text) == (f"R-{session[-6:]}", "Move it to Redis")
+    decision = await desk.run(await desk.convene(agenda(desk.workspace, QUESTION, "Move it all to Redis")))
+    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+
+
+async def test_dissent_falls_due_and_a_seats_record_is_kept(desk: Roundtable) -> None:
+    foretold = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
+    options = ("Use REST", "Use GraphQL")
+    script: dict[str, Any] = {
+        "gpt": seat_script(answer("Use GraphQL"), reconsider=foretold),
+        "claude": seat_script(answer("Use REST"), reconsider=again("A")),
+        "gemini": seat_script(answer("Use REST"), reconsider=again("A")),
+    }
+    session = await decide(desk, QUESTION, "Use REST", script=script, options=options)
+    (prediction,) = await desk.memory.entries((EntryKind.PREDICTION,))
+    assert (prediction.seat, prediction.text) == ("gpt", "By May three clients ask for batching.")
+    assert (date.fromisoformat(prediction.due) - date.fromisoformat(prediction.at[:10])).days == 90
+    settled = await desk.memory.settle(f"P-{session[-6:]}", True, "Four did.")
+    assert (settled.state, settled.due) == ("right", prediction.due)
+    assert "Four did." in settled.why
+    assert (await desk.memory.settle(settled.id, False, "They were ours.")).why.count("Seen:") == 1
+    assert (await desk.memory.entries((EntryKind.PREDICTION,)))[0].state == "wrong"
+
+
+async def test_what_is_written_by_hand_is_on_the_record_and_no_list_takes_it_for_a_meeting(
+    desk: Roundtable, places: Places
+) -> None:
+    decree = await desk.memory.reject("Use SOAP", "Nobody wants it.")
+    assert [row for row in await desk.sessions() if not row.child] == []
+    with pytest.raises(NotFound):
+        await desk.find("last")
+    async with await Roundtable.open(desk.workspace, places) as later:
+        assert await later.memory.entries() == [decree]
+        lifted = await later.memory.lift(decree.id)
+    assert await desk.memory.entries() == [lifted]
+    with pytest.raises(UsageError, match="lifted already"):
+        await desk.memory.lift(decree.id)
+    with pytest.raises(NotFound, match="no error"):
+        await desk.memory.close(decree.id, "how")

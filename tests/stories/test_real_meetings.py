@@ -1,0 +1,43 @@
+"""Every meeting once on the smallest real model: whatever it writes, the meeting ends in an honest outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.desk import Agenda
+from roundtable.app.discovery import embedded_table
+from roundtable.core.events import MoveMade, RoundClosed
+from roundtable.core.values import Limits, Outcome
+from tests.stories.embedded import desk_with
+
+pytestmark = pytest.mark.real
+LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=500)
+
+QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "knights": ("Should a small team write tests first?", {"rounds": 2}),
+    "debate": ("Tea or coffee for a morning meeting?", {"rounds": 1}),
+    "second-opinion": ("Should a small team write tests first?", {"follow_up": True}),
+    "code-red": ("The login page crashes on submit since the new session store.", {"rounds": 1}),
+    "vote": ("What should a small team build first?", {"rounds": 1}),
+}
+
+
+@pytest.mark.parametrize("meeting", QUESTIONS)
+async def test_the_smallest_model_holds_every_meeting_to_its_end(meeting: str, tmp_path: Path) -> None:
+    question, settings = QUESTIONS[meeting]
+    async with desk_with("smollm2-135m", tmp_path) as desk:
+        seats = embedded_table("smollm2-135m")[:2]
+        agenda = Agenda(question, seats, meeting=meeting, settings=settings, limits=LIMITS, headless=True)
+        session = await desk.convene(agenda)
+        decision = await desk.run(session)
+        facts = [it.event for it in await desk.store.read(session)]
+    assert decision.outcome is not Outcome.FAILED
+    assert decision.how
+    moves = [event for event in facts if isinstance(event, MoveMade)]
+    closed = [event for event in facts if isinstance(event, RoundClosed)]
+    assert closed
+    assert all(not event.missing for event in closed), "every seat answered whenever it was asked"
+    assert all(move.text.strip() or move.verdict.ratings for move in moves)

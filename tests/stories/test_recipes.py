@@ -1,0 +1,194 @@
+"""Meetings that a data file describes: held like any other, under every rule, resumed whatever became of the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.meetings import Meetings, meeting_of
+from roundtable.app.places import Places
+from roundtable.core.events import SessionOpened
+from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
+from tests.stories.house import SESSION, House, Killed, MortalStore, answer
+
+PAGE = Path(__file__).parents[2] / "docs" / "meetings.md"
+(EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
+NAMES = ("claude", "gpt", "gemini")
+
+
+def rounds(*told: tuple[str, str], rule: str) -> str:
+    """A data file with these rounds, each a purpose and its codec."""
+    same = 'turns = { visibility = "previous_rounds" }\nprompt = "Over to you. $candidates"'
+    parts = [f'[[rounds]]\npurpose = "{purpose}"\ncodec = "{codec}"\n{same}\n' for purpose, codec in told]
+    return 'summary = "A test."\n' + "".join(parts) + f"[rule]\n{rule}\n"
+
+
+class RecipeHouse(House):
+    """A house that holds what a data file says; its rules are read from the charter, as the desk reads them."""
+
+    def __init__(self, home: Path, recipe: str, script: dict[str, Any], store: MortalStore | None = None) -> None:
+        super().__init__(script, store)
+        places = Places(home, home)
+        (home / "meetings").mkdir(parents=True, exist_ok=True)
+        (home / "meetings" / "board.toml").write_text(recipe)
+        meetings = Meetings(places, home, lambda: False)
+        self.chosen = meetings.find("board")
+        self.prompts = meetings.prompts(self.chosen, "en")
+
+    async def begin(self, **more: Any) -> None:
+        """Put the charter on the record, and hold what it says."""
+        charter = Charter(
+            "REST or GraphQL?",
+            tuple(Seat(name, ("script:test",)) for name in NAMES),
+            "board",
+            1,
+            settings=self.chosen.settings,
+            limits=Limits(retries=0, seat_timeout=5, round_deadline=5),
+            templates={name: await self.store.keep(text) for name, text in self.prompts.items()},
+            seed=7,
+            headless=True,
+            **more,
+        )
+        await self.store.append(SESSION, SessionOpened(charter))
+        self.meeting = meeting_of(charter)
+
+
+def said(block: dict[str, Any], text: str = "Because.") -> str:
+    return f"{text}\n\n```json\n{json.dumps(block)}\n```"
+
+
+def score(value: int, **more: Any) -> str:
+    return said({"consensus_score": value, "pending_issues": [], **more}, f"A {value}.")
+
+
+def each(**seats: list[str]) -> dict[str, Any]:
+    return {"seats": {name: {"turns": [{"text": it} for it in turns]} for name, turns in seats.items()}}
+
+
+async def held(home: Path, recipe: str, script: dict[str, Any], **more: Any) -> tuple[RecipeHouse, Decision]:
+    house = RecipeHouse(home, recipe, script)
+    await house.begin(**more)
+    return house, await house.run()
+
+
+REVIEWED = each(
+    claude=[answer("Two services"), score(7, agrees_with=["keep it small"]), score(8)],
+    gpt=[answer("One service"), score(6, agrees_with=["keep it  small"]), score(9)],
+    gemini=[answer("No service"), score(8, agrees_with=["keep it  small"]), score(8)],
+)
+
+
+async def test_the_example_in_the_docs_is_held_as_the_page_says(tmp_path: Path) -> None:
+    house, decision = await held(tmp_path, EXAMPLE, REVIEWED)
+    session = await house.session()
+    assert list(session.rounds) == ["board/1-sketch", "board/2-review", "board/3-review"]
+    assert (decision.outcome, decision.author, decision.text) == (Outcome.REACHED, "gpt", "A 9.")
+    assert session.answers["sketched"].option == "continue"
+    assert decision.next_step == "", "what was answered on the way is no next step"
+    first, last = house.voices.calls[0].messages[-1].text, house.voices.calls[-1].messages[-1].text
+    assert "Sketch a design, " in first
+    assert last.startswith("Already agreed; do not argue these again:\n- P1: keep it small")
+
+
+async def test_the_example_is_listed_and_opened_from_its_file(tmp_path: Path) -> None:
+    places = Places(tmp_path / "home", tmp_path / "home")
+    (tmp_path / "home" / "meetings").mkdir(parents=True)
+    file = tmp_path / "home" / "meetings" / "design-review.toml"
+    file.write_text(EXAMPLE)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "table.json").write_bytes(msgspec.json.encode(REVIEWED))
+    seats = tuple(Seat(name, ("script:table.json",)) for name in NAMES)
+    async with await Roundtable.open(tmp_path / "work", places) as desk:
+        session = await desk.convene(Agenda("How?", seats, meeting="design-review", headless=True))
+        file.write_text("no longer a meeting at all")
+        decision = await desk.run(session)
+        assert decision.outcome is Outcome.REACHED
+        assert (await desk.session(session)).charter.limits.seat_timeout == 180
+
+
+async def test_the_answer_stop_ends_the_meeting_before_anything_is_decided(tmp_path: Path) -> None:
+    house, decision = await held(tmp_path, EXAMPLE, REVIEWED, answers={"sketched": "stop"})
+    assert list((await house.session()).rounds) == ["board/1-sketch"]
+    assert decision.outcome is Outcome.INSUFFICIENT
+    assert decision.how == "The meeting was stopped before the round that decides."
+
+
+async def test_the_answer_to_the_last_gate_is_the_next_step(tmp_path: Path) -> None:
+    gate = '[[gates]]\nid = "then"\nafter = "rate"\nquestion = "?"\noptions = ["apply", "later"]\ndefault = "later"\n'
+    recipe = rounds(("rate", "score-json"), rule='name = "score_threshold"') + gate
+    script = each(claude=[score(9)], gpt=[score(9)], gemini=[score(9)])
+    assert (await held(tmp_path, recipe, script))[1].next_step == "later"
+    assert (await held(tmp_path, recipe, script, answers={"then": "apply"}))[1].next_step == "apply"
+
+
+RANKED = rounds(("pitch", "position"), ("ballot", "ranked-ballot"), rule='name = "ranked"')
+
+
+async def test_pitches_can_be_put_to_a_ranked_ballot(tmp_path: Path) -> None:
+    ballot = said({"ranked_choices": ["A", "B", "C", "no-change"]})
+    script = each(
+        claude=[answer("X"), ballot], gpt=[answer("Y", text="Y it is."), ballot], gemini=[answer("Z"), ballot]
+    )
+    house, decision = await held(tmp_path, RANKED, script)
+    assert (decision.outcome, decision.position, decision.text) == (Outcome.REACHED, "Y", "Y it is.")
+    assert "A: Y" in house.voices.calls[-1].messages[-1].text
+
+
+async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Path) -> None:
+    votes = [said({"ranked_choices": list(order)}) for order in ("ABC", "BCA", "CAB")]
+    script = each(claude=[answer("X"), votes[0]], gpt=[answer("Y"), votes[1]], gemini=[answer("Z"), votes[2]])
+    assert (await held(tmp_path, RANKED, script))[1].outcome is Outcome.TIE
+    _, decision = await held(tmp_path, RANKED, script, answers={"choose": "B"})
+    assert (decision.outcome, decision.position, decision.author) == (Outcome.REACHED, "X", "claude")
+    assert decision.how.startswith("The person chose B.")
+    assert [it.seat for it in decision.dissent] == ["gpt", "gemini"]
+
+
+async def test_objections_to_pitches_keep_them_from_being_decided(tmp_path: Path) -> None:
+    recipe = rounds(
+        ("pitch", "position"), ("object", "agree-object-add"), rule='name = "no_objection"\nsupport = "all"'
+    )
+    agreed = each(
+        claude=[answer("X"), "AGREE: gpt"], gpt=[answer("Y"), "AGREE: gpt"], gemini=[answer("Z"), "AGREE: gpt"]
+    )
+    assert (await held(tmp_path, recipe, agreed))[1].position == "Y"
+    agreed["seats"]["gemini"]["turns"][1] = {"text": "DISAGREE: it is too slow"}
+    assert (await held(tmp_path, recipe, agreed))[1].outcome is Outcome.DEADLOCK
+
+
+async def test_seats_can_converge_on_a_root_cause(tmp_path: Path) -> None:
+    recipe = rounds(("diagnose", "diagnosis-json"), rule='name = "key_convergence"\nconfidence = 7')
+    found = said({"confidence_score": 7, "root_cause_key": "stale-token", "evidence": ["the log"]}, "Stale.")
+    other = said({"confidence_score": 9, "root_cause_key": "clock-skew", "evidence": []})
+    _, decision = await held(tmp_path, recipe, each(claude=[found], gpt=[found], gemini=[other]))
+    assert (decision.outcome, decision.winner) == (Outcome.REACHED, "stale-token")
+
+
+async def test_a_round_without_a_quorum_ends_it(tmp_path: Path) -> None:
+    recipe = rounds(("rate", "score-json"), rule='name = "score_threshold"')
+    _, decision = await held(tmp_path, recipe, each(claude=[score(9)], gpt=["Hm."], gemini=["Hm."]))
+    assert decision.outcome is Outcome.INSUFFICIENT
+
+
+@pytest.mark.parametrize("recipe", ["scores", "ballots"])
+async def test_killed_after_any_fact_it_comes_to_the_same_decision(tmp_path: Path, recipe: str) -> None:
+    votes = [said({"ranked_choices": list(order)}) for order in ("ABC", "BCA", "CAB")]
+    tied = each(claude=[answer("X"), votes[0]], gpt=[answer("Y"), votes[1]], gemini=[answer("Z"), votes[2]])
+    text, script = (EXAMPLE, REVIEWED) if recipe == "scores" else (RANKED, tied)
+    whole, expected = await held(tmp_path, text, script, answers={"choose": "C"})
+    facts = len(await whole.records()) - 1
+    assert expected.outcome is Outcome.REACHED
+    assert facts > 15
+    for lifetime in range(facts):
+        house = RecipeHouse(tmp_path, text, script, store := MortalStore(lifetime))
+        await house.begin(answers={"choose": "C"})
+        with pytest.raises(Killed):
+            await house.run()
+        store.lifetime = 10_000
+        assert await house.run() == expected, f"another decision after {lifetime} facts"

@@ -1,0 +1,345 @@
+"""A decision counted again from its record: without a seat, by other rules, in every meeting and for nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.recounting import recount
+from roundtable.core.events import CancelAsked, Recorded, SessionOpened
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Outcome
+from roundtable.core.views.recount import Recount, RuleCount, SeatCount, absence, inapplicable, rule_rows, seat_rows
+from tests.stories.house import DISPUTE, SESSION, House, again, answer, ratings, seat_script
+from tests.stories.test_recipes import RecipeHouse, rounds
+
+
+async def counted(house: House, **charter: Any) -> Recount:
+    """Hold the meeting, then count it again; nobody may be asked for that."""
+    await house.open(**charter)
+    await house.run()
+    asked = len(house.voices.calls)
+    result = await recount(await house.session())
+    assert len(house.voices.calls) == asked
+    return result
+
+
+def seats_of(result: Recount) -> dict[str, SeatCount]:
+    return {it.seat: it for it in result.seats}
+
+
+def rule_of(result: Recount, name: str) -> RuleCount:
+    return next(it for it in result.rules if it.rule == name)
+
+
+def block(text: str, **fields: Any) -> str:
+    return f"{text}\n\n```json\n{json.dumps(fields)}\n```"
+
+
+def speaks(*turns: str) -> dict[str, Any]:
+    return {"turns": [{"text": it} for it in (*turns, *[turns[-1]] * 9)]}
+
+
+# --- council --------------------------------------------------------------------------------------
+
+
+async def test_a_seat_whose_vote_was_not_needed_changes_nothing() -> None:
+    result = await counted(House(DISPUTE))
+    gpt = seats_of(result)["gpt"]
+    assert gpt.without.changed is False
+    assert (gpt.first, gpt.last, gpt.moved, gpt.reasoned) == ("A", "B", True, True)
+
+
+async def test_a_seat_without_whom_nobody_would_have_moved_decides_the_matter() -> None:
+    result = await counted(House(DISPUTE))
+    gemini = seats_of(result)["gemini"]
+    assert (gemini.without.changed, gemini.without.outcome) == (True, "tie")
+    assert absence(result, gemini.without) == "tie instead of reached"
+
+
+async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
+    result = await counted(House(DISPUTE))
+    claude = seats_of(result)["claude"]
+    assert claude.without.changed is None
+    assert claude.without.why == "gemini stood for B, which nobody else had proposed."
+    assert absence(result, claude.without).startswith("cannot be told: ")
+
+
+async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
+    content = House(
+        {
+            "seats": {
+                "claude": seat_script(answer("X"), ratings(A="opposed", B="same", C="acceptable")),
+                "gpt": seat_script(answer("X"), ratings(A="same", B="same", C="opposed")),
+                "gemini": seat_script(answer("Z"), ratings(A="acceptable", B="acceptable", C="same")),
+            }
+        }
+    )
+    result = await counted(content)
+    assert result.outcome == "reached"
+    assert seats_of(result)["claude"].without.why == "It would have needed another round, council/3-reconsider."
+
+
+async def test_a_proposal_keeps_its_identity_when_its_first_author_is_left_out() -> None:
+    same = ratings(A="same", B="same", C="opposed")
+    house = House(
+        {
+            "seats": {
+                "gpt": seat_script(answer("Use REST"), same, again("A")),
+                "claude": seat_script(answer("REST it is"), same, again("A")),
+                "gemini": seat_script(
+                    answer("Use tRPC"),
+                    ratings(A="opposed", B="opposed", C="same"),
+                    again("A", error="tRPC needs TypeScript on both sides"),
+                ),
+            }
+        }
+    )
+    result = await counted(house)
+    without = seats_of(result)["gpt"].without
+    assert (without.changed, without.winner, without.position) == (False, "B", "REST it is")
+
+
+async def test_who_followed_the_others_without_evidence_is_named() -> None:
+    house = House(
+        {
+            "seats": {
+                "claude": seat_script(answer("REST"), reconsider=again("A")),
+                "gpt": seat_script(answer("GraphQL"), reconsider=again("A")),
+                "gemini": seat_script(answer("REST"), reconsider=again("A")),
+            }
+        }
+    )
+    result = await counted(house, options=("REST", "GraphQL"))
+    moved = {row[0]: row[1:3] for row in seat_rows(result)}
+    assert moved == {"claude": ("A", "held"), "gpt": ("B → A", "without evidence"), "gemini": ("A", "held")}
+    assert rule_of(result, "blind vote").winner == "A"
+    assert rule_of(result, "majority of last positions").why == "3 of 3 seats."
+    assert "every score at least 9" in inapplicable(result)
+    assert "ranked: elimination only" in inapplicable(result)
+    assert {row[0] for row in rule_rows(result)} == {"blind vote", "majority of last positions"}
+
+
+async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_cost() -> None:
+    house = House(
+        {
+            "seats": {
+                "claude": seat_script(answer("REST")),
+                "gpt": {"turns": [{"fault": "quota", "message": "No credit."}]},
+                "gemini": seat_script(answer("REST")),
+            }
+        }
+    )
+    result = await counted(house, options=("REST", "GraphQL"))
+    rows = {row[0]: row for row in seat_rows(result)}
+    assert rows["gpt"][1:3] == ("–", "not heard")
+    assert (seats_of(result)["claude"].calls, rows["claude"][4]) == (1, "free")
+    assert seats_of(result)["gpt"].without.changed is False
+
+
+# --- the other meetings ---------------------------------------------------------------------------
+
+
+def knights(**scores: tuple[float, ...]) -> House:
+    form: dict[str, Any] = {"agrees_with": [], "pending_issues": []}
+    turns = {
+        seat: speaks(*(block("Because.", consensus_score=it, **form) for it in given)) for seat, given in scores.items()
+    }
+    return House({"seats": turns}, meeting="knights")
+
+
+async def test_a_knight_who_stood_alone_turns_consensus_into_deadlock() -> None:
+    result = await counted(knights(claude=(9,), gpt=(4,), gemini=(9,)))
+    assert result.outcome == "deadlock"
+    assert (seats_of(result)["gpt"].without.changed, seats_of(result)["gpt"].without.outcome) == (True, "reached")
+    strict = rule_of(result, "every score at least 9")
+    assert (strict.outcome, strict.same, strict.turns_on) == ("deadlock", True, ("gpt",))
+    assert rule_of(result, "no objection, a majority for it").turns_on == ("gpt",)
+    assert rule_of(result, "majority of last positions").outcome == "reached"
+
+
+async def test_a_lower_threshold_would_have_been_met() -> None:
+    result = await counted(knights(claude=(8,), gpt=(8,), gemini=(9,)))
+    assert rule_of(result, "every score at least 9").outcome == "deadlock"
+    assert rule_of(result, "every score at least 8").outcome == "reached"
+
+
+CHESS = {"claude": ("A", "B", "C"), "gpt": ("A", "C", "B"), "gemini": ("C", "A", "B")}
+
+
+async def test_a_vote_is_counted_by_every_way_of_counting_ballots() -> None:
+    parts = {
+        seat: {
+            "turns": [
+                {"round": "*-pitch", "text": answer(f"{seat}'s app")},
+                {"round": "*-discuss", "text": "Words."},
+                {"round": "*-ballot", "text": block("Reasons.", ranked_choices=[*ballot, "no-change"])},
+            ]
+        }
+        for seat, ballot in CHESS.items()
+    }
+    result = await counted(House({"seats": parts}, meeting="vote"))
+    ways = [it for it in result.rules if it.rule.startswith(("ranked", "first"))]
+    assert [(it.applies, it.winner, it.same) for it in ways] == [(True, "A", True)] * 4
+    assert seats_of(result)["gemini"].last == "C"
+    assert rule_of(result, "first choices only").turns_on == ("claude", "gpt")
+    changed = {seat: it.without.changed for seat, it in seats_of(result).items()}
+    assert changed["gemini"] is False
+
+
+async def test_a_debate_without_its_only_objector_agrees_though_no_plan_was_ever_drafted() -> None:
+    def said(position: str, *, then: str) -> dict[str, Any]:
+        return {
+            "turns": [
+                {"round": "*-seed", "text": answer(position)},
+                {"round": "*-objections", "text": then},
+                {"round": "*-consensus", "text": then},
+            ]
+        }
+
+    house = House(
+        {
+            "seats": {
+                "claude": said("REST", then="Yes.\n\nAGREE: claude"),
+                "gpt": said("GraphQL", then="No.\n\nOBJECT: it will not scale"),
+                "gemini": said("tRPC", then="Yes.\n\nAGREE: claude"),
+            }
+        },
+        meeting="debate",
+    )
+    result = await counted(house)
+    assert result.outcome == "deadlock"
+    gpt = seats_of(result)["gpt"]
+    assert (gpt.without.changed, gpt.without.outcome, gpt.without.winner) == (True, "reached", "claude")
+    assert seats_of(result)["claude"].without.why == "gemini stood for claude, which nobody else had proposed."
+    assert rule_of(result, "no objection, a majority for it").outcome == "deadlock"
+    assert (seats_of(result)["gemini"].first, seats_of(result)["gemini"].last) == ("gemini", "claude")
+
+
+async def test_two_opinions_that_differ_are_one_opinion_without_either() -> None:
+    def opinion(what: str, stance: str) -> dict[str, Any]:
+        return speaks(block("Because.", recommendation=what, stance=stance, risks=[]))
+
+    house = House(
+        {
+            "seats": {
+                "claude": opinion("Definitely split it", "yes"),
+                "gpt": opinion("Never split it", "no"),
+                "gemini": opinion("Never split it", "no"),
+            }
+        },
+        meeting="second-opinion",
+    )
+    result = await counted(house)
+    assert result.outcome == "deadlock"
+    assert seats_of(result)["claude"].without.outcome == "reached"
+    assert rule_of(result, "majority of last positions").outcome == "reached"
+    assert rule_of(result, "majority of last positions").turns_on == ("gpt", "gemini")
+
+
+async def test_a_diagnosis_rests_on_the_doctors_who_were_sure_of_it() -> None:
+    def doctor(key: str, sure: int) -> dict[str, Any]:
+        form: dict[str, Any] = {
+            "confidence_score": sure,
+            "root_cause_key": key,
+            "evidence": [],
+            "file_requests": [],
+            "next_test": "",
+        }
+        return speaks(block("Because.", **form))
+
+    house = House(
+        {
+            "seats": {
+                "claude": doctor("stale-cache-key", 9),
+                "gpt": doctor("stale-cache-key", 9),
+                "gemini": doctor("clock-skew", 4),
+            }
+        },
+        meeting="code-red",
+    )
+    result = await counted(house)
+    assert (result.outcome, result.winner) == ("reached", "stale-cache-key")
+    assert seats_of(result)["gemini"].without.changed is False
+    assert seats_of(result)["gpt"].without.changed in (True, None)
+    assert rule_of(result, "two sure seats name the same cause").turns_on == ("claude", "gpt")
+
+
+async def test_a_second_opinion_of_two_cannot_be_told_without_one_of_them() -> None:
+    form: dict[str, Any] = {"stance": "yes", "risks": []}
+    opinion = speaks(block("Because.", recommendation="Split it", **form))
+    house = House({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
+    result = await counted(house, seats=("claude", "gpt"))
+    assert {it.without.why for it in result.seats} == {"A second-opinion needs at least 2 seats."}
+
+
+async def test_two_who_proposed_the_same_keep_it_on_the_table_when_one_of_them_is_gone() -> None:
+    def part(position: str) -> dict[str, Any]:
+        agree = "Yes.\n\nAGREE: claude"
+        rounds = {"*-seed": answer(position), "*-objections": agree, "*-consensus": agree, "*-plan": "1. Do it."}
+        return {"turns": [{"round": round, "text": text} for round, text in rounds.items()]}
+
+    house = House({"seats": {"claude": part("REST"), "gpt": part("rest"), "gemini": part("tRPC")}}, meeting="debate")
+    result = await counted(house)
+    without = seats_of(result)["claude"].without
+    assert (result.winner, without.changed, without.winner) == ("claude", False, "gpt")
+
+
+async def test_a_meeting_that_a_data_file_describes_is_recounted_by_the_rules_it_was_opened_under(
+    tmp_path: Path,
+) -> None:
+    form: dict[str, Any] = {"pending_issues": []}
+    scores = {"claude": 9, "gpt": 4, "gemini": 9}
+    script = {seat: speaks(block("Because.", consensus_score=it, **form)) for seat, it in scores.items()}
+    recipe = rounds(("review", "score-json"), rule='name = "score_threshold"')
+    house = RecipeHouse(tmp_path, recipe, {"seats": script})
+    await house.begin()
+    await house.run()
+    (tmp_path / "meetings" / "board.toml").unlink()
+    result = await recount(await house.session())
+    assert (result.outcome, seats_of(result)["gpt"].without.outcome) == ("deadlock", "reached")
+
+
+# --- what cannot be recounted ---------------------------------------------------------------------
+
+
+async def test_there_is_nothing_to_recount_before_the_decision() -> None:
+    house = House(DISPUTE)
+    await house.open()
+    with pytest.raises(UsageError, match="no decision yet"):
+        await recount(await house.session())
+
+
+async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide() -> None:
+    house = House(DISPUTE)
+    await house.open()
+    await house.store.append(SESSION, CancelAsked(by="me"))
+    decision = await house.run()
+    assert decision.outcome is Outcome.CANCELLED
+    result = await recount(await house.session())
+    assert all(it.without.changed is None and it.without.why for it in result.seats)
+
+
+@pytest.mark.parametrize(
+    ("meeting", "version", "why"),
+    [
+        ("council", 99, "It was held as council version 99, and the rules have changed since."),
+        ("seance", 1, "There is no meeting called seance."),
+    ],
+)
+async def test_a_record_of_other_rules_keeps_what_its_answers_still_tell(meeting: str, version: int, why: str) -> None:
+    house = House(DISPUTE)
+    await house.open()
+    await house.run()
+    first, *rest = await house.records()
+    assert isinstance(first.event, SessionOpened)
+    charter = msgspec.structs.replace(first.event.charter, meeting=meeting, version=version)
+    old = Recorded(first.seq, first.at, first.session, SessionOpened(charter))
+    result = await recount(Session.fold(SESSION, [old, *rest]))
+    assert {it.without.why for it in result.seats} == {why}
+    assert rule_of(result, "majority of last positions").winner == "B"

@@ -1,0 +1,126 @@
+"""Seats that ask to see a file or to have a check run: served between the rounds, by the real desk, for all to read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import FilesRead
+from roundtable.core.values import Outcome
+from roundtable.core.views.serving import served_words
+from tests.repository import repository, sandbox, write
+from tests.stories.at_desk import Held, doctor, knight
+
+NAMED: dict[str, Any] = {"files": ("src/auth/token.py:1-2",)}
+FILES = {
+    "src/auth/token.py": "".join(f"line {number} of the token\n" for number in range(1, 101)),
+    ".gitignore": "private/\n",
+    "private/diary.md": "dear diary",
+    ".env": "PASSWORD=tulip",
+}
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
+    work = repository(tmp_path / "work", FILES)
+    home = tmp_path / "home"
+    check = f"broken = {json.dumps([sys.executable, '-c', 'print(6 * 7); raise SystemExit(3)'])}"
+    write(home, {"config.toml": f"[context]\ntokens = 2_000\n[checks]\n{check}\n"})
+    async with await Roundtable.open(work, Places(home, home)) as opened:
+        yield opened
+
+
+@pytest.mark.feature("S3.59", "S3.69")
+async def test_a_file_that_one_knight_asks_for_is_shown_to_all_before_the_next_round(desk: Roundtable) -> None:
+    held = Held(
+        desk,
+        claude=[knight(7, file_requests=["src/auth/token.py:10-12"]), knight(9)],
+        gpt=[knight(8), knight(9)],
+    )
+    decision = await held.hold("knights", **NAMED)
+    assert decision.outcome is Outcome.REACHED
+    for seat in ("claude", "gpt"):
+        assert "line 11 of the token" not in held.prompt("knights/1-speak", seat)
+        shown = held.prompt("knights/2-respond", seat)
+        assert '<context from="src/auth/token.py:10-12">\nline 10 of the token' in shown
+        assert "line 13 of the token" not in shown
+
+
+@pytest.mark.feature("S3.67")
+async def test_doctors_ask_for_files_in_their_diagnosis_and_get_them(desk: Roundtable) -> None:
+    held = Held(
+        desk,
+        claude=[doctor(3, "src/auth/token.py:90-91", "src/none.py"), doctor(9), doctor(9)],
+        gpt=[doctor(4), doctor(9), doctor(9)],
+    )
+    await held.hold("code-red", **NAMED)
+    for seat in ("claude", "gpt"):
+        shown = held.prompt("code-red/2-blind", seat)
+        assert "line 90 of the token" in shown
+        assert "Not shown: src/none.py. There is no file src/none.py" in shown
+
+
+async def test_sensitive_ignored_and_foreign_files_are_refused_and_named(desk: Roundtable) -> None:
+    wanted = [".env", "private/diary.md", "../home/config.toml", "/etc/hostname", "src/auth/token.py:1-1"]
+    held = Held(desk, claude=[knight(7, file_requests=wanted), knight(9)], gpt=[knight(8), knight(9)])
+    await held.hold("knights", **NAMED)
+    (result,) = await held.served()
+    assert [item.name for item in result.items] == wanted[-1:] if isinstance(result, FilesRead) else False
+    shown = held.prompt("knights/2-respond", "gpt")
+    assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in shown
+    assert "Not shown: private/diary.md. private/diary.md is ignored in this workspace." in shown
+    assert shown.count("lies outside the workspace") == 2
+    assert "tulip" not in shown
+    assert "dear diary" not in shown
+
+
+async def test_requests_share_one_room_for_the_whole_session(desk: Roundtable) -> None:
+    write(desk.workspace, {"a.txt": "a" * 5_000, "b.txt": "b" * 5_000, "c.txt": "c" * 1_000})
+    held = Held(
+        desk,
+        claude=[knight(7, file_requests=["a.txt"]), knight(7, file_requests=["b.txt", "c.txt"]), knight(9)],
+        gpt=[knight(8), knight(8), knight(9)],
+    )
+    await held.hold("knights", **NAMED)
+    first, second = await held.served()
+    assert first.refused == {}
+    assert "no room for its 5,000 bytes" in second.refused["b.txt"]
+    assert "c" * 1_000 in held.prompt("knights/3-respond", "gpt")
+
+
+@pytest.mark.feature("S4.27")
+async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: Roundtable) -> None:
+    await sandbox()
+    held = Held(
+        desk,
+        claude=[knight(7, checks=["broken", "rm -rf ."]), knight(9)],
+        gpt=[knight(8), knight(9)],
+    )
+    await held.hold("knights", **NAMED)
+    for seat in ("claude", "gpt"):
+        assert "no others: broken." in held.prompt("knights/1-speak", seat)
+        shown = held.prompt("knights/2-respond", seat)
+        assert '<check from="broken">' in shown
+        assert "ended with exit code 3.\n42\n</check>" in shown
+        assert "Not shown: rm -rf .. There is no check of that name." in shown
+    (result,) = await held.served()
+    assert served_words(result).startswith("Check broken ended with exit code 3 after ")
+    assert "Refused: rm -rf . (There is no check of that name. There are: broken)." in served_words(result)
+
+
+async def test_a_resumed_meeting_asks_for_nothing_twice(desk: Roundtable) -> None:
+    wants = {"file_requests": ["src/auth/token.py:10-12"], "checks": ["unlisted"]}
+    held = Held(desk, claude=[knight(7, **wants), knight(9)], gpt=[knight(8), knight(9)])
+    await held.hold("knights", **NAMED)
+    (desk.workspace / "src/auth/token.py").write_text("all different")
+    asked = len(held.voices.calls)
+    await held.hold("knights", **NAMED)
+    assert len(held.voices.calls) == asked
+    assert len(await held.served()) == 2

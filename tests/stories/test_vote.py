@@ -1,0 +1,204 @@
+"""What a person sees of a vote: pitches, a discussion, secret ranked ballots, and who wins by which count."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from roundtable.core.values import Limits, Outcome
+from roundtable.core.views.ballots import vote_results
+from tests.stories.house import House, answer
+from tests.stories.lives import survives_every_death
+
+# With seed 7 the seats are drawn as: gpt A, claude B, gemini C.
+PITCHES = {"claude": "A garden app", "gpt": "A chess app", "gemini": "A tax app"}
+
+
+def ranking(*choices: str, seat: str = "") -> str:
+    """A ballot as a model writes it."""
+    return f"My reasons.\n\n```json\n{json.dumps({'agent_id': seat, 'ranked_choices': choices})}\n```"
+
+
+def part(pitch: str, ballot: str | dict[str, Any], said: str = "I have thought about it.") -> dict[str, Any]:
+    cast = {"text": ballot} if isinstance(ballot, str) else ballot
+    return {
+        "turns": [
+            {"round": "*-pitch", "text": answer(pitch, text=f"{pitch}, because.")},
+            {"round": "*-discuss", "text": said},
+            {"round": "*-ballot", **cast},
+        ]
+    }
+
+
+def table(claude: str | dict[str, Any], gpt: str | dict[str, Any], gemini: str | dict[str, Any]) -> House:
+    ballots = {"claude": claude, "gpt": gpt, "gemini": gemini}
+    script = {seat: part(PITCHES[seat], ballot, f"{seat} argues.") for seat, ballot in ballots.items()}
+    return House({"seats": script}, meeting="vote")
+
+
+CHESS = (ranking("A", "B", "C", "no-change"), ranking("A", "C", "B", "no-change"), ranking("C", "A", "B", "no-change"))
+CYCLE = (ranking("A", "B", "C"), ranking("B", "C", "A"), ranking("C", "A", "B"))
+
+
+async def rounds_of(house: House) -> list[str]:
+    return list((await house.session()).rounds)
+
+
+@pytest.mark.feature("S1.42", "S1.44")
+async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
+    house = table(*CHESS)
+    await house.open()
+    decision = await house.run()
+    assert await rounds_of(house) == ["vote/1-pitch", "vote/2-discuss", "vote/3-ballot"]
+    assert decision.outcome is Outcome.REACHED
+    assert (decision.winner, decision.position, decision.author) == ("A", "A chess app", "gpt")
+    assert decision.text == "gpt argues.", "the words of who pitched it, as last said"
+    assert decision.how == "A beats every other candidate one against one."
+    assert [(it.seat, it.position) for it in decision.dissent] == [("gemini", "A tax app")]
+    assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}
+
+
+@pytest.mark.feature("S1.42")
+async def test_a_ballot_is_a_ranking_and_counts_for_who_sent_it_whatever_name_it_bears() -> None:
+    house = table(ranking("A", "B", seat="gpt"), ranking("A", "B", seat="gpt"), ranking("B", "A", seat="gpt"))
+    await house.open()
+    decision = await house.run()
+    ballots = (await house.session()).rounds["vote/3-ballot"].turns
+    assert {seat: turn.move and turn.move.verdict.ranking for seat, turn in ballots.items()} == {
+        "claude": ("A", "B"),
+        "gpt": ("A", "B"),
+        "gemini": ("B", "A"),
+    }
+    assert decision.winner == "A"
+
+
+async def test_nobody_reads_a_pitch_before_pitching_or_a_ballot_at_all() -> None:
+    house = table(*CHESS)
+    await house.open()
+    await house.run()
+    for call in house.voices.calls:
+        text = "\n".join(message.text for message in call.messages)
+        assert ("My reasons." in text) is False
+        assert ("because." in text) is ("1-pitch" not in call.call)
+
+
+async def test_candidates_are_read_to_each_seat_in_an_order_of_its_own() -> None:
+    house = table(*CHESS)
+    await house.open()
+    await house.run()
+    ballots = [call.messages[-1].text for call in house.voices.calls if "3-ballot" in call.call]
+    orders = {tuple(line for line in text.splitlines() if line[:2] in ("A:", "B:", "C:")) for text in ballots}
+    assert len(orders) > 1
+
+
+@pytest.mark.feature("S1.44")
+async def test_where_nobody_beats_all_others_elimination_decides() -> None:
+    seats = ("claude", "gpt", "gemini", "grok", "qwen")
+    votes = {"claude": "A > B > C", "gpt": "A > B > C", "gemini": "B > C > A", "grok": "B > C > A", "qwen": "C > A > B"}
+    script = {seat: part("x", f"RANKING: {vote}") for seat, vote in votes.items()}
+    house = House({"seats": script}, meeting="vote")
+    await house.open(seats=seats, options=("Garden", "Chess", "Tax"), settings={"rounds": 0})
+    decision = await house.run()
+    assert await rounds_of(house) == ["vote/2-ballot"], "options are not pitched"
+    assert decision.winner == "A"
+    assert decision.how == "Nobody beats every other candidate; A wins by elimination."
+
+
+@pytest.mark.feature("S1.44")
+async def test_a_tie_is_the_persons_to_break() -> None:
+    house = table(*CYCLE)
+    await house.open(answers={"choose": "C"})
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.position == "A tax app"
+    assert decision.how.startswith("The person chose C: ")
+    assert (await house.session()).gates["choose"].options == ("A", "B", "C", "none")
+
+
+@pytest.mark.feature("S1.44")
+async def test_a_tie_left_alone_stays_a_tie() -> None:
+    house = table(*CYCLE)
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.TIE
+    assert decision.winner == decision.text == ""
+    assert len(decision.dissent) == 3
+
+
+@pytest.mark.feature("S1.43")
+async def test_a_round_closes_in_time_and_what_came_in_is_counted() -> None:
+    house = table(CHESS[0], CHESS[1], {"hang": True})
+    await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.3))
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert decision.counted == ("claude", "gpt")
+    assert [(it.seat, it.fault.kind) for it in decision.missing] == [("gemini", "timeout")]
+    assert decision.degraded
+    closed = (await house.session()).rounds["vote/3-ballot"].closed
+    assert closed is not None
+    assert closed.how == "deadline"
+
+
+async def test_to_change_nothing_is_always_a_candidate_and_may_win() -> None:
+    ballot = ranking("no-change", "A", "B", "C")
+    house = table(ballot, ballot, CHESS[2])
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.REACHED
+    assert (decision.winner, decision.position) == ("no-change", "No change needed")
+    assert decision.text == "claude argues.", "in the words of one who wanted it"
+
+
+async def test_the_same_idea_twice_is_one_candidate() -> None:
+    script = {seat: part(pitch, ranking("A", "C")) for seat, pitch in PITCHES.items()}
+    script["claude"] = part("a chess  app.", ranking("A", "C"))
+    house = House({"seats": script}, meeting="vote")
+    await house.open()
+    decision = await house.run()
+    assert [it.authors for it in decision.proposals] == [("gpt", "claude"), ("gemini",), ()]
+
+
+async def test_without_a_quorum_of_ballots_nothing_is_decided() -> None:
+    house = table(CHESS[0], {"fault": "server"}, {"text": "I like them all."})
+    await house.open()
+    decision = await house.run()
+    assert decision.outcome is Outcome.INSUFFICIENT
+    assert decision.counted == ("claude",)
+
+
+@pytest.mark.feature("S1.45")
+async def test_the_results_of_the_vote_can_be_read_as_a_document() -> None:
+    house = table(*CHESS)
+    await house.open()
+    await house.run()
+    text = vote_results(await house.session())
+    assert text.startswith("# Vote: REST or GraphQL?\n\n**Winner: A, A chess app.** A beats every other")
+    assert "- B: A garden app" in text
+    assert "| claude | A > B > C > no-change |" in text.replace("\\>", ">")
+    assert "| A | – | 3 | 2 | 3 |" in text
+    assert "| 1 | 2 | 0 | 1 | 0 | B, no-change |" in text
+    assert "| 2 | 2 |  | 1 |  | C |" in text
+
+
+@pytest.mark.feature("S1.45")
+async def test_the_results_name_who_cast_no_ballot_and_no_winner_where_there_is_none() -> None:
+    house = table(CYCLE[0], CYCLE[1], "Whatever.")
+    await house.open()
+    await house.run()
+    text = vote_results(await house.session())
+    assert "| gemini | *no ballot that counts* |" in text
+    assert vote_results(await _council()) == ""
+
+
+async def _council() -> Any:
+    house = House({"turns": [{"text": answer("Use REST")}]})
+    await house.open()
+    await house.run()
+    return await house.session()
+
+
+async def test_killed_after_any_fact_it_comes_to_the_same_decision() -> None:
+    decision = await survives_every_death(table(*CYCLE).script, "vote", answers={"choose": "B"})
+    assert decision.winner == "B"

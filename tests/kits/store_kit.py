@@ -24,6 +24,7 @@ from roundtable.core.events import (
     RunStarted,
     SessionAmended,
     SessionEnded,
+    SessionForgotten,
     SessionOpened,
     Unknown,
 )
@@ -47,7 +48,9 @@ class Record(Store, Leases, Protocol):
 
     async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]: ...
 
-    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]: ...
+    async def sessions(
+        self, workspace: str | None = None, limit: int = 100, *, forgotten: bool = False
+    ) -> list[SessionRow]: ...
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]: ...
 
@@ -411,6 +414,55 @@ class StoreKit(ABC):
         assert await found("last") == ["5"]
         await store.append("0193aaaa-1", NoteSaid("back to this one"))
         assert await found("last") == ["1"]
+
+    async def test_a_forgotten_session_is_off_the_list_and_its_name_is_free(self, store: Record) -> None:
+        await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
+        await store.append("0193aaaa-2", opening(workspace="/w"))
+        await store.append("0193aaaa-1", SessionForgotten())
+        assert [row.id for row in await store.sessions("/w")] == ["0193aaaa-2"]
+        assert [row.id for row in await store.sessions(forgotten=True)] == ["0193aaaa-1", "0193aaaa-2"]
+        assert await store.find("api", "/w") == []
+        assert await store.find("last", "/w") == ["0193aaaa-2"]
+        for address in ("0193aaaa-1", "2026-rest"):
+            assert await store.find(address, "/w") == ["0193aaaa-1"], "its id still leads to it"
+        before = await store.sessions(forgotten=True)
+        await store.rebuild()
+        assert await store.sessions(forgotten=True) == before
+
+    # --- removing ------------------------------------------------------------------------------
+
+    async def test_removing_a_session_takes_what_was_kept_for_it_and_for_nobody_else(self, store: Record) -> None:
+        shared, own = await store.keep(b"shared template"), await store.keep(b"its own file")
+        await store.append("s1", opening(templates={"system": shared, "blind": own}, name="api", slug="old"))
+        await store.append("s1", NoteSaid("a long note " * 1000))
+        await store.append("s2", opening(templates={"system": shared}))
+        last = (await store.since(0))[-1][0]
+        removed = await store.remove(["s1", "s1", "nobody"])
+        assert removed.sessions == ("s1",)
+        assert removed.size > 12_000
+        assert await store.read("s1") == []
+        assert [row.id for row in await store.sessions()] == ["s2"]
+        assert await store.find("old") == []
+        assert await store.fetch(shared) == b"shared template"
+        with pytest.raises(NotFound):
+            await store.fetch(own)
+        assert [offset for offset, _ in await store.since(0)] == [last], "offsets stay what they were"
+        await store.append("s2", NoteSaid("goes on"))
+        assert (await store.since(last))[0][0] > last
+        assert numbers(await store.read("s2")) == [1, 2]
+
+    async def test_a_session_that_somebody_runs_is_not_removed_and_nothing_kept_is_cleared(self, store: Record) -> None:
+        digest = await store.keep(b"a form about to be named")
+        await store.append("s1", opening(templates={"blind": digest}))
+        lease = await opened(store, "s2")
+        assert (await store.remove(["s1", "s2"])).sessions == ("s1",)
+        assert numbers(await store.read("s2")) == [1]
+        assert await store.fetch(digest) == b"a form about to be named"
+        await store.release(lease)
+        assert (await store.remove(["s2"])).sessions == ("s2",)
+        assert await store.read("s2") == []
+        with pytest.raises(NotFound):
+            await store.fetch(digest)
 
     async def test_rows_can_be_written_as_json(self, store: Record) -> None:
         await store.append("s1", opening())

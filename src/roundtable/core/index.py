@@ -6,17 +6,27 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.events import DecisionMade, Recorded, SessionAmended, SessionEnded, SessionOpened
+from roundtable.core.events import (
+    DecisionMade,
+    Recorded,
+    SessionAmended,
+    SessionEnded,
+    SessionForgotten,
+    SessionOpened,
+)
 
 PREFIX = 6
 """The fewest characters of an id that may stand for the whole."""
 
 LAST = "last"
 
-INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded)
+INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionForgotten)
 """The facts that change more of a row than where its session ends."""
 
-LISTED = ("id", "slug", "name", "workspace", "question", "meeting", "parent", "branched_at", "opened_at", "outcome")
+LISTED = (
+    *("id", "slug", "name", "workspace", "question", "meeting"),
+    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at"),
+)
 """What a store keeps of a row; the rest is the place of the session's newest fact."""
 
 
@@ -36,6 +46,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     last_seq: int
     offset: int
     outcome: str = ""
+    forgotten_at: str = ""
 
     @property
     def child(self) -> bool:
@@ -50,15 +61,23 @@ def index(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow
         return _opened(event, offset, recorded)
     if row is None:
         return None
-    name, outcome = row.name, row.outcome
+    name, outcome, forgotten_at = row.name, row.outcome, row.forgotten_at
     if isinstance(event, SessionAmended) and event.name is not None:
         name = event.name
     elif isinstance(event, DecisionMade):
         outcome = str(event.decision.outcome)
     elif isinstance(event, SessionEnded):
         outcome = event.outcome
+    elif isinstance(event, SessionForgotten):
+        name, forgotten_at = "", recorded.at
     return msgspec.structs.replace(
-        row, name=name, outcome=outcome, updated_at=recorded.at, last_seq=recorded.seq, offset=offset
+        row,
+        name=name,
+        outcome=outcome,
+        forgotten_at=forgotten_at,
+        updated_at=recorded.at,
+        last_seq=recorded.seq,
+        offset=offset,
     )
 
 
@@ -88,7 +107,9 @@ def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = 
     rows = list(rows)
     here = [row for row in rows if workspace is None or row.workspace == workspace]
     if address == LAST:
-        newest = max((row for row in here if not row.child), key=lambda row: row.offset, default=None)
+        newest = max(
+            (row for row in here if not row.child and not row.forgotten_at), key=lambda row: row.offset, default=None
+        )
         return [newest.id] if newest else []
     readings = (
         (row.id for row in rows if row.id == address),

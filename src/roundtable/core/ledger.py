@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from roundtable.core.values import Value
@@ -17,8 +18,40 @@ class EntryKind(StrEnum):
     PREDICTION = "prediction"
 
 
+BINDING = (EntryKind.DECREE, EntryKind.FAILURE)
+"""What forbids; a decision or an error is only told."""
+
+
+class State(StrEnum):
+    """What became of an entry, besides the outcome that a decision begins with."""
+
+    OVERRULED = "overruled"
+    FAILED = "failed"
+    STANDING = "standing"
+    LIFTED = "lifted"
+    FIXING = "fixing"
+    REPORTED = "reported"
+    LOGGED = "logged"
+    CLOSED = "closed"
+    OPEN = "open"
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
+_BEARING: dict[EntryKind, frozenset[str]] = {
+    EntryKind.DECISION: frozenset({"reached", "rejected"}),
+    EntryKind.DECREE: frozenset({State.STANDING}),
+    EntryKind.FAILURE: frozenset({State.STANDING}),
+    EntryKind.ERROR: frozenset({State.FIXING, State.REPORTED, State.LOGGED}),
+    EntryKind.PREDICTION: frozenset(),
+}
+
+
 class Entry(Value, frozen=True):
-    """One thing to remember. The session it came from, and when, are filled in where it is filed."""
+    """One thing to remember: what, why, what became of it, and the session it came from.
+
+    An error has no id until it is filed; a prediction has no `due` date until then.
+    """
 
     id: str
     kind: EntryKind
@@ -32,3 +65,35 @@ class Entry(Value, frozen=True):
     slug: str = ""
     workspace: str = ""
     at: str = ""
+
+    @property
+    def bears(self) -> bool:
+        """Whether a new meeting has to know of it: it is settled, and nothing has lifted or overtaken it."""
+        return self.state in _BEARING[self.kind]
+
+    @property
+    def searchable(self) -> str:
+        """All by which it can be found."""
+        return "\n".join(part for part in (self.id, self.text, self.why, self.question, self.seat) if part)
+
+
+class Foresight(Value, frozen=True):
+    """How a seat's dissent turned out: of so many settled predictions so many were right."""
+
+    seat: str
+    right: int = 0
+    settled: int = 0
+    open: int = 0
+
+
+def foresight(entries: Iterable[Entry]) -> list[Foresight]:
+    """The record of every seat that ever dissented, the most often right first."""
+    told: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.kind is EntryKind.PREDICTION:
+            told.setdefault(entry.seat, []).append(entry.state)
+    records = [
+        Foresight(seat, states.count(State.RIGHT), len(states) - states.count(State.OPEN), states.count(State.OPEN))
+        for seat, states in told.items()
+    ]
+    return sorted(records, key=lambda it: (-it.right, it.settled, it.seat))

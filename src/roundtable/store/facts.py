@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -28,6 +29,7 @@ LONG_TEXT = 8192
 BLOB_LIMIT = 16 * 1024 * 1024
 
 _BLOB = "$blob"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Body(NamedTuple):
@@ -47,6 +49,11 @@ def stamp() -> str:
 def digest_of(data: bytes) -> Digest:
     """The name of a blob."""
     return f"sha256:{sha256(data).hexdigest()}"
+
+
+def digests_in(body: str) -> set[Digest]:
+    """The blobs that a written fact refers to."""
+    return set(_DIGEST.findall(body))
 
 
 def check_blob(data: bytes, limit: int) -> None:

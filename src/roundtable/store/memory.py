@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound
 from roundtable.core.index import SessionRow, addressed, index
-from roundtable.core.ports import Lease
+from roundtable.core.ports import Lease, Removed
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.facts import BLOB_LIMIT, admit, check_blob, digest_of, pack, stamp, unpack
+from roundtable.store.facts import BLOB_LIMIT, admit, check_blob, digest_of, digests_in, pack, stamp, unpack
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.memory_ledger import MemoryLedger
 
 
-class MemoryStore:
-    """The ports Store and Leases over plain dictionaries, for one event loop."""
+class MemoryStore(MemoryLedger):
+    """The ports Store, Ledger and Leases over plain dictionaries, for one event loop."""
 
     def __init__(
         self,
@@ -27,10 +28,12 @@ class MemoryStore:
         max_blob_bytes: int = BLOB_LIMIT,
         lease_seconds: float = LEASE_SECONDS,
     ) -> None:
+        super().__init__()
         self._redact = redact
         self._max_blob_bytes = max_blob_bytes
         self._lease_seconds = lease_seconds
-        self._log: list[Recorded] = []
+        self._log: dict[int, Recorded] = {}
+        self._offset = 0
         self._facts: defaultdict[str, list[Recorded]] = defaultdict(list)
         self._rows: dict[str, SessionRow] = {}
         self._blobs: dict[Digest, bytes] = {}
@@ -62,9 +65,11 @@ class MemoryStore:
             admit(session, event, seq - 1, lease is not None)
             written.append(Recorded(seq, stamp(), session, self._written(event)))
         for recorded in written:
-            self._log.append(recorded)
+            self._offset += 1
+            self._log[self._offset] = recorded
             self._facts[session].append(recorded)
-            if row := index(self._rows.get(session), len(self._log), recorded):
+            self.want_filing(recorded)
+            if row := index(self._rows.get(session), self._offset, recorded):
                 self._rows[session] = row
         for wake in self._waiting[session]:
             wake.set()
@@ -76,7 +81,7 @@ class MemoryStore:
 
     async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
-        return list(enumerate(self._log[offset : offset + limit], offset + 1))
+        return [it for it in self._log.items() if it[0] > offset][:limit]
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, or until the time is up."""
@@ -106,9 +111,12 @@ class MemoryStore:
             raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
         return self._blobs[digest]
 
-    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]:
+    async def sessions(
+        self, workspace: str | None = None, limit: int = 100, *, forgotten: bool = False
+    ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
-        rows = (row for row in self._rows.values() if workspace in (None, row.workspace))
+        listed = (row for row in self._rows.values() if forgotten or not row.forgotten_at)
+        rows = (row for row in listed if workspace in (None, row.workspace))
         return sorted(rows, key=lambda row: -row.offset)[:limit]
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
@@ -118,9 +126,25 @@ class MemoryStore:
     async def rebuild(self) -> None:
         """Make the list of sessions anew from the record."""
         self._rows.clear()
-        for offset, recorded in enumerate(self._log, 1):
+        for offset, recorded in self._log.items():
             if row := index(self._rows.get(recorded.session), offset, recorded):
                 self._rows[recorded.session] = row
+
+    async def remove(self, sessions: Sequence[str]) -> Removed:
+        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
+        running = {session for session in self._leases if await self.holder(session)}
+        gone = [it for it in dict.fromkeys(sessions) if self._facts.get(it) and it not in running]
+        size = 0
+        for session in gone:
+            size += sum(len(_body(recorded).encode()) for recorded in self._facts.pop(session))
+            self._rows.pop(session, None)
+            self._leases.pop(session, None)
+            self.drop_filing(session)
+        self._log = {offset: it for offset, it in self._log.items() if it.session not in gone}
+        unnamed = set[Digest]() if running else set(self._blobs)
+        for recorded in self._log.values():
+            unnamed -= digests_in(_body(recorded))
+        return Removed(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
         """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""
@@ -157,3 +181,7 @@ class MemoryStore:
         body = pack(event, self._redact)
         self._blobs |= body.blobs
         return unpack(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)
+
+
+def _body(recorded: Recorded) -> str:
+    return pack(recorded.event, None).data.decode()

@@ -56,8 +56,35 @@ _V1 = (
     "CREATE INDEX sessions_by_slug ON sessions (slug)",
 )
 
+_V2 = (
+    "ALTER TABLE sessions ADD COLUMN forgotten_at TEXT NOT NULL DEFAULT ''",
+    """
+    CREATE TABLE ledger (
+        place INTEGER PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        at TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        by_hand INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        UNIQUE (workspace, id)
+    )
+    """,
+    "CREATE INDEX ledger_by_origin ON ledger (origin)",
+    "CREATE INDEX ledger_by_time ON ledger (workspace, at)",
+    # The words come ready made, so that every script is split the same way here and elsewhere.
+    "CREATE VIRTUAL TABLE ledger_words USING fts5 (words, tokenize = 'unicode61 remove_diacritics 0')",
+    "CREATE TABLE filing (session TEXT PRIMARY KEY, wanted INTEGER NOT NULL, filed INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX filing_to_do ON filing (session) WHERE wanted > filed",
+    """
+    INSERT INTO filing (session, wanted, filed)
+    SELECT session, max(seq), 0 FROM events WHERE kind IN ('session.ended', 'entry.written') GROUP BY session
+    """,
+)
+
 Steps = tuple[tuple[str, ...], ...]
-MIGRATIONS: Steps = (_V1,)
+MIGRATIONS: Steps = (_V1, _V2)
 
 
 def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:

@@ -13,12 +13,15 @@ from typing import Any, TypeVar
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound, RecordError
 from roundtable.core.index import INDEXED, LAST, LISTED, PREFIX, SessionRow, addressed, index
-from roundtable.core.ports import Lease
+from roundtable.core.ledger import Entry, EntryKind
+from roundtable.core.ports import Lease, Removed
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
+from roundtable.store import ledger
 from roundtable.store.facts import BLOB_LIMIT, LONG_TEXT, Body, admit, check_blob, digest_of, pack, stamp, unpack
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
 from roundtable.store.opening import explained, open_file
+from roundtable.store.removal import remove
 from roundtable.store.writer import Writer
 
 T = TypeVar("T")
@@ -47,26 +50,29 @@ _RENEW = "UPDATE leases SET expires = ? WHERE session = ? AND token = ? AND hold
 _RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND token = ?"
 
 _ROW = (
-    "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome"
+    "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
+    "forgotten_at"
 )
 _INDEXED = f"SELECT {_ROW} FROM listed WHERE id = ?"
 _INDEX = """
     INSERT OR REPLACE INTO sessions
-        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome, forgotten_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_LIST = f"SELECT {_ROW} FROM listed ORDER BY pos DESC LIMIT ?"
-_LIST_HERE = f"SELECT {_ROW} FROM listed WHERE workspace = ? ORDER BY pos DESC LIMIT ?"
+_LIST = f"SELECT {_ROW} FROM listed WHERE (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?"
+_LIST_HERE = f"""
+    SELECT {_ROW} FROM listed WHERE workspace = ? AND (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?
+"""
 _NAMED = f"SELECT {_ROW} FROM listed WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
 _NEWEST = f"""
     SELECT {_ROW} FROM listed
-    WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0)
+    WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0) AND forgotten_at = ''
     ORDER BY pos DESC LIMIT 1
 """
 
 
 class SqliteStore:
-    """The ports Store and Leases over one file. `await SqliteStore.open(path)`, and `close()` or `async with`."""
+    """The ports Store, Ledger and Leases over one file. `await SqliteStore.open(path)`, then `async with` it."""
 
     def __init__(
         self,
@@ -187,9 +193,11 @@ class SqliteStore:
 
     # --- the list of sessions ------------------------------------------------------------------
 
-    async def sessions(self, workspace: str | None = None, limit: int = 100) -> list[SessionRow]:
+    async def sessions(
+        self, workspace: str | None = None, limit: int = 100, *, forgotten: bool = False
+    ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
-        query, given = (_LIST, (limit,)) if workspace is None else (_LIST_HERE, (workspace, limit))
+        query, given = (_LIST, (forgotten, limit)) if workspace is None else (_LIST_HERE, (workspace, forgotten, limit))
         return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
@@ -213,6 +221,30 @@ class SqliteStore:
                 _list(db, row)
 
         await self._writer.submit(fold)
+
+    async def remove(self, sessions: Sequence[str]) -> Removed:
+        """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
+        removed = await self._writer.submit(lambda db: remove(db, sessions))
+        self._recent.clear()
+        return removed
+
+    # --- the ledger ----------------------------------------------------------------------------
+
+    async def unfiled(self) -> list[str]:
+        """The sessions that have ended, or got an entry, since they were last filed, newest first."""
+        return await self._read(ledger.unfiled)
+
+    async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
+        """File what a session comes to; returns it as it is filed."""
+        return await self._writer.submit(lambda db: ledger.file(db, session, seq, entries))
+
+    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
+        """What is remembered there, newest first."""
+        return await self._read(lambda db: ledger.entries(db, workspace, kinds, limit))
+
+    async def search(self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 20) -> list[Entry]:
+        """Those that share words with these, the most relevant first."""
+        return await self._read(lambda db: ledger.search(db, words, workspace, kinds, limit))
 
     # --- leases --------------------------------------------------------------------------------
 
@@ -279,6 +311,7 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
     pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
     if isinstance(recorded.event, INDEXED):
         _list(db, index(_row(db, recorded.session), pos, recorded))
+    ledger.want_filing(db, recorded)
 
 
 def _list(db: sqlite3.Connection, row: SessionRow | None) -> None:

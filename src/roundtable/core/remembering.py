@@ -1,0 +1,118 @@
+"""What a session leaves behind for later ones: the entries that its facts come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from roundtable.core.ledger import Entry, EntryKind, State
+from roundtable.core.session import Session
+from roundtable.core.values import Decision, Dissent, Outcome
+from roundtable.core.views.clean import one_line
+from roundtable.core.wording import in_full
+
+LONGEST = 500
+"""Characters of a text or a reason; the whole of it stays in the session."""
+
+CODE_RED = "code-red"
+_DIAGNOSED = {"fix": State.FIXING, "report": State.REPORTED, "log": State.LOGGED}
+_TOLD = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
+
+
+def entries_of(session: Session) -> tuple[Entry, ...]:
+    """Everything to remember of one session, with what people wrote over it since."""
+    found = {entry.id: entry for entry in _folded(session)}
+    return tuple({**found, **session.entries}.values())
+
+
+def tail(session: str) -> str:
+    """Six digits of the part of a session's id that is chance."""
+    return session.replace("-", "")[-6:]
+
+
+def _folded(session: Session) -> Iterator[Entry]:
+    decision = session.decision
+    if decision is None or decision.outcome not in _TOLD or _under_another(session):
+        return
+    if session.charter.meeting == CODE_RED:
+        yield _error(session, decision)
+        return
+    decrees = _decrees(session, decision)
+    yield _entry(
+        session,
+        "D",
+        EntryKind.DECISION,
+        _substance(decision) or f"No decision ({decision.outcome}).",
+        why=decision.how,
+        state=State.OVERRULED if decrees else str(decision.outcome),
+    )
+    yield from decrees
+    if decision.outcome is Outcome.REACHED and not decrees:
+        for number, dissent in enumerate(decision.dissent, 1):
+            yield _prediction(session, decision, dissent, number)
+
+
+def _under_another(session: Session) -> bool:
+    """A meeting held as a part of another: what it came to is the other's to tell."""
+    return bool(session.charter.parent) and not session.charter.branched_at
+
+
+def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number: int = 1, **more: str) -> Entry:
+    id = f"{letter}-{tail(session.id)}" + (f"-{number}" if number > 1 else "")
+    entry = Entry(
+        id,
+        kind,
+        one_line(text, LONGEST),
+        question=one_line(session.charter.question, LONGEST),
+        session=session.id,
+        slug=session.charter.slug,
+        workspace=session.charter.workspace,
+        at=session.decided_at,
+    )
+    return msgspec.structs.replace(entry, **{name: one_line(value, LONGEST) for name, value in more.items()})
+
+
+def _substance(decision: Decision) -> str:
+    """What was decided, in one line: the position, else the winner's own words."""
+    texts = {proposal.id: proposal.text for proposal in decision.proposals}
+    return decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
+
+
+def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
+    """The person's own no, where the meeting asked what to do with its result."""
+    rejections = [
+        answer
+        for gate, answer in session.answers.items()
+        if (gate == "decide" or gate.startswith("decide-")) and answer.option == "reject"
+    ]
+    text = in_full(session.charter.question, _substance(decision))
+    return [
+        _entry(session, "R", EntryKind.DECREE, text, number=number, why=answer.text, state=State.STANDING)
+        for number, answer in enumerate(rejections, 1)
+    ]
+
+
+def _error(session: Session, decision: Decision) -> Entry:
+    """An error gets its number where it is filed; until a person has chosen, it is logged."""
+    answer = session.answers.get("outcome")
+    text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
+    found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
+    state = _DIAGNOSED.get(answer.option, State.LOGGED) if answer else State.LOGGED
+    entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
+    return msgspec.structs.replace(entry, id="")
+
+
+def _prediction(session: Session, decision: Decision, dissent: Dissent, number: int) -> Entry:
+    """Dissent is worth keeping where time can tell who was right; the seat's own words, or what it held."""
+    foretold = dissent.prediction or _next_test(session, dissent.seat) or dissent.position or dissent.text
+    against = f"Held against D-{tail(session.id)}: {_substance(decision)}"
+    return _entry(
+        session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=State.OPEN, seat=dissent.seat
+    )
+
+
+def _next_test(session: Session, seat: str) -> str:
+    """What the seat last said should be looked at to tell."""
+    turns = [record.turns[seat] for record in session.rounds.values() if seat in record.turns]
+    return next((turn.move.verdict.next_test for turn in reversed(turns) if turn.move is not None), "")

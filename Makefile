@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check fix bench bench-faults docs deps test-real test-oracle clean
+.PHONY: demo test check fix bench bench-faults bench-summon docs deps test-real test-oracle clean
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
@@ -22,7 +22,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.made
 demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no account
 	@$(BIN)/python -m roundtable demo
 
-test: check  ## Everything CI runs
+test: deps check  ## Everything CI runs
 	$(BIN)/pytest -n 2
 
 check: $(VENV)/.dev  ## Style, types, import contracts, spelling, docs that could lie
@@ -43,6 +43,9 @@ bench: $(VENV)/.dev  ## Speed and memory beside raw httpx2, LangGraph and AutoGe
 bench-faults: $(VENV)/.dev  ## One failing seat of three, beside LangGraph, AutoGen and llm-council-core; four minutes
 	$(BIN)/python -m bench.faults
 
+bench-summon: $(VENV)/.dev  ## How soon `summon` has its prompt on 5,000 files, beside git alone
+	$(BIN)/python -m bench.summon
+
 docs: $(VENV)/.dev  ## Write the generated parts of docs/ anew
 	$(BIN)/python docs/generate.py
 
@@ -53,7 +56,8 @@ build/litellm/.made:
 
 AGENTS := @anthropic-ai/claude-code@2.1.197 @google/gemini-cli@0.61.0 @openai/codex@0.166.0 opencode-ai@1.18.33 \
     @agentclientprotocol/claude-agent-acp@0.49.0
-ALONE := tests/real/test_agents.py tests/real/test_acp.py tests/real/test_doctor_faults.py tests/real/test_mixed_table.py
+ALONE := tests/real/test_agents.py tests/real/test_acp.py tests/real/test_callers.py tests/real/test_doctor_faults.py \
+    tests/real/test_mixed_table.py
 
 build/agents/.made: Makefile
 	npm install --prefix build/agents --cache build/npm-cache --no-fund --no-audit $(AGENTS)
@@ -69,8 +73,8 @@ test-oracle: $(VENV)/.dev  ## Voting against pref_voting on thousands of profile
 	build/oracle/bin/pip install --quiet pref_voting pytest pytest-asyncio hypothesis --editable .
 	build/oracle/bin/pytest -m oracle
 
-deps:  ## What needs apt; nothing yet
-	@echo "Nothing to install with apt."
+deps:  ## What needs apt, if it is missing: bubblewrap, the sandbox that checks are run in
+	@command -v bwrap >/dev/null || ./.ci/apt bubblewrap
 
 clean:
 	rm -rf $(VENV) build

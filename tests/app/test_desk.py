@@ -216,7 +216,9 @@ async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtab
 async def test_effects_read_files_and_name_what_they_refuse(desk: Roundtable, workspace: Path) -> None:
     (workspace / "a.py").write_text("print(1)\n")
     (workspace / ".env").write_text("KEY=1")
-    result = await desk.performer.perform("step", ReadFiles(("a.py", ".env", "../x")))
+    write_script(workspace, AGREE)
+    session = await desk.convene(agenda())
+    result = await desk.performer.perform(f"{session}/step", ReadFiles(("a.py", ".env", "../x")))
     assert isinstance(result, FilesRead)
     assert [item.name for item in result.items] == ["a.py"]
     assert set(result.refused) == {".env", "../x"}

@@ -17,6 +17,7 @@ from roundtable.app.places import Places
 from roundtable.app.seat_check import VoiceCheck
 from roundtable.app.secrets import store_key
 from roundtable.core.values import Seat
+from roundtable.store.schema import MIGRATIONS
 from roundtable.voices.fault_server import FaultServer
 
 SCRIPT = '[[turns]]\ntext = "ready"'
@@ -60,7 +61,7 @@ async def test_all_is_well(places: Places, workspace: Path) -> None:
     assert report.participants["b"].voice == "script:s.toml"
     assert report.store.integrity == "absent"
     again = await examine(workspace, places)
-    assert (again.store.schema, again.store.sessions, again.store.integrity) == (1, 0, "ok")
+    assert (again.store.schema, again.store.sessions, again.store.integrity) == (len(MIGRATIONS), 0, "ok")
 
 
 async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:

@@ -37,7 +37,7 @@ _INSTALL = '`pip install "roundtable-engine[local]"` brings it.'
 class EmbeddedModels:
     """Owns the children. A model is loaded when somebody first speaks, and once however many seats share it."""
 
-    def __init__(self, models_dir: Path, slots: int = 4, context: int = 4096) -> None:
+    def __init__(self, models_dir: Path, slots: int = 4, context: int = models.EMBEDDED_WINDOW) -> None:
         self._models_dir = models_dir
         self._slots = slots
         self._context = context

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from roundtable.voices.downloads import Progress
 
+EMBEDDED_WINDOW = 4096
+"""Tokens that an embedded model takes in at once, for each seat that it speaks for."""
+
 _BLOCK = 1 << 20
 _MAGIC = b"GGUF"
 

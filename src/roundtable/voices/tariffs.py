@@ -10,6 +10,7 @@ import msgspec
 from roundtable.voices.agents.acp import over_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.models import EMBEDDED_WINDOW
 
 BARE = 250
 """Tokens that a server adds to a prompt of ours: a chat template, a schema, the roles."""
@@ -18,7 +19,10 @@ _BYTES_PER_TOKEN = 4
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """Who pays, by which price list, and how many tokens go with our words: sent along, or thought before the first."""
+    """Who pays, by which price list, and how many tokens go with our words: sent along, or thought before the first.
+
+    `window` is how many it can take in at once, 0 where nobody knows.
+    """
 
     paid: Literal["free", "tokens", "plan"]
     prices: str = ""
@@ -26,6 +30,7 @@ class Tariff(msgspec.Struct, frozen=True):
     overhead: int = BARE
     thinking: int = 0
     keeps_session: bool = False
+    window: int = 0
 
 
 class Tariffs:
@@ -44,8 +49,10 @@ class Tariffs:
     def of(self, voice: str) -> Tariff:
         """The tariff of a voice by its string."""
         kind, _, rest = voice.partition(":")
-        if kind in ("script", "embedded"):
+        if kind == "script":
             return Tariff("free")
+        if kind == "embedded":
+            return Tariff("free", window=EMBEDDED_WINDOW)
         if kind in ("cli", "acp"):
             name, _, model = rest.partition(":")
             agent = self._agents().get(name)
@@ -64,7 +71,8 @@ class Tariffs:
 
 
 def _endpoint(endpoint: Endpoint, model: str) -> Tariff:
+    window = endpoint.window(model)
     if endpoint.local:
-        return Tariff("free")
+        return Tariff("free", window=window)
     thinking = endpoint.thinking_tokens if endpoint.thinks(model) else 0
-    return Tariff("tokens", endpoint.prices, model, thinking=thinking)
+    return Tariff("tokens", endpoint.prices, model, thinking=thinking, window=window)

@@ -1,0 +1,42 @@
+"""The checks that seats may ask for: by the names a person gave them, in a sandbox, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from roundtable.core.effects import CheckOutcome, ChecksRun
+from roundtable.core.redaction import Redactor
+from roundtable.core.views import clean
+from roundtable.workshop.bubblewrap import Bounds, Bubblewrap
+
+
+class Checks:
+    """What `[checks]` lists, ready to be run; nothing else can be."""
+
+    def __init__(
+        self, commands: Mapping[str, Sequence[str]], workspace: Path, redactor: Redactor, bounds: Bounds = Bounds()
+    ) -> None:
+        self._commands = commands
+        self._workspace = workspace
+        self._redactor = redactor
+        self._bounds = bounds
+
+    async def run(self, names: Sequence[str]) -> ChecksRun:
+        """Run those that are listed; say of the others why they are not."""
+        known = f"There are: {', '.join(self._commands)}." if self._commands else "No checks are listed here."
+        refused = {name: f"There is no check of that name. {known}" for name in names if name not in self._commands}
+        wanted = [name for name in names if name in self._commands]
+        if not wanted:
+            return ChecksRun(refused=refused)
+        sandbox = await Bubblewrap.find()
+        if isinstance(sandbox, str):
+            return ChecksRun(refused=refused | dict.fromkeys(wanted, sandbox))
+        return ChecksRun(tuple([await self._check(sandbox, name) for name in wanted]), refused)
+
+    async def _check(self, sandbox: Bubblewrap, name: str) -> CheckOutcome:
+        argv = tuple(self._commands[name])
+        ended = await sandbox.run(argv, self._workspace, self._bounds)
+        said = self._redactor.redact(clean(ended.output.decode(errors="replace"))).strip("\n")
+        told = "\n".join(part for part in (said, ended.stopped) if part)
+        return CheckOutcome(name, argv, ended.code, told, round(ended.seconds, 3))

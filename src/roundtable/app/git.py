@@ -1,0 +1,235 @@
+"""Git asked about a workspace, without changing anything in it and without running what its own config names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGKILL
+from threading import Timer
+from typing import NamedTuple
+
+from roundtable.core.faults import UsageError
+from roundtable.core.sensitive import is_sensitive
+
+PATIENCE = 30.0
+LONGEST = 8_000_000
+"""Bytes of one answer of git; nobody is shown more of a diff than this."""
+
+_PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
+_QUIET = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_HARMLESS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.quotePath": "false",
+    "core.bigFileThreshold": "1m",
+    "diff.autoRefreshIndex": "false",
+}
+_DIFF = (
+    "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--relative",
+    "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
+_SAME = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
+"""What git says of a file that was touched and is still the same, where it may not write down that it is."""
+_LOG = ("--no-color", "--no-renames", "--relative", "--no-show-signature", "--ignore-submodules=all")
+
+
+class Commit(NamedTuple):
+    """One commit in a line, and the files it touched."""
+
+    line: str
+    files: tuple[str, ...]
+
+
+class Changes(NamedTuple):
+    """A diff, and the sensitive files that were kept out of it. `whole` is False where it was cut short."""
+
+    diff: str
+    sensitive: tuple[str, ...] = ()
+    whole: bool = True
+
+
+class NoGit(UsageError):
+    """Git is not there to be asked, or does not answer."""
+
+
+class Git:
+    """Git in one workspace. Without a repository it still knows which files would be ignored."""
+
+    def __init__(self, workspace: Path, place: Sequence[str], config: Mapping[str, str], head: str | None) -> None:
+        self._workspace = workspace
+        self._place = place
+        self._config = config
+        self._head = head
+
+    @property
+    def repository(self) -> bool:
+        """Whether the workspace has a history of its own."""
+        return self._head is not None
+
+    def files(self) -> list[str]:
+        """Every file that is not ignored, relative to the workspace."""
+        return self._names("ls-files", "-co", "--exclude-standard", "--deduplicate")
+
+    def untracked(self) -> tuple[str, ...]:
+        """New files that nobody has added yet."""
+        return tuple(self._names("ls-files", "-o", "--exclude-standard"))
+
+    def ignored(self, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that git ignores; they must lie in the workspace and have no links in them."""
+        wanted = "".join(f"./{path}\0" for path in paths)
+        return {it[2:] for it in _split(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
+
+    def branch(self) -> str:
+        """The branch that is checked out; empty where there is none."""
+        return self._line("symbolic-ref", "--quiet", "--short", "HEAD")
+
+    def headlines(self, tip: str = "HEAD", most: int = 10) -> list[str]:
+        """The newest commits, a line each."""
+        told = self._line("log", f"-{most}", *_LOG, "--format=%h %cs %s", "--end-of-options", tip, "--")
+        return told.splitlines()
+
+    def commits(self, most: int = 20) -> list[Commit]:
+        """The newest commits, with the files each of them touched."""
+        told = self._ask("log", f"-{most}", *_LOG, "-z", "--name-only", "--format=%x01%h %cs %s")
+        found: list[Commit] = []
+        for record in told.decode(errors="replace").split("\x01")[1:]:
+            line, _, files = record.partition("\0")
+            found.append(Commit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
+        return found
+
+    def uncommitted(self) -> Changes:
+        """What stands in the working tree and not in the last commit.
+
+        Whether a sensitive file was changed is not known: git would have to open it to be sure.
+        """
+        base = self._head or self._line("hash-object", "-t", "tree", os.devnull)
+        return self._diff(base, self._names("ls-files"))
+
+    def between(self, base: str, tip: str) -> Changes:
+        """What `tip` changed since it left `base`."""
+        revisions = f"{self.resolve(base)}...{self.resolve(tip)}"
+        touched = self._names("diff", "--name-only", *_DIFF, "--no-renames", revisions, "--")
+        return self._diff(revisions, touched)
+
+    def resolve(self, revision: str) -> str:
+        """The commit a name stands for; empty where there is none."""
+        return self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+
+    def default_branch(self) -> str:
+        """What branches are merged into: as the remote says, or by the usual names."""
+        told = self._line("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
+        return next((name for name in (told, "main", "master", "trunk") if name and self.resolve(name)), "")
+
+    def _diff(self, revisions: str, paths: Iterable[str]) -> Changes:
+        """The difference in all but those of these paths that are sensitive."""
+        sensitive = tuple(filter(is_sensitive, paths))
+        told = self._ask("diff", *_DIFF, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive))
+        return Changes(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < LONGEST)
+
+    def _line(self, *args: str) -> str:
+        return self._ask(*args).decode(errors="replace").strip()
+
+    def _names(self, *args: str) -> list[str]:
+        return _split(self._ask(args[0], "-z", *args[1:]))
+
+    def _ask(self, *args: str, input: bytes = b"") -> bytes:
+        return _run(self._workspace, (*self._place, *args), self._config, input)
+
+
+@contextmanager
+def git_of(workspace: Path) -> Generator[Git]:
+    """Git in a workspace: its own repository, or else an empty one elsewhere that only knows what is ignored."""
+    head = _own_head(workspace)
+    if head is not None:
+        yield Git(workspace, (), _no_filters(workspace), head)
+        return
+    with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
+        _run(workspace, ("init", "--quiet", "--template=", folder))
+        yield Git(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
+
+
+def _own_head(workspace: Path) -> str | None:
+    """The last commit of the workspace's repository, empty before the first; None where it has none of its own.
+
+    One that lies elsewhere is not its own, and could hold anybody's files.
+    """
+    told = _run(workspace, ("rev-parse", "--show-toplevel", "--absolute-git-dir", "HEAD"))
+    lines = os.fsdecode(told).splitlines()
+    if len(lines) != 3:
+        return None
+    top, folder = Path(lines[0]).resolve(), Path(lines[1]).resolve()
+    if not workspace.resolve().is_relative_to(top):
+        return None
+    own = folder.is_relative_to(top) or _linked(top, folder) or _is_submodule(workspace)
+    return lines[2].removeprefix("HEAD") if own else None
+
+
+def _linked(top: Path, folder: Path) -> bool:
+    """Whether this is a linked worktree: its folder then names the place it belongs to."""
+    try:
+        return Path((folder / "gitdir").read_text().strip()).resolve() == top / ".git"
+    except (OSError, ValueError):
+        return False
+
+
+def _is_submodule(workspace: Path) -> bool:
+    return bool(_run(workspace, ("rev-parse", "--show-superproject-working-tree")).strip())
+
+
+def _no_filters(workspace: Path) -> dict[str, str]:
+    """What switches off the programs that a repository's config would have run on its files."""
+    told = _run(workspace, ("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
+    names = {name.rpartition(".")[0] for name in _split(told)}
+    return {f"{name}.{key}": "" for name in names for key in ("clean", "smudge", "process", "required")}
+
+
+def _split(told: bytes) -> list[str]:
+    return [os.fsdecode(name) for name in told.split(b"\0") if name]
+
+
+def _run(folder: Path, args: Sequence[str], config: Mapping[str, str] = {}, input: bytes = b"") -> bytes:
+    """What git says, at most so much of it; nothing where it has nothing to say."""
+    program = shutil.which("git")
+    if program is None:
+        raise NoGit("Git is not installed, and only git knows which files are ignored.", "Install git.")
+    with subprocess.Popen(
+        [program, "--no-pager", *args],
+        cwd=folder,
+        env=_environment(config),
+        stdin=subprocess.PIPE if input else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        late = Timer(PATIENCE, process.kill)
+        late.start()
+        try:
+            if process.stdin is not None:
+                process.stdin.write(input)
+                process.stdin.close()
+            assert process.stdout is not None
+            told = process.stdout.read(LONGEST)
+        finally:
+            late.cancel()
+    if process.returncode == -SIGKILL:
+        raise NoGit(f"Git did not answer within {PATIENCE:g} seconds.", "Try `git status` here; it may be stuck.")
+    return told
+
+
+def _environment(config: Mapping[str, str]) -> dict[str, str]:
+    """Few of the person's variables, and settings that stand above those of any config file."""
+    told = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _QUIET
+    for number, (name, value) in enumerate({**_HARMLESS, **config}.items()):
+        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return told | {"GIT_CONFIG_COUNT": str(len(_HARMLESS) + len(config))}

@@ -1,0 +1,43 @@
+"""How much can be shown so that every seat sees the same: the smallest window at the table, less what else goes in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from roundtable.core.values import Limits, Seat
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.voices.tariffs import Tariffs
+
+UNKNOWN = 32_000
+"""Tokens that a model is taken to have room for where nobody says how many it has."""
+
+
+class Room(NamedTuple):
+    """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
+
+    `voice` has the smallest window. Where no window is known, there is no bound to what may be named.
+    """
+
+    gathered: int
+    asked_for: int
+    named: int | None = None
+    voice: str = ""
+
+
+def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int) -> Room:
+    """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests."""
+    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.voices}
+    left = {
+        voice: max(0, (tariff.window or UNKNOWN) - tariff.overhead - tariff.thinking - limits.max_tokens)
+        for voice, tariff in voices.items()
+    }
+    known = {voice: left[voice] for voice, tariff in voices.items() if tariff.window}
+    smallest = min(known, key=lambda voice: known[voice], default="")
+    least = min(left.values(), default=UNKNOWN)
+    return Room(
+        BYTES_PER_TOKEN * min(most, least // 2),
+        BYTES_PER_TOKEN * min(most, least // 4),
+        BYTES_PER_TOKEN * known[smallest] if smallest else None,
+        smallest,
+    )

@@ -1,0 +1,47 @@
+"""`summon`: put changes to the table, so that they are discussed before they are anybody else's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from roundtable.cli.meeting_options import MEETING, Given, meeting_options, which_option
+from roundtable.cli.opening import hold
+from roundtable.cli.options import HeadedCommand, option
+from roundtable.cli.output import note
+
+QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
+
+
+@click.command(cls=HeadedCommand)
+@click.argument("question", default=QUESTION)
+@option(MEETING, "--branch", default="", metavar="NAME", help="What a branch changed since it left the main one.")
+@option(
+    MEETING, "--patch", type=click.File("rb"), metavar="FILE", help="A patch, such as a pull request's; `-` reads it."
+)
+@which_option
+@meeting_options
+def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
+    """Put your changes to the table: git diff, a branch or a patch.
+
+    Without --branch or --patch it is what you have not committed, staged or not; new files are
+    named. Sensitive files are left out and named, and so is whatever has no room. QUESTION asks for
+    a review if you give none.
+
+    \b
+    Examples:
+      roundtable summon
+      roundtable summon "Is the new locking safe?" --branch feature/locks
+      curl -s https://example.com/pull/7.diff | roundtable summon --patch - --meeting knights
+    """
+    from roundtable.app.changes import changed, changed_on, patched
+
+    if branch and patch is not None:
+        raise click.UsageError("Give either --branch or --patch.")
+    here = Path.cwd()
+    found = patched(patch.read()) if patch is not None else changed_on(here, branch) if branch else changed(here)
+    for line in found.notices:
+        note(line)
+    return hold(Given(question, texts=found.texts, **given))

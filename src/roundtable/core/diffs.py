@@ -1,0 +1,87 @@
+"""A diff as the files it changes, and the parts of it to show where not all of it has room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from roundtable.core.relevance import Candidate, ranked
+
+_GIT = re.compile(r"^(?=diff --git )", re.M)
+_PLAIN = re.compile(r"^(?=--- [^\n]+\n\+\+\+ [^\n]+\n@@ -)", re.M)
+_NAMES = re.compile(r"^(?:--- |\+\+\+ |rename from |rename to |copy from |copy to )(\"?)([^\t\n]+?)\1(?:\t.*)?$", re.M)
+_HEADER = re.compile(r"^diff --git (?:\"?a/(?P<old>.+?)\"?) (?:\"?b/(?P<new>.+?)\"?)$", re.M)
+_NOTHING = "/dev/null"
+_SMALLEST_PART = 400
+"""Fewer bytes than this of a file's changes say nothing."""
+
+
+class Section(NamedTuple):
+    """What a diff says of one file. `paths` are the names it has before and after."""
+
+    paths: tuple[str, ...]
+    text: str
+
+    @property
+    def path(self) -> str:
+        """What the file is called now."""
+        return self.paths[-1] if self.paths else ""
+
+
+class Cut(NamedTuple):
+    """A diff that fits: its text, which files are shown only in part, and which not at all."""
+
+    text: str
+    parted: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def sections(diff: str) -> list[Section]:
+    """The diff file by file; what stands before the first file is a section without a path."""
+    parts = (_GIT if _GIT.search(diff) else _PLAIN).split(diff)
+    return [Section(_paths(part), part) for part in parts if part.strip()]
+
+
+def fitting(words: Sequence[str], found: Sequence[Section], room: int) -> Cut:
+    """As much as has room, the most relevant first and what programs wrote last, in the diff's own order."""
+    order = ranked(words, (Candidate(section.path, text=section.text) for section in found))
+    place = {candidate.path: index for index, candidate in enumerate(order)}
+    kept: dict[int, str] = {}
+    parted: list[str] = []
+    for index in sorted(range(len(found)), key=lambda it: (place[found[it].path], it)):
+        section = found[index]
+        size = len(section.text.encode())
+        if size <= room:
+            kept[index], room = section.text, room - size
+        elif room >= _SMALLEST_PART:
+            kept[index], room = _head(section.text, room), 0
+            parted.append(section.path or "the beginning")
+    left_out = tuple(section.path for index, section in enumerate(found) if index not in kept)
+    return Cut("".join(kept[index] for index in sorted(kept)), tuple(parted), left_out)
+
+
+def _paths(part: str) -> tuple[str, ...]:
+    head = part.partition("\n@@ ")[0]
+    names = [_without_prefix(name) for _, name in _NAMES.findall(head) if name != _NOTHING]
+    header = _HEADER.search(head)
+    if not names and header is not None:
+        names = [header["old"], header["new"]]
+    return tuple(dict.fromkeys(names))
+
+
+def _without_prefix(name: str) -> str:
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _head(text: str, room: int) -> str:
+    """Whole lines from the beginning, and a line that says how many are missing."""
+    lines = text.splitlines(keepends=True)
+    kept: list[str] = []
+    room -= 80
+    for line in lines:
+        room -= len(line.encode())
+        if room < 0:
+            break
+        kept.append(line)
+    return f"{''.join(kept)}[{len(lines) - len(kept)} more lines of this file are left out for room]\n"

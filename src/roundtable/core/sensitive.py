@@ -1,0 +1,23 @@
+"""Which files no model is ever shown, by their names alone."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+
+FILES = (
+    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.ppk",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.kdbx", "*.ovpn", "*.tfstate", "*.tfstate.*", "*.tfvars",
+    ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".yarnrc.yml", ".pypirc", ".htpasswd", ".git-credentials",
+    ".dockercfg", ".docker-config.json", ".vault-token", "credentials", "credentials.*", "secret", "secret.*",
+    "secrets", "secrets.*", "service-account*.json", "application_default_credentials.json",
+)  # fmt: skip
+FOLDERS = frozenset({".ssh", ".aws", ".azure", ".docker", ".gcloud", ".git", ".gnupg", ".kube", ".secrets"})
+
+_FILES = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in FILES))
+
+
+def is_sensitive(path: str) -> bool:
+    """Whether a path, with slashes and relative to the workspace, is that of a file or folder of secrets."""
+    parts = path.lower().split("/")
+    return not FOLDERS.isdisjoint(parts) or _FILES.match(parts[-1]) is not None

@@ -1,0 +1,48 @@
+"""What a program needs besides the system: the interpreter it names, and the folders beside either."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_BESIDE = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+_LONGEST_LINE = 256
+_MOST_LINKS = 16
+
+
+def toolchain(program: str, workspace: Path) -> list[str]:
+    """Places outside the workspace that hold the program or its interpreter, with the libraries next to them.
+
+    Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it.
+    """
+    found: dict[str, None] = {}
+    for path in (path for start in _named(program) for path in _links(start)):
+        if not path.is_relative_to(workspace):
+            beside = [path.parent.parent / name for name in _BESIDE] if path.parent.name == "bin" else [path]
+            found |= {str(place): None for place in beside if place.exists()}
+    return list(found)
+
+
+def _named(program: str) -> Iterator[str]:
+    """The program, then the interpreter that its first line names, if it is a script."""
+    yield program
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(_LONGEST_LINE)
+    except OSError:
+        return
+    words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
+    if words and words[0].startswith("/"):
+        yield words[0]
+
+
+def _links(start: str) -> Iterator[Path]:
+    """A path and every path that its links lead over, to the file itself."""
+    path = Path(start)
+    for _ in range(_MOST_LINKS):
+        yield path
+        if not path.is_symlink():
+            break
+        path = Path(os.path.normpath(path.parent / os.readlink(path)))
+    yield Path(os.path.realpath(start))

@@ -1,0 +1,129 @@
+"""Meetings that are run by a process of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.background import run_in_background, why_stopped
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import Places
+from roundtable.core.faults import RoundtableError
+from roundtable.core.session import Session
+from roundtable.core.values import Outcome
+from tests.app.test_desk import AGREE, agenda, seats, write_script
+from tests.stories.house import again, answer
+
+PATIENCE = 60.0
+SLOW: dict[str, Any] = {"defaults": {"latency": 1.0}, "turns": [{"text": answer("Use REST")}]}
+SPLIT: dict[str, Any] = {
+    "seats": {
+        name: {"turns": [{"round": "*1-blind", "text": answer(option)}, {"round": "*reconsider", "text": again(stand)}]}
+        for name, option, stand in (("claude", "REST", "A"), ("gpt", "GraphQL", "B"))
+    }
+}
+
+
+@pytest.fixture(autouse=True)
+async def _leave_no_process(desk: Roundtable) -> AsyncGenerator[None]:
+    """Whatever a test comes to, no meeting outlives it."""
+    yield
+    for row in await desk.sessions():
+        if holder := await desk.holder(row.id):
+            with suppress(ProcessLookupError):
+                os.kill(pid_of(holder), signal.SIGTERM)
+
+
+async def until(desk: Roundtable, session: str, what: str) -> Session:
+    """Wait until the record says so."""
+    async with asyncio.timeout(PATIENCE):
+        while not getattr(state := await desk.session(session), what):
+            await desk.store.changed(session, state.seq, 1.0)
+    return state
+
+
+async def let_go(desk: Roundtable, session: str) -> None:
+    """Wait until no process runs it."""
+    async with asyncio.timeout(PATIENCE):
+        while await desk.holder(session):
+            await desk.store.changed(session, 1 << 60, 0.05)
+
+
+def pid_of(holder: str | None) -> int:
+    """The process in `host:pid:start:boot`."""
+    assert holder is not None
+    return int(holder.split(":")[1])
+
+
+async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, SLOW)
+    session = await desk.convene(agenda())
+    await run_in_background(desk, session)
+    runner = pid_of(await desk.holder(session))
+    assert runner != os.getpid()
+    assert os.getsid(runner) == runner
+    await run_in_background(desk, session)
+    assert pid_of(await desk.holder(session)) == runner
+    state = await until(desk, session, "ended")
+    assert state.decision is not None
+    assert state.decision.outcome is Outcome.REACHED
+    assert why_stopped(desk.places, session) == ""
+    await run_in_background(desk, session)
+
+
+async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, SPLIT)
+    session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
+    await run_in_background(desk, session)
+    state = await until(desk, session, "open_gate")
+    assert state.open_gate is not None
+    await desk.answer(session, state.open_gate.id, "A")
+    state = await until(desk, session, "ended")
+    assert state.decision is not None
+    assert state.decision.position == "REST"
+
+
+async def test_a_run_told_to_stop_says_so_and_can_be_taken_up_again(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, {"turns": [{"hang": True}]})
+    session = await desk.convene(agenda())
+    await run_in_background(desk, session)
+    await until(desk, session, "rounds")
+    os.kill(pid_of(await desk.holder(session)), signal.SIGTERM)
+    state = await until(desk, session, "stopped")
+    assert state.stopped is not None
+    assert state.stopped.reason == "interrupted"
+    write_script(workspace, AGREE)
+    await let_go(desk, session)
+    await run_in_background(desk, session)
+    assert (await until(desk, session, "ended")).runs == 2
+
+
+async def test_a_run_that_cannot_begin_says_why(desk: Roundtable, places: Places, workspace: Path) -> None:
+    write_script(workspace, AGREE)
+    session = await desk.convene(agenda())
+    places.user_config.write_text("langage = 'en'")
+    with pytest.raises(RoundtableError, match=r"could not be run\..*langage"):
+        await run_in_background(desk, session)
+    assert "langage" in why_stopped(places, session)
+    places.user_config.unlink()
+    await run_in_background(desk, session)
+    await until(desk, session, "ended")
+    assert why_stopped(places, session) == ""
+
+
+async def test_a_module_in_the_workspace_is_not_run(
+    desk: Roundtable, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_script(workspace, AGREE)
+    (workspace / "msgspec.py").write_text("raise SystemExit('out of the workspace')")
+    session = await desk.convene(agenda())
+    monkeypatch.chdir(workspace)
+    await run_in_background(desk, session)
+    assert (await until(desk, session, "ended")).decision is not None

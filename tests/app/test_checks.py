@@ -1,0 +1,217 @@
+"""Checks that seats ask for: by name only, in a sandbox that can read the workspace and do nothing else."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import venv
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from roundtable.app import config
+from roundtable.app.checks import Checks
+from roundtable.app.desk import Roundtable
+from roundtable.app.doctor import examine
+from roundtable.app.places import Places
+from roundtable.core.effects import CheckOutcome, ChecksRun, RunChecks
+from roundtable.core.faults import ConfigError
+from roundtable.core.redaction import Redactor
+from roundtable.workshop.bubblewrap import Bounds
+from tests.repository import repository, sandbox, write
+
+PYTHON = sys.executable
+
+
+def python(program: str) -> tuple[str, ...]:
+    return (PYTHON, "-c", program)
+
+
+def running(command: bytes) -> bool:
+    """Whether any process of this machine has this in its command line."""
+    lines: list[bytes] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes())
+    return any(command in line for line in lines)
+
+
+async def check(
+    workspace: Path, *argv: str, bounds: Bounds = Bounds(seconds=20), secrets: tuple[str, ...] = ()
+) -> CheckOutcome:
+    """Run one check in a real sandbox."""
+    await sandbox()
+    ran = await Checks({"it": argv}, workspace, Redactor(secrets), bounds).run(("it",))
+    assert ran.refused == {}
+    return ran.outcomes[0]
+
+
+async def test_a_check_says_what_it_found(workspace: Path) -> None:
+    write(workspace, {"test_it.py": "def test_it():\n    assert 1 + 1 == 3\n"})
+    outcome = await check(workspace, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert outcome.code == 1
+    assert "assert (1 + 1) == 3" in outcome.output
+    assert outcome.seconds > 0
+
+
+async def test_a_check_can_read_the_workspace_and_write_nowhere_in_it(workspace: Path) -> None:
+    write(workspace, {"a.txt": "hello"})
+    outcome = await check(
+        workspace, "sh", "-c", "cat a.txt; echo x > /tmp/b && echo own tmp; touch b.txt /b /usr/b /dev/b /etc/b"
+    )
+    assert outcome.output.startswith("helloown tmp\n")
+    assert outcome.output.count("Read-only file system") == 5
+    assert outcome.code == 1
+    assert not (workspace / "b.txt").exists()
+
+
+async def test_a_check_sees_neither_the_network_nor_the_home_nor_the_variables(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "a-key-nobody-may-see")
+    home = tmp_path / "person"
+    write(home, {"notes.txt": "private"})
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        outcome = await check(workspace, *python(_prying(home, server.getsockname()[1])))
+    assert outcome.code == 0, outcome.output
+    assert "LAB_KEY" not in outcome.output
+    assert "False False False" in outcome.output
+    assert "no neighbour\nno names\nalone" in outcome.output
+
+
+def _prying(home: Path, port: int) -> str:
+    """A check that looks for what it should not see, and says what it found."""
+    return f"""
+import os, socket
+print(sorted(os.environ))
+print(os.path.exists({str(home)!r}), os.path.exists(os.path.expanduser('~/.bashrc')), os.path.exists('/etc/passwd'))
+try: socket.create_connection(('127.0.0.1', {port}), 1); print('connected')
+except OSError as error: print('no neighbour')
+try: socket.getaddrinfo('example.com', 80); print('resolved')
+except OSError as error: print('no names')
+print('alone' if len([it for it in os.listdir('/proc') if it.isdigit()]) < 5 else 'among others')
+"""
+
+
+async def test_a_check_does_not_see_the_sensitive_files_of_the_workspace(workspace: Path) -> None:
+    repository(workspace, {"a.py": "", ".env": "PASSWORD=tulip", "deploy/.ssh/config": "Host tulip", "k.pem": "tulip"})
+    with (workspace / ".git/config").open("a") as file:
+        file.write('[remote "origin"]\n\turl = https://me:tulip@example.com/x\n')
+    outcome = await check(workspace, "sh", "-c", "cat .env k.pem .git/config; find deploy; grep -r tulip . ; echo done")
+    assert "tulip" not in outcome.output
+    assert outcome.output.endswith("done")
+
+
+async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspace: Path) -> None:
+    outcome = await check(
+        workspace, "sh", "-c", "echo begun; (setsid sleep 4711 &); sleep 4711", bounds=Bounds(seconds=1)
+    )
+    assert outcome.code is None
+    assert outcome.output == "begun\nIt was stopped after 1 seconds."
+    assert not running(b"sleep\x004711")
+
+
+async def test_a_check_that_starts_too_much_or_takes_too_much_is_stopped(workspace: Path) -> None:
+    many = await check(workspace, "sh", "-c", "while :; do sleep 60 & done", bounds=Bounds(processes=40))
+    assert many.code is None
+    assert many.output.endswith("It was stopped for starting more than 40 processes.")
+    much = await check(
+        workspace, *python("x = bytearray(300 << 20); import time; time.sleep(60)"), bounds=Bounds(memory=100 << 20)
+    )
+    assert much.code is None
+    assert much.output.endswith("It was stopped for using more than 100 MB of memory.")
+
+
+async def test_of_a_flood_only_the_end_is_kept(workspace: Path) -> None:
+    outcome = await check(workspace, *python("print('x' * 5_000_000); print('the end')"), bounds=Bounds(output=2_000))
+    assert "earlier bytes left out]" in outcome.output
+    assert outcome.output.endswith("the end")
+    assert len(outcome.output) < 2_100
+
+
+async def test_what_a_check_says_is_cleaned_and_holds_no_key(workspace: Path) -> None:
+    program = "print('\\x1b[2J\\x1b]0;title\\x07the key is tulips-and-daffodils')"
+    outcome = await check(workspace, *python(program), secrets=("tulips-and-daffodils",))
+    assert outcome.output == "the key is [redacted:known-key]"
+
+
+async def test_arguments_reach_the_program_as_they_are_and_no_shell(workspace: Path) -> None:
+    outcome = await check(workspace, "echo", "$(touch x); `id` && $HOME > y")
+    assert outcome.output == "$(touch x); `id` && $HOME > y"
+
+
+async def test_a_program_that_is_not_there_is_a_failed_check(workspace: Path) -> None:
+    outcome = await check(workspace, "no-such-program")
+    assert outcome.code == 127
+    assert outcome.output == "There is no program no-such-program here."
+
+
+async def test_arguments_that_no_system_takes_are_a_check_that_did_not_start(workspace: Path) -> None:
+    outcome = await check(workspace, "echo", "x" * 3_000_000)
+    assert outcome.code is None
+    assert outcome.output == "It could not be started: Argument list too long."
+
+
+async def test_a_check_of_a_project_with_its_own_environment_finds_its_libraries(workspace: Path) -> None:
+    venv.create(workspace / ".venv", symlinks=True)
+    bundle = workspace / ".venv/lib/site-packages/bundle.pem"
+    write(workspace, {str(bundle.relative_to(workspace)): "public certificates"})
+    program = f"import sys; print(sys.prefix == {str(workspace / '.venv')!r}, open({str(bundle)!r}).read())"
+    outcome = await check(workspace, ".venv/bin/python", "-c", program)
+    assert outcome.output == "True public certificates"
+
+
+async def test_only_what_is_listed_can_be_run(workspace: Path) -> None:
+    ran = await Checks({"tests": ("true",)}, workspace, Redactor()).run(("rm -rf /", "lint"))
+    assert ran.outcomes == ()
+    assert set(ran.refused) == {"rm -rf /", "lint"}
+    assert "There are: tests." in ran.refused["lint"]
+
+
+@pytest.mark.parametrize("works", [None, False])
+async def test_without_a_working_sandbox_nothing_is_run(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: bool | None
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if works is False:
+        (programs / "bwrap").write_text("#!/bin/sh\necho bwrap: No permissions to create a new namespace >&2\nexit 1\n")
+        (programs / "bwrap").chmod(0o755)
+        (programs / "true").symlink_to("/bin/true")
+        (programs / "touch").symlink_to("/bin/touch")
+    monkeypatch.setenv("PATH", str(programs))
+    ran = await Checks({"it": ("touch", "ran")}, workspace, Redactor()).run(("it",))
+    assert ran.outcomes == ()
+    assert ("No permissions" if works is False else "not installed") in ran.refused["it"]
+    assert not (workspace / "ran").exists()
+
+
+async def test_a_workspace_may_list_checks_only_once_it_is_trusted(places: Places, workspace: Path) -> None:
+    write(workspace, {".roundtable/config.toml": '[checks]\ntests = ["./evil"]\n'})
+    assert config.reach(workspace) == {"checks.tests": '["./evil"]'}
+    async with await Roundtable.open(workspace, places) as desk:
+        assert desk.settings.withheld == ("checks",)
+        ran = await desk.performer.perform("session/step", RunChecks(("tests",)))
+    assert isinstance(ran, ChecksRun)
+    assert "No checks are listed here." in ran.refused["tests"]
+    config.trust(places, workspace)
+    assert config.load(places, workspace).config.checks == {"tests": ("./evil",)}
+
+
+@pytest.mark.parametrize("line", ['tests = "pytest -q"', "tests = []", 'tests = [""]', "tests = [1]"])
+def test_a_check_is_a_list_of_arguments_and_nothing_else(places: Places, workspace: Path, line: str) -> None:
+    places.config.mkdir(parents=True)
+    places.user_config.write_text(f"[checks]\n{line}\n")
+    with pytest.raises(ConfigError) as wrong:
+        config.load(places, workspace)
+    assert "checks" in wrong.value.message
+
+
+async def test_the_doctor_says_whether_checks_can_be_run(
+    places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sandbox()
+    assert (await examine(workspace, places)).no_checks == ""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Bubblewrap is not installed." in (await examine(workspace, places)).no_checks

@@ -9,17 +9,19 @@ from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
 from roundtable.core.views import phrases
+from roundtable.core.views.agreement import agreement_map
 from roundtable.core.views.clean import clean, one_line
 from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.page_style import STYLE
+from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, inapplicable, rule_rows, seat_rows
 from roundtable.core.views.states import status_words
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
 
 
-def page(session: Session) -> str:
-    """The whole session, the decision on top."""
-    return _document(session, _Page(session).whole())
+def page(session: Session, recount: Recount | None = None) -> str:
+    """The whole session, the decision on top, with the map of who stands with whom."""
+    return _document(session, _Page(session).whole(recount))
 
 
 def round_page(session: Session, record: RoundRecord) -> str:
@@ -68,12 +70,15 @@ class _Page:
             for color in (seat.color or seat.usual_color,)
         }
 
-    def whole(self) -> Iterator[str]:
+    def whole(self, recount: Recount | None) -> Iterator[str]:
         """Everything."""
         session = self._session
         yield from self._heading()
         if session.decision is not None:
             yield from self._decision(session.decision)
+        yield from agreement_map(session)
+        if recount is not None:
+            yield from _recount(recount)
         yield from self._rounds()
         yield from self._gates()
         yield from self._changes()
@@ -126,7 +131,8 @@ class _Page:
         if decision.position:
             yield f'<p class="position" dir="auto">{_line(decision.winner)}: {_line(decision.position)}</p>'
         if decision.text:
-            yield f"<p>In the words of {self._who(decision.author)}:</p>{_words(decision.text)}"
+            who = self._who(decision.author) if decision.author else ""
+            yield f"<p>{phrases.whose_words(who)}</p>{_words(decision.text)}"
         yield "</div>"
         yield from self._votes(decision)
         yield from self._dissent(decision)
@@ -202,12 +208,31 @@ class _Page:
         yield "</table></div>"
 
 
+def _recount(recount: Recount) -> Iterator[str]:
+    yield "<h2>Counted again</h2>"
+    yield "<h3>Without each seat</h3>"
+    yield from _table(SEAT_HEAD, seat_rows(recount))
+    yield "<h3>By other rules</h3>"
+    yield from _table(RULE_HEAD, rule_rows(recount))
+    yield f'<p class="soft">{_line(inapplicable(recount))}</p>'
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield '<div class="scroll"><table>'
+    yield f"<tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>"
+    for row in rows:
+        yield f"<tr>{''.join(f'<td>{_line(cell)}</td>' for cell in row)}</tr>"
+    yield "</table></div>"
+
+
 def _said(made: MoveMade) -> Iterator[str]:
     said = made.verdict
     if position := phrases.stands_for(said):
         yield f'<p dir="auto">Stands for <b>{_line(position)}</b></p>'
     if reasons := phrases.because(said):
         yield f'<p dir="auto">Because: {_line(reasons)}</p>'
+    if weighed := phrases.weighs(said):
+        yield f'<p dir="auto">Gives {_line(weighed)}</p>'
     if said.ratings:
         yield f"<p>Rates {_line(phrases.rates(said))}</p>"
     words = phrases.speech(made)

@@ -6,6 +6,7 @@ STYLE = """
   --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #63636b; --line: #e2e0dc; --warn: #8a4b00; --warn-bg: #fff3df;
   --s0: #0b7285; --s1: #9c36b5; --s2: #2b8a3e; --s3: #c92a2a;
   --s4: #1864ab; --s5: #a05a00; --s6: #5f3dc4; --s7: #495057;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b04a86; --c4: #8a6d00; --c5: #4a4a55;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -13,6 +14,7 @@ STYLE = """
     --warn: #ffc078; --warn-bg: #3a2a12;
     --s0: #66d9e8; --s1: #e599f7; --s2: #8ce99a; --s3: #ffa8a8;
     --s4: #74c0fc; --s5: #ffc078; --s6: #b197fc; --s7: #ced4da;
+    --c0: #56b4e9; --c1: #ff9a5c; --c2: #3fd0a0; --c3: #e8a8cc; --c4: #f0e442; --c5: #c8c8d0;
   }
 }
 * { box-sizing: border-box; }
@@ -51,5 +53,23 @@ th { color: var(--soft); font-weight: 500; }
 td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.won td, tr.sum td { font-weight: 600; }
 tr.sum td { border-bottom: 0; }
+.map { margin: .7rem 0; padding: .4rem .6rem .9rem; }
+.map svg { display: block; width: 100%; height: auto; max-height: 30rem; }
+.map text { fill: var(--ink); font-size: 15px; text-anchor: middle; paint-order: stroke; stroke: var(--card);
+  stroke-width: 5px; stroke-linejoin: round; }
+.map .small { fill: var(--soft); font-size: 12.5px; }
+.map .board { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
+.map .apart { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 6; opacity: .7; }
+.map .together { stroke: var(--camp); stroke-width: 4; opacity: .85; }
+.map .node { fill: var(--card); stroke: var(--camp, var(--soft)); stroke-width: 3.5; }
+.map .node.unheard { stroke-width: 1.5; stroke-dasharray: 4 4; }
+.map .ring { fill: none; stroke: var(--camp); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.map .mark { font-weight: 700; font-size: 17px; }
+.map ul { list-style: none; margin: .5rem 0 0; padding: 0; }
+.map li { margin: .25rem 0; overflow-wrap: anywhere; }
+.map li b { display: inline-block; min-width: 1.7rem; padding: 0 .35rem; margin-right: .4rem; text-align: center;
+  border: 2px solid var(--camp); border-radius: 1rem; }
+.c0 { --camp: var(--c0); } .c1 { --camp: var(--c1); } .c2 { --camp: var(--c2); } .c3 { --camp: var(--c3); }
+.c4 { --camp: var(--c4); } .c5 { --camp: var(--c5); }
 @media print { body { max-width: none; } .card { break-inside: avoid; } }
 """.strip()

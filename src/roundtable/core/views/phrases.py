@@ -69,6 +69,21 @@ def because(said: Verdict) -> str:
     return "; ".join(filter(None, (said.error, *cited)))
 
 
+def weighs(said: Verdict) -> str:
+    """What a seat gave besides its words: a score, a ranking, a root cause, points it agrees with, open issues."""
+    parts = [f"{said.score * 10:g} of 10"] if said.score is not None else []
+    parts += [" > ".join(said.ranking)] if said.ranking else []
+    parts += [f"root cause {said.key}"] if said.key else []
+    parts += [f"agrees with {'; '.join(said.points)}"] if said.points and said.score is not None else []
+    parts += [f"{'blocked by' if it.blocking else 'open'}: {it.text}" for it in said.issues]
+    return ", ".join(parts)
+
+
+def whose_words(author: str) -> str:
+    """What stands above the text of a decision; `author` as the view shows a seat, empty where code put it together."""
+    return f"In the words of {author}:" if author else "What they said, put together in their own words:"
+
+
 def minority(decision: Decision) -> str:
     """The heading above what the seats say that did not win; where nothing won, that is all of them."""
     return "Minority report" if decision.settled else "What the seats stand for"

@@ -10,6 +10,7 @@ from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Seat
 from roundtable.core.views.clean import clean
 from roundtable.core.views.costs import Cost, costs
+from roundtable.core.views.runs import run_id
 from roundtable.core.views.states import degraded, newest_round, seat_states, turn_state
 
 VERSION = 1
@@ -25,6 +26,7 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
         "v": VERSION,
         "id": session.id,
         "slug": charter.slug,
+        "run_id": run_id(session),
         "name": session.name,
         "status": session.status,
         "degraded": degraded(session),

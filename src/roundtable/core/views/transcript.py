@@ -26,6 +26,23 @@ def round_transcript(record: RoundRecord) -> str:
     return _document(_round(record))
 
 
+def topic(session: Session) -> str:
+    """The question, and who was to answer it how."""
+    return _document([*_topic(session), f"{_held(session)}, {phrases.opened(session)}"])
+
+
+def discussion(session: Session) -> str:
+    """Every round, and what people said and changed."""
+    return _document(list(_discussion(session)) or ["Nothing was said yet."])
+
+
+def decisions(session: Session) -> str:
+    """The decision with its votes and its dissent."""
+    if session.decision is None:
+        return _document([f"No decision yet: {status_words(session)}."])
+    return _document([*_caveats(session), *_decision(session.decision)])
+
+
 def bill(session: Session) -> str:
     """What it cost by seat, by round and in all, as one table."""
     return _document(list(_bill(session)) or ["Nothing was asked yet."])
@@ -39,6 +56,40 @@ def _whole(session: Session) -> Iterator[str]:
     yield from _heading(session)
     if session.decision is not None:
         yield from _decision(session.decision)
+    yield from _discussion(session)
+    yield from _bill(session)
+
+
+def _heading(session: Session) -> Iterator[str]:
+    yield from _topic(session)
+    facts = [f"**{session.status}**", status_words(session), _held(session), phrases.opened(session)]
+    yield " · ".join([*facts, *(inline(name) for name in (session.name, session.charter.slug) if name)])
+    yield from _caveats(session)
+
+
+def _topic(session: Session) -> Iterator[str]:
+    charter = session.charter
+    yield f"# {inline(charter.question, TITLE) or inline(charter.slug)}"
+    if one_line(charter.question, TITLE) != charter.question:
+        yield quoted(charter.question)
+    if charter.options:
+        yield f"Options: {_listed(charter.options)}"
+
+
+def _held(session: Session) -> str:
+    return f"{inline(session.charter.meeting)} of {_listed(seat.name for seat in session.charter.seats)}"
+
+
+def _caveats(session: Session) -> Iterator[str]:
+    """What must be known before the decision is read."""
+    if session.decision is not None and session.decision.degraded:
+        yield f"**DEGRADED: {phrases.counted(session.decision)}.**"
+        yield _notices(session.decision)
+    if lines := phrases.substitutions(session):
+        yield "\n".join(f"- {inline(line)}" for line in lines)
+
+
+def _discussion(session: Session) -> Iterator[str]:
     if session.rounds or session.notes:
         yield "## Rounds"
     for item in phrases.in_order(session):
@@ -46,24 +97,6 @@ def _whole(session: Session) -> Iterator[str]:
     yield from _gates(session)
     if lines := phrases.changes(session):
         yield "## On the way"
-        yield "\n".join(f"- {inline(line)}" for line in lines)
-    yield from _bill(session)
-
-
-def _heading(session: Session) -> Iterator[str]:
-    charter = session.charter
-    yield f"# {inline(charter.question, TITLE) or inline(charter.slug)}"
-    if one_line(charter.question, TITLE) != charter.question:
-        yield quoted(charter.question)
-    if charter.options:
-        yield f"Options: {_listed(charter.options)}"
-    seats = ", ".join(inline(seat.name) for seat in charter.seats)
-    facts = [f"**{session.status}**", status_words(session), f"{charter.meeting} of {seats}", phrases.opened(session)]
-    yield " · ".join([*facts, *(inline(name) for name in (session.name, charter.slug) if name)])
-    if session.decision is not None and session.decision.degraded:
-        yield f"**DEGRADED: {phrases.counted(session.decision)}.**"
-        yield _notices(session.decision)
-    if lines := phrases.substitutions(session):
         yield "\n".join(f"- {inline(line)}" for line in lines)
 
 
@@ -83,7 +116,7 @@ def _decision(decision: Decision) -> Iterator[str]:
     if decision.position:
         yield f"**{inline(decision.winner)}: {inline(decision.position)}**"
     if decision.text:
-        yield f"In the words of **{inline(decision.author)}**:"
+        yield phrases.whose_words(f"**{inline(decision.author)}**" if decision.author else "")
         yield quoted(decision.text)
     if decision.proposals:
         yield "### Votes"
@@ -141,6 +174,8 @@ def _turn(turn: Turn) -> Iterator[str]:
         yield f"Stands for **{inline(position)}**"
     if reasons := phrases.because(said):
         yield f"Because: {inline(reasons)}"
+    if weighed := phrases.weighs(said):
+        yield f"Gives {inline(weighed)}"
     if said.ratings:
         yield f"Rates {inline(phrases.rates(said))}"
     words = phrases.speech(turn.move)

@@ -1,0 +1,86 @@
+"""A session as files: one text in one of the formats, or a whole layout that another tool knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.app.recounting import recount
+from roundtable.app.tree import Tree
+from roundtable.core.events import Recorded
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import RoundRecord, Session
+from roundtable.core.views import page, round_page, round_summary, round_transcript, summary, transcript
+from roundtable.core.views.layouts import LAYOUTS
+from roundtable.core.views.runs import log, started_at
+from roundtable.store.sqlite import SqliteStore
+
+MANY = 10_000
+SUFFIXES = {"markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl"}
+
+
+async def rendered(session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None) -> str:
+    """The session, or one round of it, in one of the formats; it ends with a line break."""
+    match form:
+        case "json":
+            return _json(summary(session, texts=True) if record is None else round_summary(record, texts=True))
+        case "html" if record is not None:
+            return round_page(session, record)
+        case "html":
+            return page(session, await recount(session) if session.decision else None)
+        case "jsonl":
+            return log([it for it in records if record is None or getattr(it.event, "round", None) == record.name])
+        case _:
+            return transcript(session) if record is None else round_transcript(record)
+
+
+def _json(data: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+
+
+async def find_run(store: SqliteStore, run: str) -> Session:
+    """The session that was first run at the time in this run id, wherever its workspace is."""
+    at = started_at(run)
+    for row in await store.sessions(None, MANY) if at else ():
+        if row.opened_at <= at <= row.updated_at:
+            session = Session.fold(row.id, await store.read(row.id))
+            if session.started_at == at:
+                return session
+    raise NotFound(
+        f"Run artifact not found: {run}.",
+        "Check --run-id: `roundtable status SESSION --json` shows a session's, such as run-20260328T120000000000Z.",
+    )
+
+
+async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
+    """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
+    chosen = LAYOUTS[layout]
+    namesakes: list[tuple[Session, Sequence[Recorded]]] = []
+    if chosen.whole_name and session.name:
+        for row in reversed(await store.sessions(session.charter.workspace, MANY)):
+            if row.name == session.name and row.id != session.id:
+                facts = await store.read(row.id)
+                namesakes.append((Session.fold(row.id, facts), facts))
+    return chosen.files((*namesakes, (session, records)), await store.holder(session.id))
+
+
+def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
+    """Put files in place, all of them or none that would overwrite something; the paths are returned."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Tree.below(folder.resolve()) as tree:
+            taken = [path for path in files if tree.read(path, 0) is not None]
+            if taken and not force:
+                more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+                help = "Give another place with -o, or --force to overwrite."
+                raise UsageError(f"{folder / taken[0]} is there already{more}.", help)
+            for path, text in files.items():
+                tree.write(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}.", "Give another place with -o.") from None
+    return [folder / path for path in files]
+
+
+__all__ = ["LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "write_files"]

@@ -1,0 +1,51 @@
+"""`recount`: what the record says about a decision that was not asked of it then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.cli.options import session_argument
+from roundtable.cli.output import at_desk
+from roundtable.cli.tables import show_json, show_table
+from roundtable.core.views import one_line
+from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, inapplicable, rule_rows, seat_rows
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def recount(session: str, as_json: bool) -> None:
+    """Decide again without a seat, or by another rule, for free.
+
+    No model is asked: the meeting's own rules are held over its record without each seat in turn, and other rules over
+    the same answers. It shows who moved, who held, who moved without evidence, and what each seat cost and changed.
+
+    \b
+    Example:
+      roundtable recount last
+    """
+
+    async def count(desk: Roundtable) -> Recount:
+        from roundtable.app.recounting import recount
+
+        return await recount(await desk.session(await desk.find(session)))
+
+    counted = at_desk(count)
+    if as_json:
+        show_json(counted)
+        return
+    decided = ": ".join(filter(None, (counted.winner, one_line(counted.position, 100))))
+    click.echo(
+        f"{one_line(counted.question, 110)}\nDecided then: {counted.outcome}{f', {decided}' if decided else ''}\n"
+    )
+    show_table(SEAT_HEAD, seat_rows(counted))
+    click.echo()
+    show_table(RULE_HEAD, rule_rows(counted))
+    for line in (inapplicable(counted), *(f"{id}: {one_line(text, 160)}" for id, text in counted.texts.items())):
+        if line:
+            click.echo(f"\n{line}" if line.startswith("Not") else line)

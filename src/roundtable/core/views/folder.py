@@ -1,0 +1,114 @@
+"""What stands in a workspace's `.roundtable/`: made anew from the record at any time, to the same byte.
+
+No times but those on the record and no path of this machine, so that the folder can be committed and shared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from roundtable.core.ledger import Entry, EntryKind
+from roundtable.core.session import Session
+from roundtable.core.views.clean import clean
+from roundtable.core.views.quoting import inline, quoted
+from roundtable.core.views.states import ASKED, newest_round, seat_states, turn_state
+from roundtable.core.views.transcript import decisions, discussion, topic
+
+MARK = "Made by Roundtable from its record; what is changed here is lost at the next `roundtable sync`."
+"""Stands in every file of ours: one without it is a person's own, and is left alone."""
+
+_SAFE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+
+
+class Status(msgspec.Struct, frozen=True):
+    """`status.json`: where a session stands, for programs that look into the folder."""
+
+    note: str
+    phase: str
+    round: str | None
+    rounds: int
+    current_seat: str | None
+    scores: dict[str, float]
+    seats: dict[str, str]
+    outcome: str | None
+    consensus: bool
+
+
+def session_files(session: Session) -> dict[str, str]:
+    """Name and text of every file of one session, from the folder down."""
+    texts = {"topic.md": topic(session), "discussion.md": discussion(session), "decisions.md": decisions(session)}
+    files = {name: _headed(_portable(session, text)) for name, text in texts.items()}
+    files["status.json"] = msgspec.json.format(msgspec.json.encode(status(session)), indent=2).decode() + "\n"
+    return {f"sessions/{folder_name(session)}/{name}": text for name, text in files.items()}
+
+
+def ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
+    """The same for what the workspace remembers, the oldest first so that a new entry is a new end."""
+    entries = sorted(entries, key=lambda entry: (entry.at, entry.id))
+    errors = [entry for entry in entries if entry.kind is EntryKind.ERROR]
+    others = [entry for entry in entries if entry.kind is not EntryKind.ERROR]
+    return {
+        "chronicle.md": _headed(_log("# Chronicle", others, "Nothing is decided yet.")),
+        "error-log.md": _headed(_log("# Error log", errors, "No error was diagnosed yet.")),
+    }
+
+
+def folder_name(session: Session) -> str:
+    """The slug, which begins with the date; the id where a slug would be no name for a folder."""
+    return session.charter.slug if _SAFE.fullmatch(session.charter.slug) else session.id
+
+
+def status(session: Session) -> Status:
+    """Where a session stands. Scores are the last that each seat gave, out of ten."""
+    newest = newest_round(session)
+    moves = [turn.move for record in session.rounds.values() for turn in record.turns.values() if turn.move]
+    given = {it.seat: it.verdict.score for it in moves if it.verdict.counts and it.verdict.score is not None}
+    speaking = [turn.seat for turn in newest.turns.values() if turn_state(turn) == ASKED] if newest else []
+    decision = session.decision
+    return Status(
+        MARK,
+        session.status,
+        newest.name if newest else None,
+        len(session.rounds),
+        speaking[0] if speaking and decision is None else None,
+        {seat: float(f"{score * 10:.3f}") for seat, score in given.items()},
+        seat_states(session),
+        str(decision.outcome) if decision else None,
+        decision is not None and decision.settled,
+    )
+
+
+def _headed(text: str) -> str:
+    return f"<!-- {MARK} -->\n\n{text}"
+
+
+def _portable(session: Session, text: str) -> str:
+    """The text without the folders of this machine that we wrote into it ourselves."""
+    workspace = session.charter.workspace
+    voices = {voice for seat in session.charter.seats for voice in seat.voices if ":/" in voice}
+    for voice in sorted(voices, key=len, reverse=True):
+        kind, _, path = voice.partition(":")
+        text = text.replace(inline(voice), inline(f"{kind}:{path.rpartition('/')[2]}"))
+    return text.replace(f"{workspace}/", "") if workspace.strip("/") else text
+
+
+def _log(title: str, entries: Sequence[Entry], nothing: str) -> str:
+    parts = [part for entry in entries for part in _entry(entry)]
+    return "\n\n".join([title, *(parts or [nothing])]) + "\n"
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    head = (entry.at[:10], entry.id, str(entry.kind), entry.state, entry.seat)
+    yield f"## {' · '.join(inline(part) for part in head if part)}"
+    if entry.question:
+        yield f"**{inline(entry.question)}**"
+    yield quoted(entry.text)
+    if entry.why:
+        yield f"Why: {inline(clean(entry.why))}"
+    if entry.due:
+        yield f"Due: {inline(entry.due)}"
+    if _SAFE.fullmatch(entry.slug):
+        yield f"From [{entry.slug}](sessions/{entry.slug}/discussion.md)"

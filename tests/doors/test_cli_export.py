@@ -1,0 +1,239 @@
+"""`export`, `sync`, `show --run-id` and `branch` at the real command line: what is written where, and what is not."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.terminal import Cli, answer, seat
+
+QUESTION = "REST or GraphQL?"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def held(cli: Cli, *args: str) -> str:
+    """Hold a council that agrees; its slug is returned."""
+    table = cli.script(claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    cli.run("discuss", QUESTION, "--option", "REST", "--option", "GraphQL", *table, "--headless", "--plain", *args)
+    return cli_list(cli)[0]["slug"]
+
+
+def cli_list(cli: Cli) -> list[dict[str, Any]]:
+    return json.loads(cli.run("list", "--json").stdout)["sessions"]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+# --- export ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "suffix", "begins"),
+    [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":1')],
+)
+def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
+    slug = held(cli)
+    done = cli.run("export", "last", "--format", form)
+    assert done.stdout == f"{slug}.{suffix}\n"
+    written = (cli.work / f"{slug}.{suffix}").read_text()
+    assert written.startswith(begins)
+    assert written == cli.run("show", "last", "--format", form).stdout, "one renderer under both"
+
+
+def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
+    held(cli)
+    cli.run("export", "--format", "html", "-o", "out/page.html")
+    html = (cli.work / "out" / "page.html").read_text()
+    for part in ("<svg", "Who stands with whom", "(decided)", "Counted again", "majority of last positions"):
+        assert part in html
+    assert "<script" not in html
+
+
+def test_nothing_is_overwritten_unless_it_is_asked_for(cli: Cli) -> None:
+    held(cli)
+    (cli.work / "mine.md").write_text("mine")
+    refused = cli.run("export", "-o", "mine.md", code=2)
+    assert "mine.md is there already." in refused.stderr
+    assert "--force" in refused.stderr
+    assert (cli.work / "mine.md").read_text() == "mine"
+    cli.run("export", "-o", "mine.md", "--force")
+    assert (cli.work / "mine.md").read_text().startswith("# REST")
+
+
+def test_a_place_that_cannot_be_written_is_said_in_one_sentence(cli: Cli) -> None:
+    held(cli)
+    (cli.work / "file").write_text("")
+    refused = cli.run("export", "-o", "file/x.md", code=2)
+    assert "cannot be written" in refused.stderr
+
+
+def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp_path: Path) -> None:
+    held(cli)
+    (tmp_path / "outside").mkdir()
+    (cli.work / "docs").mkdir()
+    (cli.work / "docs" / "debate").symlink_to(tmp_path / "outside")
+    assert "cannot be written" in cli.run("export", "--layout", "debate", "-o", "docs", "--force", code=2).stderr
+    assert files(tmp_path / "outside") == []
+
+
+@pytest.mark.feature("S1.45")
+def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli: Cli) -> None:
+    def part(idea: str, *ranking: str) -> dict[str, Any]:
+        ballot = f"```json\n{json.dumps({'ranked_choices': ranking})}\n```"
+        turns = {"*-pitch": answer(idea, f"{idea}, because."), "*-discuss": "Well argued.", "*-ballot": ballot}
+        return {"turns": [{"round": round, "text": text} for round, text in turns.items()]}
+
+    table = cli.script(claude=part("A garden app", "A", "B"), gpt=part("A chess app", "A", "B"))
+    cli.run("vote", "What to build?", *table, "--headless", "--plain")
+    cli.run("export", "--layout", "debate", "-o", "docs")
+    assert files(cli.work / "docs") == [
+        "debate/vote-1-pitch/agent-claude.md",
+        "debate/vote-1-pitch/agent-gpt.md",
+        "debate/vote-2-discuss/agent-claude.md",
+        "debate/vote-2-discuss/agent-gpt.md",
+        "debate/vote-results.md",
+    ]
+    pitch = (cli.work / "docs/debate/vote-1-pitch/agent-claude.md").read_text()
+    assert "> A garden app, because." in pitch
+    assert "Winner: A" in (cli.work / "docs/debate/vote-results.md").read_text()
+
+
+@pytest.mark.feature("S2.47", "S2.48", "S2.49", "S2.6")
+def test_the_runs_layout_keeps_every_run_of_a_session_name_under_one_key(cli: Cli) -> None:
+    held(cli, "--session", "architecture")
+    held(cli, "--session", "architecture")
+    cli.run("export", "architecture", "--layout", "runs", "-o", "state", code=2)  # two sessions answer to that name
+    newest = cli_list(cli)[0]["id"]
+    cli.run("export", newest, "--layout", "runs", "-o", "state")
+    state = cli.work / "state"
+    (session,) = state.glob("sessions/architecture-*/session.json")
+    data = json.loads(session.read_text())
+    assert len(data["runs"]) == 2
+    for run in data["runs"]:
+        folder = state / "runs" / data["session_key"]
+        assert json.loads((folder / f"{run}.json").read_text())["run_id"] == run
+        assert (folder / f"{run}.md").is_file()
+        assert (state / "logs/runs" / data["session_key"] / f"{run}.jsonl").is_file()
+    assert (state / "logs/sessions" / f"{data['session_key']}.jsonl").is_file()
+    assert not list(state.glob("sessions/*/session.lock"))
+
+
+# --- show --run-id --------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S2.28", "S2.31")
+def test_a_run_is_shown_by_its_id_as_json_and_as_markdown(cli: Cli) -> None:
+    held(cli)
+    run = json.loads(cli.run("status", "last", "--json").stdout)["run_id"]
+    data = json.loads(cli.run("show", "--run-id", run, "--format", "json").stdout)
+    assert (data["version"], data["run_id"], data["topic"]) == ("2.1", run, QUESTION)
+    assert f"- Run: {run}" in cli.run("show", "--run-id", run, "--format", "markdown").stdout
+    assert "cannot be shown as html" in cli.run("show", "--run-id", run, "--format", "html", code=2).stderr
+
+
+@pytest.mark.feature("S2.45")
+@pytest.mark.parametrize("run", ["run-20260328T120000000000Z", "yesterday"])
+def test_a_run_that_is_not_there_is_said_with_what_to_check(cli: Cli, run: str) -> None:
+    refused = cli.run("show", "--run-id", run, code=2)
+    assert f"Run artifact not found: {run}." in refused.stderr
+    assert "--run-id" in refused.stderr.splitlines()[-1]
+
+
+# --- sync -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S3.6", "S3.15")
+def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
+    slug = held(cli)
+    assert not (cli.work / ".roundtable").exists()
+    assert "sync --yes" in cli.run("sync", code=2).stderr
+    assert not (cli.work / ".roundtable").exists()
+    assert cli.run("sync", "--yes").stdout == ".roundtable/ is current: 6 files written.\n"
+    assert f"sessions/{slug}/decisions.md" in files(cli.work / ".roundtable")
+    assert cli.run("sync").stdout == ".roundtable/ is current: 0 files written.\n"
+
+
+def test_at_a_terminal_sync_asks(cli: Cli) -> None:
+    held(cli)
+    with cli.terminal("sync") as terminal:
+        terminal.expect("Make ")
+        terminal.type("n\r")
+        terminal.end(3)
+    assert not (cli.work / ".roundtable").exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
+    (cli.work / ".roundtable").mkdir()
+    (cli.work / ".roundtable" / "sessions").write_text("")
+    table = cli.script(claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
+    done = cli.run("discuss", QUESTION, *options, *table)
+    assert ".roundtable/ cannot be written" in done.stderr
+    assert "roundtable sync" in done.stderr
+
+
+def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli: Cli) -> None:
+    (cli.work / ".roundtable").mkdir()
+    hangs: dict[str, Any] = {
+        "turns": [{"round": "*1-blind", "text": answer("REST")}, {"hang": True, "text": "", "after": 0}]
+    }
+    table = cli.script(claude=seat("GraphQL", "B"), gpt=hangs)
+    options = ("--option", "REST", "--option", "GraphQL", "--headless", "--json")
+    with cli.started("discuss", QUESTION, *options, *table) as running:
+        running.until("move.made", round="council/3-reconsider", seat="claude")
+        running.signal(signal.SIGKILL)
+    (place,) = (cli.work / ".roundtable" / "sessions").iterdir()
+    for name in ("topic.md", "discussion.md", "decisions.md"):
+        assert (place / name).read_text().endswith("\n"), "old or new, never half"
+    cli.run("sync")
+    status = json.loads((place / "status.json").read_text())
+    assert (status["phase"], status["round"], status["current_seat"]) == ("open", "council/3-reconsider", "gpt")
+    assert cli.run("sync").stdout == ".roundtable/ is current: 0 files written.\n"
+
+
+def test_a_link_in_place_of_the_folder_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (cli.work / ".roundtable").symlink_to(tmp_path / "elsewhere")
+    assert "is a link" in cli.run("sync", "--yes", code=2).stderr
+
+
+# --- branch ---------------------------------------------------------------------------------------
+
+
+def test_a_branch_leaves_before_a_round_and_runs_on_by_itself(cli: Cli) -> None:
+    table = cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "B"))
+    options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
+    cli.run("discuss", QUESTION, *options, *table, code=3)
+    parent = cli_list(cli)[0]
+    cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "A"))
+    told = cli.run("branch", parent["slug"], "--at", "3").stdout
+    child = told.split()[2].rstrip(";")
+    assert f"roundtable resume {child}" in told
+    cli.run("resume", child, "--plain", code=3)
+    old, new = (json.loads(cli.run("show", it, "--format", "json").stdout) for it in (parent["id"], child))
+    assert new["parent"] == old["id"]
+    assert [it["name"] for it in new["rounds"]][:2] == ["council/1-blind", "council/3-reconsider"]
+    assert new["rounds"][0] == old["rounds"][0], "what was said before the fork is shared"
+    assert [stand_of(cli, it, "gpt") for it in (old["id"], child)] == ["B", "A"]
+
+
+def stand_of(cli: Cli, session: str, seat: str) -> str:
+    """What a seat stood for in the first reading."""
+    lines = map(json.loads, cli.run("show", session, "--format", "jsonl", "--round", "3").stdout.splitlines())
+    return next(it["verdict"]["target"] for it in lines if it["kind"] == "move.made" and it["seat"] == seat)
+
+
+def test_a_branch_from_a_round_that_is_not_there_names_those_that_are(cli: Cli) -> None:
+    held(cli)
+    refused = cli.run("branch", "last", "--at", "7", code=2)
+    assert "council/1-blind" in refused.stderr

@@ -1,0 +1,48 @@
+"""`recount` at the real command line: a table for people, JSON for programs, and no model asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.doors.terminal import Cli, seat
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    cli = Cli(tmp_path)
+    table = cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "A"), gemini=seat("REST", "A"))
+    options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
+    cli.run("discuss", "REST or GraphQL?", *options, *table)
+    (cli.work / "s.json").unlink()
+    return cli
+
+
+def test_it_shows_who_moved_who_held_and_what_each_seat_cost_and_changed(cli: Cli) -> None:
+    lines = cli.run("recount").stdout.splitlines()
+    assert lines[:2] == ["REST or GraphQL?", "Decided then: reached, A: REST"]
+    rows = [line.split("\t") for line in lines if "\t" in line]
+    assert rows[0] == ["Seat", "Stood for", "Moved", "Tokens", "Cost", "Without it"]
+    by_seat = {row[0]: row for row in rows}
+    assert by_seat["claude"][1:3] == ["A", "held"]
+    assert by_seat["gpt"][1:3] == ["B → A", "without evidence"]
+    assert by_seat["gpt"][4:] == ["free", "the same"]
+    assert by_seat["claude"][5] == "tie instead of reached"
+    assert by_seat["blind vote"][1:4] == ["reached", "A", "claude and gemini"]
+    assert any(line.startswith("Not applicable") for line in lines)
+
+
+def test_programs_get_the_same_as_json(cli: Cli) -> None:
+    data = json.loads(cli.run("recount", "last", "--json").stdout)
+    assert (data["v"], data["outcome"], data["winner"]) == (1, "reached", "A")
+    assert [it["without"]["changed"] for it in data["seats"]] == [True, False, True]
+    assert data["texts"] == {"A": "REST", "B": "GraphQL"}
+
+
+def test_on_a_terminal_it_is_a_table(cli: Cli) -> None:
+    with cli.terminal("recount", columns=80) as terminal:
+        shown = terminal.end(0)
+    assert "without evidence" in shown
+    assert "Seat    Stood for" in shown, "in columns, not one cell per line"

@@ -1,0 +1,99 @@
+"""`skill`: teach coding agents when to call the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from roundtable.cli.output import note
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _where(command: F) -> F:
+    """For which agents, and whether for the person or the project."""
+    agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this one; may be given again.")
+    project = click.option("--project", is_flag=True, help="In this workspace instead of your home.")
+    force = click.option("--force", is_flag=True, help="Also where the file is not ours, or was edited.")
+    return agent(project(force(command)))
+
+
+@click.group()
+def skill() -> None:
+    """Teach your coding agents when to call the table.
+
+    A skill is a text that an agent reads when your words fit it: "roundtable this plan" then goes to
+    the table, and "ask cc" does not.
+
+    \b
+    Example:
+      roundtable skill install
+    """
+
+
+@skill.command()
+@_where
+def install(agents: tuple[str, ...], project: bool, force: bool) -> None:
+    """Put the skill where your agents read it.
+
+    Without --agent, for every agent found here: claude, codex, gemini, opencode.
+
+    \b
+    Examples:
+      roundtable skill install
+      roundtable skill install --agent codex --project
+    """
+    from roundtable.app import skills
+
+    for reader in skills.readers(agents):
+        path = skills.install(reader, _project(project), force=force)
+        click.echo(f"{reader.name}: {path}")
+    note("Start a fresh session of each agent: one that runs already does not see it.")
+
+
+@skill.command()
+@_where
+def remove(agents: tuple[str, ...], project: bool, force: bool) -> None:
+    """Take the skill away again.
+
+    \b
+    Example:
+      roundtable skill remove --agent codex
+    """
+    from roundtable.app import skills
+
+    for name in agents or skills.READERS:
+        (reader,) = skills.readers((name,))
+        path = skills.remove(reader, _project(project), force=force)
+        if path is not None:
+            click.echo(f"{reader.name}: {path} is removed")
+        elif agents:
+            note(f"{reader.name} has no such skill.")
+
+
+@skill.command()
+@click.option("--phrase", metavar="TEXT", help="Say where these words would go instead.")
+def show(phrase: str | None) -> None:
+    """Print the skill, or say where a phrase belongs.
+
+    A phrase belongs to the table, to the table with a follow-up (`table+follow_up`), to a `single`
+    model, or to `none` of them.
+
+    \b
+    Examples:
+      roundtable skill show
+      roundtable skill show --phrase "let cc and opencode both look"
+    """
+    from roundtable.app import skills
+    from roundtable.app.skill_routing import route
+
+    click.echo(skills.text() if phrase is None else route(phrase), nl=phrase is not None)
+
+
+def _project(wanted: bool) -> Path | None:
+    from roundtable.app.places import workspace_of
+
+    return workspace_of(Path.cwd()) if wanted else None

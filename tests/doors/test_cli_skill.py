@@ -1,0 +1,225 @@
+"""`roundtable skill`: the text that teaches coding agents when to call the table, and where it is put."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.skill_routing import route
+from tests.doors.terminal import Cli
+
+NO_AGENTS = "/nowhere"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """A person with a home, and no agent on the path."""
+    cli = Cli(tmp_path)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        cli.env.pop(name, None)
+    cli.env |= {"HOME": str(tmp_path / "person"), "PATH": NO_AGENTS}
+    return cli
+
+
+def person(cli: Cli) -> Path:
+    return Path(cli.env["HOME"])
+
+
+def found_here(cli: Cli, *agents: str) -> None:
+    """Have programs of these names."""
+    programs = cli.work.parent / "bin"
+    programs.mkdir()
+    for name in agents:
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    cli.env["PATH"] = str(programs)
+
+
+# --- which phrases -------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S2.17")
+@pytest.mark.parametrize("phrase", ["roundtable this plan", "Please round-table this plan.", "roundtable 一下这个方案"])
+def test_roundtable_this_plan_goes_to_the_table(phrase: str) -> None:
+    assert route(phrase) == "table"
+
+
+@pytest.mark.feature("S2.18")
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "let cc and opencode both look",
+        "What do Claude and Gemini think of this?",
+        "让 cc 和 opencode 都看一下",
+        "让cc和opencode都看一下",
+    ],
+)
+def test_two_models_named_together_go_to_the_table(phrase: str) -> None:
+    assert route(phrase) == "table"
+
+
+@pytest.mark.feature("S2.19")
+@pytest.mark.parametrize(
+    "phrase", ["do a multi-party review", "a multi-model review of this, please", "做一个多方 review"]
+)
+def test_a_multi_party_review_goes_to_the_table(phrase: str) -> None:
+    assert route(phrase) == "table"
+
+
+@pytest.mark.feature("S2.20")
+@pytest.mark.parametrize("phrase", ["round-table meeting on this design", "圆桌会议讨论这个设计"])
+def test_a_round_table_meeting_goes_to_the_table(phrase: str) -> None:
+    assert route(phrase) == "table"
+
+
+@pytest.mark.feature("S2.22")
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "if they disagree ask one more round",
+        "Review this rollout plan and follow up once if they disagree.",
+        "如果有分歧再追问一轮",
+        "圆桌讨论一下,有分歧再追问一轮",
+    ],
+)
+def test_one_more_round_if_they_disagree_goes_to_the_table_with_a_follow_up(phrase: str) -> None:
+    assert route(phrase) == "table+follow_up"
+
+
+@pytest.mark.feature("S2.21")
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "ask cc",
+        "let oc look",
+        "what does Claude think",
+        "give cc a review",
+        "show opencode",
+        "问问 cc",
+        "让 oc 看一下",
+        "Claude 怎么看",
+        "给 cc review 一下",
+        "给 opencode 看看",
+        "ask claude and cc",
+        "What does Claude think of the round-table meeting on this design?",
+        "ask cc, and if they disagree ask one more round",
+    ],
+)
+def test_one_model_named_alone_never_goes_to_the_table(phrase: str) -> None:
+    assert route(phrase) == "single"
+
+
+@pytest.mark.parametrize(
+    "phrase", ["make the round table component blue", "cc bob on this mail", "if they differ, fix them", "let me look"]
+)
+def test_words_that_only_sound_alike_go_nowhere(phrase: str) -> None:
+    assert route(phrase) == "none"
+
+
+@pytest.mark.feature("S2.17", "S2.18", "S2.19", "S2.20", "S2.21", "S2.22")
+def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
+    text = cli.run("skill", "show").stdout
+    front, _, body = text.removeprefix("---\n").partition("\n---\n")
+    name, description = front.split("description: >-")
+    assert name == "name: roundtable\n"
+    assert len(" ".join(description.split())) <= 1024, "more is cut by the agents that read it"
+    tables = [
+        line.strip("| ").split(" | ") for line in body.splitlines() if line.startswith("| ") and "say" not in line
+    ]
+    assert len(tables) == 10
+    for english, chinese, _ in tables:
+        assert route(english) == route(chinese) != "none"
+        assert english in " ".join(description.split())
+        assert chinese in description
+
+
+def test_the_command_says_where_a_phrase_belongs(cli: Cli) -> None:
+    for phrase, where in (("如果有分歧再追问一轮", "table+follow_up"), ("ask cc", "single"), ("good morning", "none")):
+        assert cli.run("skill", "show", "--phrase", phrase).stdout == f"{where}\n"
+
+
+# --- where it is put -----------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S2.15", "S2.16")
+def test_the_skill_is_put_where_codex_reads_it_and_a_fresh_session_is_asked_for(cli: Cli) -> None:
+    done = cli.run("skill", "install", "--agent", "codex")
+    path = person(cli) / ".codex" / "skills" / "roundtable" / "SKILL.md"
+    assert path.read_text() == cli.run("skill", "show").stdout
+    assert str(path) in done.stdout
+    assert "Start a fresh session" in done.stderr
+
+
+def test_every_agent_found_here_gets_the_skill(cli: Cli) -> None:
+    found_here(cli, "claude", "opencode", "vim")
+    cli.run("skill", "install")
+    written = {path.relative_to(person(cli)).as_posix() for path in person(cli).rglob("SKILL.md")}
+    assert written == {".claude/skills/roundtable/SKILL.md", ".config/opencode/skills/roundtable/SKILL.md"}
+    cli.run("skill", "remove")
+    assert not list(person(cli).rglob("roundtable"))
+
+
+def test_an_agents_own_variable_moves_the_skill(cli: Cli, tmp_path: Path) -> None:
+    cli.env |= {"CODEX_HOME": str(tmp_path / "elsewhere"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    cli.run("skill", "install", "--agent", "codex", "--agent", "opencode")
+    assert (tmp_path / "elsewhere/skills/roundtable/SKILL.md").exists()
+    assert (tmp_path / "config/opencode/skills/roundtable/SKILL.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder"), [("claude", ".claude"), ("codex", ".codex"), ("gemini", ".gemini"), ("opencode", ".opencode")]
+)
+def test_a_project_can_have_the_skill_for_all_who_work_there(cli: Cli, agent: str, folder: str) -> None:
+    (cli.work / "deep").mkdir()
+    cli.run("-C", "deep", "skill", "install", "--project", "--agent", agent)
+    assert (cli.work / folder / "skills/roundtable/SKILL.md").exists()
+    assert not person(cli).exists()
+
+
+def test_what_somebody_else_wrote_or_edited_is_left_alone(cli: Cli) -> None:
+    path = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    here = ("--agent", "claude")
+    assert "was not written by us" in cli.run("skill", "install", *here, code=2).stderr
+    assert "was not written by us" in cli.run("skill", "remove", *here, code=2).stderr
+    assert path.read_text() == "mine"
+    cli.run("skill", "install", *here, "--force")
+    cli.run("skill", "install", *here)
+    edited = path.read_text().replace("In doubt", "Never in doubt")
+    path.write_text(edited)
+    assert "was not written by us" in cli.run("skill", "install", *here, code=2).stderr
+    assert path.read_text() == edited
+    cli.run("skill", "remove", *here, "--force")
+    assert "has no such skill" in cli.run("skill", "remove", *here).stderr
+
+
+def test_no_link_leads_the_skill_out_of_the_project(cli: Cli, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (cli.work / ".claude").symlink_to(outside)
+    here = ("skill", "install", "--project", "--agent", "claude", "--force")
+    assert "leads out of the project" in cli.run(*here, code=2).stderr
+    (cli.work / ".codex/skills").mkdir(parents=True)
+    (cli.work / ".codex/skills/roundtable").symlink_to(outside)
+    assert "is a link" in cli.run(*here[:-2], "codex", code=2).stderr
+    assert not list(outside.iterdir())
+
+
+def test_an_agent_that_is_not_known_or_not_there_is_named(cli: Cli) -> None:
+    assert "No place for skills is known for vim." in cli.run("skill", "install", "--agent", "vim", code=2).stderr
+    assert "claude, codex, gemini, opencode" in cli.run("skill", "install", code=2).stderr
+
+
+def test_a_skill_of_another_version_is_known_as_ours_and_replaced(cli: Cli) -> None:
+    here = ("skill", "install", "--agent", "claude")
+    cli.run(*here)
+    path = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    now, older = path.read_text(), "An older text.\n"
+    mark = re.sub(r"sha256:\w+", f"sha256:{sha256(older.encode()).hexdigest()[:16]}", now.splitlines()[-1])
+    path.write_text(f"{older}{mark}\n")
+    cli.run(*here)
+    assert path.read_text() == now

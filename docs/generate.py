@@ -12,7 +12,14 @@ import click
 import msgspec
 from features import features
 
-from roundtable.app.config import Config, LimitSettings, QuorumSettings, SeatSettings, TableSettings
+from roundtable.app.config import (
+    Config,
+    ContextSettings,
+    LimitSettings,
+    QuorumSettings,
+    SeatSettings,
+    TableSettings,
+)
 from roundtable.cli.main import cli as command_line
 from roundtable.core.codecs import CODECS
 from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
@@ -53,6 +60,7 @@ def settings() -> str:
         "[table]": TableSettings,
         "[limits]": LimitSettings,
         "limits.quorum": QuorumSettings,
+        "[context]": ContextSettings,
         "[seats.NAME]": SeatSettings,
         "[endpoints.NAME]": Endpoint,
         "[agents.NAME]": Agent,
@@ -61,8 +69,11 @@ def settings() -> str:
         parts.append(f"\n## {name}\n\n{first_line(table)}\n\n| key | default |\n|---|---|\n")
         for field in msgspec.structs.fields(table):
             default = field.default if field.default is not msgspec.NODEFAULT else ""
+            default = ", ".join(map(str, default)) if isinstance(default, tuple) else default
             shown = default if isinstance(default, str | int | float | bool) and default != "" else ""
             parts.append(f"| `{field.encode_name}` | {shown} |\n")
+    parts.append("\n## [checks]\n\nChecks that seats may ask for, each a name and a list of arguments, such as ")
+    parts.append('`tests = ["pytest", "-q"]`. They are run in a sandbox that only reads; see context.md.\n')
     for name, protocol in PROTOCOLS.items():
         parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
         for field in msgspec.structs.fields(protocol.settings):

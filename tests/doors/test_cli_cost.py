@@ -132,12 +132,29 @@ def test_an_interrupted_call_may_have_cost_something(cli: Cli) -> None:
     assert "of at most" not in cli.run("status").stdout
 
 
-def test_a_person_is_told_before_money_is_spent(cli: Cli) -> None:
+def test_a_person_is_told_and_asked_before_money_is_spent(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
-        seen = terminal.end(6)
+        seen = terminal.expect("Go ahead? [y/N")
+        terminal.type("y\n")
+        assert "Round council/1-blind" in terminal.end(6)
     told = next(line for line in seen.splitlines() if line.startswith("About $"))
     assert told.endswith(" calls.")
-    assert seen.index(told) < seen.index("Round council/1-blind")
+    assert "Round council/1-blind" not in seen
+
+
+def test_without_a_yes_nothing_is_spent_and_nothing_is_on_the_record(cli: Cli) -> None:
+    with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
+        terminal.expect("Go ahead? [y/N")
+        terminal.type("\n")
+        assert "Nothing was asked, nothing was spent." in terminal.end(3)
+    assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
+
+
+def test_a_stated_budget_is_the_yes_to_spending(cli: Cli) -> None:
+    with cli.terminal("discuss", "REST?", *PAID, "--plain", "--budget-usd", "1") as terminal:
+        seen = terminal.end(6)
+    assert "Go ahead?" not in seen
+    assert "About $" in seen
 
 
 def test_what_costs_nothing_is_not_announced(cli: Cli) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.voices.fault_server import FaultServer
-from tests.doors.terminal import PATIENCE, Cli
+from tests.doors.terminal import PATIENCE, Cli, seat
 
 SCRIPT = '[[turns]]\ntext = "ready"'
 
@@ -39,6 +39,45 @@ def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cl
     assert "`roundtable doctor --deep` asks every seat." in shown
     data = json.loads(cli.run("doctor", "--json").stdout)
     assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
+
+
+@pytest.mark.feature("S2.26", "S2.38", "S2.39", "S2.40")
+def test_the_json_says_whether_all_is_well_where_home_is_and_who_can_speak(cli: Cli, tmp_path: Path) -> None:
+    data = json.loads(cli.run("doctor", "--workspace", str(cli.work), "--json").stdout)
+    assert data["ok"] is True
+    assert data["roundtable_home"] == {"path": str(cli.home), "readable": True, "writable": True}
+    assert {name: it["status"] for name, it in data["participants"].items()} == {"a": "ok", "b": "ok"}
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder should be")
+    cli.env["ROUNDTABLE_HOME"] = str(blocked / "home")
+    data = json.loads(cli.run("doctor", "--json", code=2).stdout)
+    assert data["ok"] is False
+    assert data["roundtable_home"] == {"path": str(blocked / "home"), "readable": False, "writable": False}
+
+
+@pytest.mark.feature("S2.42")
+def test_a_participant_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp_path: Path) -> None:
+    configure(cli, '[seats.claude]\nvoices = ["cli:claude"]\n[seats.opencode]\nvoices = ["cli:opencode"]')
+    (tmp_path / "bin" / "claude").write_text("#!/bin/sh\necho 2.1.197\n")
+    (tmp_path / "bin" / "claude").chmod(0o755)
+    data = json.loads(cli.run("doctor", "--json", code=2).stdout)
+    assert {name: it["status"] for name, it in data["participants"].items()} == {"claude": "ok", "opencode": "missing"}
+    assert data["ok"] is False
+
+
+@pytest.mark.feature("S2.26", "S2.41")
+def test_the_state_of_a_session_is_ok_missing_skipped_or_error(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    cli.run("discuss", "REST?", "--session", "architecture", *seats)
+
+    def state(*args: str, code: int = 0) -> str:
+        return json.loads(cli.run("doctor", *args, "--json", code=code).stdout)["session_state"]
+
+    assert state() == "skipped"
+    assert state("--workspace", str(cli.work), "--session", "architecture") == "ok"
+    assert state("--session", "nobody", code=2) == "missing"
+    (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
+    assert state("--session", "architecture", code=1) == "error"
 
 
 def test_a_seat_without_voices_and_a_broken_config_end_with_2(cli: Cli) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -59,8 +60,10 @@ def test_an_unknown_command_names_the_nearest(cli: Cli) -> None:
     assert "Did you mean discuss?" in cli.run("discus", code=2).stderr
 
 
-def test_a_missing_workspace_is_one_sentence(cli: Cli) -> None:
-    assert "No such file or directory" in cli.run("-C", "nowhere", "discuss", "x", code=2).stderr
+@pytest.mark.feature("S2.43")
+@pytest.mark.parametrize("args", [("-C", "nowhere", "discuss", "x"), ("discuss", "x", "--workspace", "nowhere")])
+def test_a_workspace_that_does_not_exist_is_told_in_one_sentence(cli: Cli, args: tuple[str, ...]) -> None:
+    assert cli.run(*args, code=2).stderr.startswith("Error: The workspace does not exist: nowhere.")
 
 
 def test_debug_is_understood_after_the_command_and_adds_the_traceback(cli: Cli) -> None:
@@ -340,6 +343,7 @@ def test_a_branch_goes_its_own_way(cli: Cli) -> None:
 # --- at a terminal -------------------------------------------------------------------------------
 
 
+@pytest.mark.feature("S3.88")
 def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(cli: Cli) -> None:
     text = "Plain [bold]REST[/bold] is \x1b[31mcheaper\x1b[0m to run."
     seats = cli.script(
@@ -359,6 +363,19 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
     assert "◌ grok was not heard: timed out" in shown
     assert "DEGRADED: counted 2 of 4." in shown
     assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
+
+
+@pytest.mark.feature("S3.88")
+def test_while_a_seat_thinks_there_is_a_sign_of_life_with_colours_only_where_they_are_wanted(cli: Cli) -> None:
+    seats = cli.script(claude=seat("REST", latency=3), gpt=seat("REST", latency=3))
+    for wanted in (True, False):
+        cli.env |= {} if wanted else {"NO_COLOR": "1"}
+        with cli.terminal("discuss", "Which?", *seats) as terminal:
+            terminal.expect("thinking…")
+            shown = terminal.end(code=0)
+        assert len(set(re.findall(r"· ([\d.]+s) ─╯", shown))) > 1, "a clock that runs"
+        assert ("\x1b[36m" in terminal.seen) == wanted
+    assert "\x1b" not in cli.run("discuss", "Which?", *seats).stdout
 
 
 def test_a_person_is_asked_at_a_gate(cli: Cli) -> None:

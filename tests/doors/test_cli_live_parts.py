@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from roundtable.cli.asking import chosen
 from roundtable.cli.board import Board
+from roundtable.cli.choices import chosen
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, explain, seconds, sentence
 from roundtable.cli.panels import layout, seat_colors

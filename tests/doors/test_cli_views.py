@@ -120,15 +120,6 @@ def test_show_one_round() -> None:
     assert "council/1-blind" in missing.stderr
 
 
-def test_show_writes_a_file(tmp_path: Path) -> None:
-    hold()
-    result = run("show", "--format", "html", "--output", str(tmp_path / "page.html"))
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
-    refused = run("show", "--output", str(tmp_path / "nowhere" / "x.md"))
-    assert (refused.exit_code, "cannot be written" in refused.stderr) == (2, True)
-
-
 def test_show_of_nothing() -> None:
     result = run("show")
     assert result.exit_code == 2
@@ -168,6 +159,7 @@ def test_a_terminal_gets_rendered_text_and_a_table() -> None:
 # --- list and status ------------------------------------------------------------------------------
 
 
+@pytest.mark.feature("S3.33")
 def test_list_is_short_and_cut_nowhere() -> None:
     empty = run("list")
     assert (empty.exit_code, empty.stdout) == (0, "")
@@ -189,6 +181,15 @@ def test_list_of_every_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert str(tmp_path / "work") in run("list", "--all").stdout
 
 
+@pytest.mark.feature("S2.27")
+def test_status_prints_the_persisted_session_as_json_by_workspace_and_session(tmp_path: Path) -> None:
+    session = hold(name="api")
+    data = said("status", "--workspace", str(tmp_path / "work"), "--session", "api", "--json")
+    assert (data["id"], data["name"], data["question"]) == (session, "api", "REST or GraphQL?")
+    assert data["decision"]["outcome"] == "reached"
+
+
+@pytest.mark.feature("S3.32")
 def test_status_for_people_and_programs() -> None:
     session = hold(name="api")
     text = run("status").stdout

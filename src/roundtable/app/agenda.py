@@ -13,6 +13,7 @@ class Agenda(msgspec.Struct, frozen=True):
     """What a person brings to the table; everything left out comes from the config.
 
     `files` are `path` or `path:10-50`, `folders` are chosen from, `texts` are what a door brings, such as a diff.
+    `fresh` keeps earlier decisions from the seats.
     """
 
     question: str
@@ -25,6 +26,7 @@ class Agenda(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ()
     texts: dict[str, str] = {}
     name: str = ""
+    fresh: bool = False
     headless: bool = False
     answers: dict[str, str] = {}
     seed: int | None = None

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 
 from roundtable.app.literal_keys import refuse_keys
+from roundtable.app.meeting_files import brought, known_meetings, no_such_meeting
 from roundtable.app.places import Places
 from roundtable.core.bounds import LEAST, within
 from roundtable.core.faults import ConfigError, UsageError
@@ -21,6 +22,9 @@ from roundtable.protocols import Protocol, protocol
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.datafile import fill
 from roundtable.voices.endpoints import read_endpoint
+
+Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
+"""One line of `[checks]`: a program and its arguments, never a line for a shell."""
 
 
 class TableSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +62,20 @@ class LimitSettings(Limits, frozen=True, forbid_unknown_fields=True):
         return msgspec.convert(msgspec.to_builtins(self), Limits)
 
 
+class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[context]`: what is passed over when files are chosen, and the most tokens of what is chosen."""
+
+    ignore: tuple[str, ...] = (".git", "node_modules", "dist")
+    tokens: Annotated[int, msgspec.Meta(ge=0)] = 16_000
+
+
+class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[memory]`: whether new meetings hear of earlier ones, and after how many days a prediction falls due."""
+
+    recall: bool = True
+    prediction_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 90
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything a config file may say."""
 
@@ -68,6 +86,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seats: dict[str, SeatSettings] = {}
     endpoints: dict[str, dict[str, Any]] = {}
     agents: dict[str, dict[str, Any]] = {}
+    context: ContextSettings = ContextSettings()
+    checks: dict[str, Check] = {}
+    memory: MemorySettings = MemorySettings()
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -79,14 +100,34 @@ class Settings(msgspec.Struct, frozen=True):
 
 def load(places: Places, workspace: Path) -> Settings:
     """Read the person's config and the workspace's, and lay one over the other."""
-    person = _read(places.user_config)
-    path = workspace / ".roundtable" / "config.toml"
-    own = _read(path)
-    withheld: tuple[str, ...] = ()
+    person, own, withheld = layers(places, workspace)
+    path = workspace_config(workspace)
+    config = _convert(_overlay(person, own), path)
+    known = known_meetings(places, workspace)
+    if config.table.meeting not in known:
+        wrong = no_such_meeting(config.table.meeting, known)
+        said_in = path if "meeting" in own.get("table", {}) else places.user_config
+        raise ConfigError(f"{said_in}: {wrong.message}", wrong.help)
+    return Settings(config, withheld)
+
+
+def layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+    """What the person's config says, what the workspace's may say, and what it may not before it is trusted."""
+    person, own = _read(places.user_config), _read(workspace_config(workspace))
     if own and not is_trusted(places, workspace):
-        own, withheld = _without_reach(own)
-    merged = _overlay(person, own)
-    return Settings(_convert(merged, path), withheld)
+        return person, *_without_reach(own)
+    return person, own, ()
+
+
+def workspace_config(workspace: Path) -> Path:
+    """The config that a workspace brings."""
+    return workspace / ".roundtable" / "config.toml"
+
+
+def check(values: dict[str, Any], path: Path) -> None:
+    """Refuse what a config file may not say, and a key among it."""
+    refuse_keys(values, str(path))
+    _convert(values, path)
 
 
 def trust(places: Places, workspace: Path) -> None:
@@ -109,12 +150,15 @@ def revoke(places: Places, workspace: Path) -> bool:
 
 def reach(workspace: Path) -> dict[str, str]:
     """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
-    own = _read(workspace / ".roundtable" / "config.toml")
+    own = _read(workspace_config(workspace))
     asked = {
         f"{table}.{name}": json.dumps(value) for table in _REACHING_TABLES for name, value in own.get(table, {}).items()
     }
     for name, seat in own.get("seats", {}).items():
         asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
+    for path in brought(workspace):
+        text = path.read_bytes()
+        asked[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
     return asked
 
 
@@ -131,13 +175,18 @@ def _trusted(places: Places) -> dict[str, str]:
 
 
 def _fingerprint(workspace: Path) -> str:
+    """Of everything that was trusted; the config alone where there is nothing else."""
     path = workspace / ".roundtable" / "config.toml"
-    return sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    told = sha256(path.read_bytes() if path.exists() else b"")
+    others = brought(workspace)
+    for other in others:
+        told.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
+    return told.hexdigest() if others or path.exists() else ""
 
 
 _REACHING = ("voices", "judge")
 """What a seat's section may say that reaches a program, an address or a key."""
-_REACHING_TABLES = ("endpoints", "agents")
+_REACHING_TABLES = ("endpoints", "agents", "checks")
 
 
 def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -163,8 +212,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
-    refuse_keys(values, str(path))
-    _convert(values, path)
+    check(values, path)
     return values
 
 
@@ -194,7 +242,13 @@ def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
 
 def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
     """How each section is read by itself, so that a mistake in it can be told by its name."""
-    single: dict[str, type[msgspec.Struct]] = {"table": TableSettings, "limits": LimitSettings}
+    single: dict[str, type[Any]] = {
+        "table": TableSettings,
+        "limits": LimitSettings,
+        "context": ContextSettings,
+        "memory": MemorySettings,
+        "checks": dict[str, Check],
+    }
     for name in single.keys() & tables.keys():
         yield partial(fill, single[name], tables[name], f"{path}{name}")
     for name, data in tables.get("seats", {}).items():
@@ -212,18 +266,24 @@ def _read_own(kind: str, name: str, data: object, path: str) -> None:
         with_own({name: values}, path)
 
 
-def _check_limits(limits: LimitSettings, path: Path) -> None:
+def _check_limits(limits: LimitSettings, where: object) -> None:
     """Only what the command line would take."""
     values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
     for name, least in LEAST.items():
         if values[name] is not None and not within(name, values[name]):
             setting = "limits.quorum.seats" if name == "quorum" else f"limits.{name}"
-            raise ConfigError(f"{path}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
+            raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
+
+
+def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
+    """The configured limits with what a meeting's own file sets over them."""
+    changed = fill(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
+    _check_limits(changed, where)
+    return changed.as_limits()
 
 
 def _check_meetings(config: Config, path: Path) -> None:
     try:
-        protocol(config.table.meeting)
         for name, values in config.meetings.items():
             meeting_settings(protocol(name), values)
     except UsageError as error:

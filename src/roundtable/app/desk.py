@@ -7,6 +7,7 @@ import getpass
 import os
 import random
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,16 +16,20 @@ import msgspec
 
 from roundtable.app import config as settings
 from roundtable.app.agenda import Agenda
+from roundtable.app.checks import Checks
 from roundtable.app.context import snapshot
-from roundtable.app.gathering import gathered
+from roundtable.app.folder import Folder, Written
+from roundtable.app.gathering import Gathering
 from roundtable.app.ids import new_session_id, slug_of
 from roundtable.app.live import LiveServer
-from roundtable.app.meetings import meeting_of, templates
-from roundtable.app.memory import recalled
+from roundtable.app.meetings import Chosen, Meetings, meeting_of
+from roundtable.app.memory import Memory
 from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
+from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
 from roundtable.app.watching import watch
+from roundtable.app.windows import Room, room_for
 from roundtable.core.events import (
     CancelAsked,
     ContinueAsked,
@@ -40,11 +45,13 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, NotFound, NotTrusted, UsageError
 from roundtable.core.index import LAST, SessionRow
+from roundtable.core.ledger import Entry
+from roundtable.core.rules import decrees
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
-from roundtable.protocols import Protocol, protocol
+from roundtable.protocols import Protocol
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
@@ -75,14 +82,20 @@ class Roundtable:
         self.store = store
         self.keys = keys
         self.redactor = keys.redactor
+        self.memory = Memory(store, keys, self._here, loaded.config.memory)
         self.feed = Feed(self.redactor)
         self.agents = partial(with_own, loaded.config.agents)
         self.voices = VoiceRegistry(
             endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=self.agents
         )
         self.tariffs = Tariffs(endpoints, self.agents, os.environ)
-        self.performer = DeskPerformer(store, self.redactor, workspace, self._hold_child)
-        self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._let_others_listen)
+        config = loaded.config
+        requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
+        self.performer = DeskPerformer(requests, Checks(config.checks, workspace, self.redactor), self._hold_child)
+        self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
+        self.folder = Folder(workspace)
+        self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
+        self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run)
 
     @classmethod
     async def open(cls, workspace: Path | None = None, places: Places | None = None) -> Roundtable:
@@ -123,27 +136,28 @@ class Roundtable:
         """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""
         self.keys.learn_all()
         config = self.settings.config
-        rules = protocol(agenda.meeting or config.table.meeting)
-        seats = agenda.seats or self.configured_seats()
-        limits = agenda.limits or config.limits.as_limits()
+        meeting = self.meeting(agenda.meeting)
+        rules = meeting.rules
+        seats = agenda.seats or self.usual_seats(agenda.meeting)
+        limits = agenda.limits or self.usual_limits(agenda.meeting)
         _check_agenda(agenda, seats, rules, limits)
         if limits.budget_usd == 0 and (paid := self.paid_voices(seats)):
             raise UsageError(
                 f"A budget of $0 leaves free voices and plans, and {paid[0]} may be paid by the token.",
                 "Allow some money; a server of your own that costs nothing gets `local = true` in its [endpoints].",
             )
-        shown = await gathered(self.redactor, self.workspace, agenda)
-        prompts = templates(rules)
+        prompts = self._meetings.prompts(meeting, config.language)
         charter = Charter(
             question=self.redactor.redact(agenda.question),
             seats=tuple(seats),
             meeting=rules.name,
             version=rules.version,
             options=agenda.options,
-            settings=settings.meeting_settings(rules, {**config.meetings.get(rules.name, {}), **agenda.settings}),
+            settings=settings.meeting_settings(
+                rules, {**config.meetings.get(rules.name, {}), **meeting.settings, **agenda.settings}
+            ),
             limits=limits,
-            context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in shown.items()),
-            recalled=await recalled(self.store, self._here, agenda.question),
+            recalled=() if agenda.fresh else await self.memory.recalled(agenda.question),
             templates={name: digest_of(text) for name, text in prompts.items()},
             name=agenda.name,
             workspace=str(self.workspace),
@@ -153,14 +167,25 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        return charter, [*shown.values(), *prompts.values()]
+        gathered = await self._gathering.gather(agenda, self._room(charter), project=rules.gathers)
+        context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
+        charter = msgspec.structs.replace(charter, context=context, notices=gathered.notices)
+        return charter, [*gathered.shown.values(), *prompts.values()]
+
+    def _room(self, charter: Charter) -> Room:
+        """How much can be put before these seats."""
+        return room_for(self.tariffs, charter.seats, charter.limits, self.settings.config.context.tokens)
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
         return await self.engine.run(session, meeting_of, this_process())
 
-    def _let_others_listen(self, session: str) -> LiveServer:
-        return LiveServer(self.places.socket(session), session, self.feed)
+    @asynccontextmanager
+    async def _beside_a_run(self, session: str) -> AsyncGenerator[None]:
+        """Others may listen, and the workspace's folder is kept current."""
+        live = LiveServer(self.places.socket(session), session, self.feed)
+        async with live, self.folder.following(session, self.store, self.feed, self.remembered):
+            yield
 
     def cannot_speak(self, seats: Sequence[Seat]) -> dict[str, str]:
         """The seats none of whose voices can be had (no program, no key, no such endpoint), and why."""
@@ -173,8 +198,8 @@ class Roundtable:
 
     def absent_from(self, agenda: Agenda) -> dict[str, str]:
         """The seats that cannot speak, and why; a meeting without its quorum is refused before anybody is paid."""
-        seats = agenda.seats or self.configured_seats()
-        quorum = (agenda.limits or self.settings.config.limits).quorum
+        seats = agenda.seats or self.usual_seats(agenda.meeting)
+        quorum = (agenda.limits or self.usual_limits(agenda.meeting)).quorum
         lacking = self.cannot_speak(seats)
         speaking, needed = len(seats) - len(lacking), max(1, min(quorum.seats, len(seats)))
         essential = [name for name in quorum.essential if name in lacking]
@@ -301,6 +326,14 @@ class Roundtable:
         """The sessions of this workspace, newest first."""
         return await self.store.sessions(None if everywhere else self._here, limit)
 
+    async def sync(self) -> Written:
+        """Write the workspace's folder anew from the record."""
+        return await self.folder.sync(self.store, self._here, self.remembered)
+
+    async def remembered(self) -> list[Entry]:
+        """Everything this workspace remembers of its meetings."""
+        return await self.memory.entries(limit=-1)
+
     async def find(self, address: str) -> str:
         """A session by id, unique beginning of an id, slug, name in this workspace, or `last`."""
         found = await self.store.find(address, self._here)
@@ -318,6 +351,23 @@ class Roundtable:
     async def holder(self, session: str) -> str | None:
         """The live process that runs a session, if there is one."""
         return await self.store.holder(session)
+
+    def meetings(self) -> list[Chosen]:
+        """Every meeting one can ask for here: shipped, presets, the person's own and a trusted workspace's."""
+        return self._meetings.listed()
+
+    def meeting(self, name: str = "") -> Chosen:
+        """A meeting by name, or the usual one."""
+        return self._meetings.find(name or self.settings.config.table.meeting)
+
+    def usual_seats(self, meeting: str = "") -> tuple[Seat, ...]:
+        """Who sits there if the person names nobody: the configured seats, else those of the preset."""
+        return self.configured_seats() or self.meeting(meeting).seats
+
+    def usual_limits(self, meeting: str = "") -> Limits:
+        """The configured limits, with what a preset or a data file sets over them."""
+        chosen = self.meeting(meeting)
+        return settings.limits_with(self.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
 
     def configured_seats(self) -> tuple[Seat, ...]:
         """The seats the config names, in its order."""
@@ -350,15 +400,18 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits
     if not agenda.question.strip():
         raise UsageError("The question is empty.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
     if len(seats) < rules.minimum:
-        raise UsageError(f"A {rules.name} needs at least {rules.minimum} seat(s).", "Add some with --seat NAME=VOICE.")
+        needed = f"{rules.minimum} seats" if rules.minimum > 1 else "a seat"
+        alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum > 1 else ""
+        raise UsageError(f"A {rules.name} needs at least {needed}.", f"Add some with --seat NAME=VOICE.{alone}")
     if len(set(names)) != len(names):
         raise UsageError("Two seats have the same name.", "Give each --seat a name of its own.")
     if limits.quorum.seats > max(len(seats), Quorum().seats):
         raise UsageError(f"A quorum of {limits.quorum.seats} cannot be met by {len(seats)} seats.", "Lower the quorum.")
     if absent := set(limits.quorum.essential) - set(names):
         raise UsageError(f"The quorum needs {', '.join(sorted(absent))}, who is not at the table.", "Seat it, or not.")
-    if unknown := set(agenda.answers) - set(rules.gates):
-        known = f"Its gates: {', '.join(rules.gates)}." if rules.gates else "It has none."
+    gates = (*rules.gates, decrees.GATE)
+    if unknown := set(agenda.answers) - set(gates):
+        known = f"Its gates: {', '.join(gates)}."
         raise UsageError(f"A {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
         raise UsageError("Options must be at least two, and all different.")

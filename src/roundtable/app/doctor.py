@@ -87,6 +87,7 @@ class Report(msgspec.Struct, frozen=True):
     sandboxes: dict[str, Program]
     services: dict[str, Service]
     keys: KeyPlace
+    no_checks: str = ""
     advice: tuple[str, ...] = ()
 
     @property
@@ -164,6 +165,7 @@ def _report(
         sandboxes=around.sandboxes,
         services=around.services,
         keys=around.keys,
+        no_checks=around.no_checks,
         advice=tuple(_advice(home, config, seating, looked=config.ok and store.ok)),
     )
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from roundtable.app.meetings import rules_of
 from roundtable.core.codecs import codec
 from roundtable.core.values import Charter, Expect, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.protocols import PlannedRound, protocol
+from roundtable.protocols import PlannedRound
 from roundtable.store.facts import digest_of
 
 FINEST = 3
@@ -34,7 +35,7 @@ class Rehearsal:
     """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
 
     def __init__(self, charter: Charter, texts: Sequence[bytes]) -> None:
-        rules = protocol(charter.meeting)
+        rules = rules_of(charter)
         sizes = {digest_of(text): len(text) for text in texts}
         self._charter = charter
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}

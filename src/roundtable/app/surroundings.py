@@ -22,6 +22,7 @@ from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.child import Child
 from roundtable.voices.agents.places import allowed
 from roundtable.voices.agents.voice import program_of
+from roundtable.workshop.bubblewrap import Bubblewrap
 
 SANDBOXES = ("docker", "podman", "bwrap")
 
@@ -54,23 +55,25 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """Everything that was seen."""
+    """Everything that was seen; `no_checks` says why checks cannot be run here, if they cannot."""
 
     agents: dict[str, Program]
     sandboxes: dict[str, Program]
     services: dict[str, Service]
     keys: KeyPlace
+    no_checks: str = ""
 
 
 async def look_around(places: Places, desk: Roundtable | None) -> Surroundings:
     """Look at everything; agents and servers are those the config knows, so without a desk there are none."""
-    agents, sandboxes, services, keys = await asyncio.gather(
+    agents, sandboxes, services, keys, sandbox = await asyncio.gather(
         _agents(desk.agents() if desk else {}),
         _sandboxes(),
         _services(desk),
         asyncio.to_thread(_key_place, places),
+        Bubblewrap.find(),
     )
-    return Surroundings(agents, sandboxes, services, keys)
+    return Surroundings(agents, sandboxes, services, keys, sandbox if isinstance(sandbox, str) else "")
 
 
 async def _agents(agents: Mapping[str, Agent]) -> dict[str, Program]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from roundtable.cli.choices import REASONS, choice
 from roundtable.cli.words import Line, gate_words
 from roundtable.core.events import GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
@@ -43,17 +44,6 @@ async def read_line(prompt: str, fd: int = 0) -> str | None:
     return data.decode(errors="replace").strip() if data else None
 
 
-def chosen(gate: Gate, typed: str) -> str | None:
-    """The option a person means by a number, a name or an empty line; None if there is no such option."""
-    if not typed:
-        return gate.default
-    if typed in gate.options:
-        return typed
-    by_name = {option.casefold(): option for option in gate.options}
-    by_number = {str(number): option for number, option in enumerate(gate.options, 1)}
-    return by_name.get(typed.casefold()) or by_number.get(typed)
-
-
 class Gatekeeper:
     """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
 
@@ -74,7 +64,7 @@ class Gatekeeper:
         event = recorded.event
         if isinstance(event, GateOpened) and self._is_ours(event.gate):
             if not self._asks:
-                await self._answer(event.gate.id, event.gate.default, HEADLESS)
+                await self._answer(event.gate.id, event.gate.default, by=HEADLESS)
             elif recorded.seq > self._known:
                 self._start_asking(event.gate)
             else:
@@ -102,17 +92,20 @@ class Gatekeeper:
         while True:
             typed = await read_line(prompt)
             if typed is None:
-                self.give_up()
-                return
-            option = chosen(gate, typed)
+                return self.give_up()
+            option, reason = choice(gate, typed)
             if option is not None:
-                await self._answer(gate.id, option)
-                return
+                break
             self._display.tell([Line(f"There is no option {typed}.", "fault"), *gate_words(gate)[1:]])
+        if option in REASONS and not reason:
+            reason = await read_line(f"{REASONS[option]} [Enter for nothing]: ")
+            if reason is None:
+                return self.give_up()
+        await self._answer(gate.id, option, reason)
 
-    async def _answer(self, gate: str, option: str, by: str = "") -> None:
+    async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
         try:
-            await self._desk.answer(self._session, gate, option, by=by)
+            await self._desk.answer(self._session, gate, option, reason, by)
         except RoundtableError as error:  # somebody else was faster
             self._display.tell([Line(error.message, "dim")])
 

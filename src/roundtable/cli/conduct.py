@@ -17,6 +17,8 @@ from roundtable.cli.words import decision_words
 from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
+from roundtable.core.values import Gate
+from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -37,8 +39,12 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
     keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless))
     stopped = await _Holding(desk, state.id, address, show, keeper).hold()
+    if desk.folder.trouble:
+        note(desk.folder.trouble)
     if stopped is not None:
-        return _say_stopped(stopped, address)
+        code = _say_stopped(stopped, address)
+        _say_open((await desk.session(state.id)).open_gate, address)
+        return code
     return await conclude(desk, state.id, show, address, strict=strict)
 
 
@@ -62,6 +68,15 @@ def _say_stopped(why: str, address: str) -> int:
     with contextlib.suppress(OSError):  # the terminal itself may be what went away
         note(words[why])
     return NO_DECISION if why == "unanswered" else INTERRUPTED
+
+
+def _say_open(gate: Gate | None, address: str) -> None:
+    """A gate that was left open can be answered later, and from elsewhere."""
+    if gate is not None:
+        with contextlib.suppress(OSError):
+            options = ", ".join(gate.options)
+            note(f"Gate {gate.id} stays open ({one_line(options)}). Answer it from anywhere:")
+            note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 
 class _Holding:

@@ -32,6 +32,11 @@ def demo(question: str) -> int:
 
     Uses the best model that is already here and fetches the smallest (98 MB) if there is none. It never
     uses a paid seat, whatever keys it could find.
+
+    \b
+    Examples:
+      roundtable demo
+      roundtable demo "Tabs or spaces?"
     """
     from roundtable.app.models import default_model
     from roundtable.app.places import Places

@@ -38,6 +38,12 @@ def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> 
     \b
     Exit codes: 0 all is well, 1 the record cannot be used or, with --faults, a voice does not
     tell the truth, 2 something else is to be mended: a seat, the config, a folder.
+
+    \b
+    Examples:
+      roundtable doctor
+      roundtable doctor --session architecture --json
+      roundtable doctor --deep
     """
     from roundtable.app.doctor import examine
 
@@ -134,6 +140,7 @@ def _around(report: Report) -> list[str]:
     return [
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
         f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
+        f"  checks: {one_line(report.no_checks) or 'can be run, in a sandbox'}",
         f"  model servers: {_listed(up)}",
         _line("✗", "keys", report.keys.note) if report.keys.note else keys,
     ]

@@ -56,6 +56,11 @@ def keys() -> None:
     a file that only you may read, sealed with a second file in your config folder. The seal guards a copy or backup of
     the one file without the other; where ROUNDTABLE_HOME keeps both in one folder, it guards little. It does not guard
     against a program that runs as you: nothing on this machine can.
+
+    \b
+    Examples:
+      roundtable keys set openai
+      roundtable keys list
     """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
@@ -69,6 +74,11 @@ def set_command(name: str, piped: bool) -> None:
     """Store a key, under an endpoint's name (openai), its variable (OPENAI_API_KEY), or the NAME of secret:NAME.
 
     It is asked for without being shown. It is never an argument: other programs can read those.
+
+    \b
+    Examples:
+      roundtable keys set openai
+      pass show openai | roundtable keys set openai
     """
     from roundtable.app.secrets import LONGEST, store_key, stored_name
 
@@ -89,7 +99,12 @@ def set_command(name: str, piped: bool) -> None:
 @keys.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def list_command(as_json: bool = False) -> None:
-    """List the keys that are stored, and those in the environment that an endpoint uses; never the keys themselves."""
+    """List the keys that are stored, and those in the environment that an endpoint uses; never the keys themselves.
+
+    \b
+    Example:
+      roundtable keys list
+    """
     from roundtable.app.secrets import list_keys
 
     found = list_keys(*_here())
@@ -108,7 +123,12 @@ def list_command(as_json: bool = False) -> None:
 @keys.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def remove_command(names: tuple[str, ...]) -> None:
-    """Forget stored keys. What is in the environment stays there."""
+    """Forget stored keys. What is in the environment stays there.
+
+    \b
+    Example:
+      roundtable keys remove openai
+    """
     from roundtable.app.secrets import remove_key
 
     for name in names:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from roundtable import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Meetings": {
@@ -81,6 +85,26 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
 _TABLE = {name: entry for section in COMMANDS.values() for name, entry in section.items()}
 
 
+def _go_to(_: click.Context, __: click.Parameter, workspace: str | None) -> None:
+    """Work in another folder."""
+    if workspace is None:
+        return
+    try:
+        os.chdir(workspace)
+    except FileNotFoundError:
+        from roundtable.core.views import one_line
+
+        raise click.ClickException(
+            f"The workspace does not exist: {one_line(workspace)}. Give an existing folder with -C or --workspace."
+        ) from None
+    except OSError as error:
+        raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None
+
+
+_WORKSPACE_AGAIN = click.Option(["-C", "--workspace"], hidden=True, is_eager=True, expose_value=False, callback=_go_to)
+"""`-C` is understood after every command too."""
+
+
 class FrontDoor(click.Group):
     """A group that loads a command when it is called, and turns every error into one sentence and an exit code."""
 
@@ -93,7 +117,10 @@ class FrontDoor(click.Group):
         if cmd_name not in _TABLE:
             return None
         module, attribute, _ = _TABLE[cmd_name]
-        return getattr(import_module(module), attribute)
+        command = getattr(import_module(module), attribute)
+        if _WORKSPACE_AGAIN not in command.params:
+            command.params.append(_WORKSPACE_AGAIN)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,6 +140,13 @@ class FrontDoor(click.Group):
             with formatter.section(heading):
                 formatter.write_dl([(name, help) for name, (_, _, help) in section.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of the table, without importing what they stand for."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=row[2]) for name, row in _TABLE.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; whatever it raises leaves as a sentence for people."""
         try:
@@ -126,10 +160,18 @@ class FrontDoor(click.Group):
 
 
 @click.command(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("-C", "--workspace", metavar="DIR", help="Work as if started in this folder.")
+@click.option(
+    "-C",
+    "--workspace",
+    metavar="DIR",
+    is_eager=True,
+    expose_value=False,
+    callback=_go_to,
+    help="Work as if started in this folder; may also stand after the command.",
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", prog_name="roundtable", message="%(prog)s %(version)s")
-def cli(workspace: str | None, debug: bool) -> None:
+def cli(debug: bool) -> None:
     """Several AI models at one table: blind answers, an argument on the record, a decision you control.
 
     \b
@@ -138,11 +180,6 @@ def cli(workspace: str | None, debug: bool) -> None:
       roundtable watch last
       roundtable show last
     """
-    if workspace is not None:
-        try:
-            os.chdir(workspace)
-        except OSError as error:
-            raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None
 
 
 def main() -> None:

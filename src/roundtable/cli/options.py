@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from roundtable.cli import completing
 from roundtable.core.bounds import LEAST, within
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,8 +58,19 @@ def _countable(_: click.Context, param: click.Parameter, value: float | None) ->
 
 
 def session_argument(command: F) -> F:
-    """The session a command is about; the newest of the workspace if none is named."""
-    return click.argument("session", default=LAST)(command)
+    """The session a command is about, by argument or by `--session`; the newest of the workspace if none is named."""
+    command = click.option("--session", "named", hidden=True, is_eager=True, expose_value=False, callback=_keep)(
+        command
+    )
+    return click.argument("session", default="", callback=_session, shell_complete=completing.sessions)(command)
+
+
+def _keep(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
+    ctx.meta["session"] = session or LAST
+
+
+def _session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
+    return typed or ctx.meta["session"]
 
 
 def manner_options(command: F) -> F:

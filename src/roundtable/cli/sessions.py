@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roundtable.cli.options import session_argument
 from roundtable.cli.output import address_of, at_desk
 from roundtable.cli.tables import show_json, show_table
 from roundtable.core.index import SessionRow
@@ -26,7 +27,13 @@ _GLYPHS = {"asked": "●", "answered": "✓", "late": "◌", "missing": "✗", "
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
-    """List sessions, newest first."""
+    """List sessions, newest first.
+
+    \b
+    Examples:
+      roundtable list
+      roundtable list --all --json
+    """
 
     async def look(desk: Roundtable) -> list[dict[str, Any]]:
         rows = await desk.sessions(everywhere=everywhere, limit=limit)
@@ -55,7 +62,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "address": await address_of(desk, row.id, row.slug),
         "name": row.name,
         "status": "done" if decision else _doing(session, holder),
-        "pid": _pid(holder),
+        "pid": pid_of(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
         "question": clean(row.question),
@@ -75,17 +82,17 @@ def _doing(session: Session, holder: str | None) -> str:
 
 def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
     outcome = f"{it['outcome']}{' (degraded)' if it['degraded'] else ''}"
-    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), _age(it["updated_at"])]
+    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), age(it["updated_at"])]
     return [*cells, *([it["workspace"]] if everywhere else []), it["question"]]
 
 
-def _pid(holder: str | None) -> int | None:
+def pid_of(holder: str | None) -> int | None:
     """The process in `host:pid:start:boot`."""
     parts = (holder or "").split(":")
     return int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
 
 
-def _age(at: str) -> str:
+def age(at: str) -> str:
     """`5m`, `3h`, `2d`: how long ago the newest fact is."""
     try:
         passed = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
@@ -98,10 +105,16 @@ def _age(at: str) -> str:
 
 
 @click.command()
-@click.argument("session", default="last")
+@session_argument
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def status(session: str, as_json: bool) -> None:
-    """Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for."""
+    """Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.
+
+    \b
+    Examples:
+      roundtable status
+      roundtable status --session architecture --json
+    """
 
     async def look(desk: Roundtable) -> tuple[Session, str | None, str]:
         found = await desk.session(await desk.find(session))
@@ -109,7 +122,7 @@ def status(session: str, as_json: bool) -> None:
 
     found, holder, address = at_desk(look)
     if as_json:
-        running = {"running": holder is not None, "holder": holder, "pid": _pid(holder)}
+        running = {"running": holder is not None, "holder": holder, "pid": pid_of(holder)}
         show_json({**summary(found), **running})
         return
     for line in status_lines(found, holder, address):
@@ -119,7 +132,7 @@ def status(session: str, as_json: bool) -> None:
 def status_lines(session: Session, holder: str | None, address: str) -> list[str]:
     """The same for people."""
     charter = session.charter
-    runs = f"running in process {_pid(holder) or holder}" if holder else status_words(session)
+    runs = f"running in process {pid_of(holder) or holder}" if holder else status_words(session)
     runs += "" if holder or session.ended else "; no process runs it"
     round = next(reversed(session.rounds), "none yet")
     lines = [
@@ -128,7 +141,7 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
         f"  status   {session.status}: {runs}",
         f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
-        f"  record   {session.seq} facts, the last {_age(session.updated_at)} ago".replace("now ago", "just now"),
+        f"  record   {session.seq} facts, the last {age(session.updated_at)} ago".replace("now ago", "just now"),
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)

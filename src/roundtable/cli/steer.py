@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from roundtable.cli.choices import chosen
 from roundtable.cli.options import LAST, HeadedCommand, limit, option, session_argument
 from roundtable.cli.output import address_of, at_desk
 from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
-from roundtable.core.values import Gate
 from roundtable.core.views import find_round, one_line
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]
 def answer(words: tuple[str, ...], text: str) -> None:
     """Answer the gate at which a session waits.
 
-    OPTION is one of the gate's options, or its number. Without SESSION it is the newest.
+    OPTION is one of the gate's options, its number or its letter. Without SESSION it is the newest
+    that waits. `roundtable gates` lists the gates that wait.
 
     \b
     Examples:
       roundtable answer B
-      roundtable answer last choose=none
+      roundtable answer last decide=back --text "Think about the cache again."
     """
     if len(words) > 3:
         raise UsageError("There are more than three arguments.", "Try: roundtable answer last GATE=OPTION")
@@ -118,7 +119,7 @@ def answer(words: tuple[str, ...], text: str) -> None:
 
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
-    state, address = await _running(desk, words[0] if len(words) > 1 else LAST)
+    state, address = await _running(desk, words[0] if len(words) > 1 else await _waiting(desk))
     said = "=".join(words[1:] or words)
     name, equals, option = said.rpartition("=")
     gate = state.gates.get(name) if equals and name else state.open_gate
@@ -128,16 +129,17 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"There is no gate {name} in this session." if name else "This session waits at no gate.",
             f"Its gates: {known}.",
         )
-    option = _option(gate, option)
+    option = (chosen(gate, option) if option else None) or option
     await desk.answer(state.id, gate.id, option, text)
     more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
     return f"Gate {gate.id} is answered: {option}{more}"
 
 
-def _option(gate: Gate, typed: str) -> str:
-    if typed not in gate.options and typed.isdigit() and 0 < int(typed) <= len(gate.options):
-        return gate.options[int(typed) - 1]
-    return next((option for option in gate.options if option.casefold() == typed.casefold()), typed)
+async def _waiting(desk: Roundtable) -> str:
+    """The newest session that waits at a gate; the newest of all if none does."""
+    from roundtable.app.gates import open_gates
+
+    return next((it.session for it in await open_gates(desk)), LAST)
 
 
 @click.command(cls=HeadedCommand)

@@ -17,6 +17,11 @@ def trust(yes: bool, take_back: bool) -> None:
     """Let this workspace's config, as it is now, name endpoints, programs and keys.
 
     Any later change of the file needs a new yes.
+
+    \b
+    Examples:
+      roundtable trust
+      roundtable trust --revoke
     """
     from roundtable.app import config
     from roundtable.app.places import Places, workspace_of
@@ -37,6 +42,8 @@ def trust(yes: bool, take_back: bool) -> None:
     for setting, value in asked.items():
         click.echo(f"  {one_line(setting)} = {one_line(value)}", err=True)
     click.echo("Seats with these voices get your questions and files, and may use the keys named here.", err=True)
+    if any(setting.startswith(".roundtable/") for setting in asked):
+        click.echo("Its meetings and prompts say what your seats are told: read those files first.", err=True)
     if not yes and not click.confirm("Trust it?", default=False, err=True):
         click.echo("Not trusted; nothing was changed.", err=True)
         click.get_current_context().exit(3)

@@ -26,7 +26,12 @@ Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def voices(as_json: bool) -> None:
-    """List the voices that can be reached from here. Keys are looked for, never shown; nothing paid is asked."""
+    """List the voices that can be reached from here. Keys are looked for, never shown; nothing paid is asked.
+
+    \b
+    Example:
+      roundtable voices
+    """
     from roundtable.app.discovery import agents_found, endpoint_states
     from roundtable.app.models import list_models, runtime_there
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from roundtable.cli.choices import MEANINGS, letters, meaning
 from roundtable.cli.output import sentence
 from roundtable.core.events import (
     CallFailed,
@@ -36,7 +37,8 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, MoveStatus
 from roundtable.core.views import clean, one_line
 from roundtable.core.views.costs import NOTHING, costs, price
-from roundtable.core.views.phrases import glimpse, rates, stands_for, substitutions
+from roundtable.core.views.phrases import glimpse, rates, stands_for, substitutions, weighs, whose_words
+from roundtable.core.views.serving import served_words
 
 RESPONDING, WAITING, TIMED_OUT, ERROR = "●", "○", "◌", "✗"
 BRIEF = 100
@@ -137,6 +139,8 @@ def move_words(move: MoveMade) -> list[Line]:
     if words := stands_for(verdict):
         sure = f" ({verdict.confidence:.0%} sure)" if verdict.confidence is not None else ""
         lines.append(Line(f"Stands for: {one_line(words)}{sure}", "strong", move.seat))
+    if weighed := weighs(verdict):
+        lines.append(Line(f"Gives: {one_line(weighed)}", seat=move.seat))
     if verdict.error:
         lines.append(Line(f"Because: {one_line(verdict.error)}", seat=move.seat))
     if not verdict.counts:
@@ -221,18 +225,20 @@ def _effect(event: EffectStarted | EffectDone | EffectFailed) -> Line:
         case EffectStarted():
             return Line(f"Step {event.step} begins.", "dim")
         case EffectDone():
-            return Line(f"Step {event.step} is done.", "dim")
+            return Line(f"Step {event.step} is done. {served_words(event.result)}".rstrip(), "dim")
         case EffectFailed():
             return Line(f"Step {event.step} failed: {fault_words(event.fault)}", "fault")
 
 
 def gate_words(gate: Gate) -> list[Line]:
-    """A gate with its options, numbered as they can be answered."""
+    """A gate with its options as they can be answered: by number, name or letter."""
     lines = [Line(f"Gate {gate.id}: {one_line(gate.question)}", "system")]
+    keys = letters(gate)
     for number, option in enumerate(gate.options, 1):
-        details = one_line(gate.details.get(option, ""))
-        mark = " (the default)" if option == gate.default else ""
-        lines.append(Line(f"{number}. {one_line(option)}{': ' if details else ''}{details}{mark}", indent=2))
+        details = meaning(gate, option)
+        key = f" ({keys[option]})" if option in keys else ""
+        mark = " (the default, also headless)" if option == gate.default else ""
+        lines.append(Line(f"{number}. {one_line(option)}{key}{': ' if details else ''}{details}{mark}", indent=2))
     return lines
 
 
@@ -249,7 +255,8 @@ def _person(event: Event) -> list[Line]:
             reason = f": {one_line(event.reason)}" if event.reason else ""
             return [Line(f"{_who(event.by)} cancelled the session{reason}.", "person")]
         case GateAnswered():
-            return [Line(f"Gate {event.gate}: {one_line(event.option)} ({_who(event.by)}).", "person")]
+            reason = f": {one_line(event.text)}" if event.text else ""
+            return [Line(f"Gate {event.gate}: {one_line(event.option)}{reason} ({_who(event.by)}).", "person")]
         case SessionAmended():
             return [Line(f"{_who(event.by)} amended the session: {amendment_words(event)}.", "person")]
         case _:
@@ -289,7 +296,7 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
     yield Line(one_line(_counted(decision)))
     yield from _votes(decision)
     if decision.text:
-        yield Line(f"In the words of {one_line(decision.author)}:", "system")
+        yield Line(whose_words(one_line(decision.author)), "system")
         yield Line(decision.text.strip(), indent=2)
     if decision.dissent:
         yield Line("Minority report:" if decision.settled else "What the seats stand for:", "system")
@@ -297,6 +304,8 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         stand = one_line(dissent.position) or "(no position)"
         yield Line(f"{one_line(dissent.seat)}: {stand}", "strong", indent=2)
         yield Line(dissent.text.strip(), indent=4)
+    if decision.next_step:
+        yield Line(f"What next: {one_line(MEANINGS.get(decision.next_step, decision.next_step))}.", "system")
     yield from _bill(session)
     yield Line(f"See it again: roundtable show {address}", "dim")
 
@@ -319,7 +328,7 @@ def _counted(decision: Decision) -> str:
 
 
 def _votes(decision: Decision) -> Iterator[Line]:
-    if not decision.proposals:
+    if not decision.proposals or not (decision.blind_vote or decision.tally):
         return
     yield Line("Votes, blind and final:", "system")
     width = max(len(it.id) for it in decision.proposals)

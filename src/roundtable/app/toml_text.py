@@ -1,0 +1,153 @@
+"""TOML as people write it: values in a line, and one setting changed in a text whose comments all stay."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.core.faults import ConfigError
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?$")
+
+Path = tuple[str, ...]
+
+
+def written(value: Any) -> str:
+    """A value as TOML, in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{key(name)} = {written(it)}" for name, it in cast("Mapping[str, Any]", value).items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, Sequence):
+        return f"[{', '.join(written(it) for it in cast('Sequence[Any]', value))}]"
+    return str(value)
+
+
+def key(name: str) -> str:
+    """A key, in quotes only where it needs them."""
+    return name if _BARE.fullmatch(name) else written(name)
+
+
+def dotted(path: Path) -> str:
+    """`seats.claude.voices`."""
+    return ".".join(key(name) for name in path)
+
+
+class _Line(msgspec.Struct):
+    """A setting in the text: where it stands, over how many lines, and the value it has."""
+
+    first: int
+    last: int
+    path: Path
+    value: Any
+
+
+def with_setting(text: str, path: Path, value: Any, where: str) -> str:
+    """The text with one setting changed or added; nothing else in it is touched."""
+    lines = text.splitlines()
+    expected = placed(tomllib.loads(text), path, value)
+    found = next((it for it in _settings(lines) if it.path == path[: len(it.path)]), None)
+    if found is not None:
+        inside = path[len(found.path) :]
+        new = placed(found.value, inside, value) if inside else value
+        lines[found.first : found.last] = [_changed(lines[found.first : found.last], new)]
+    else:
+        _add(lines, path, value)
+    changed = "\n".join(lines) + "\n"
+    try:
+        if tomllib.loads(changed) == expected:
+            return changed
+    except tomllib.TOMLDecodeError:
+        pass
+    raise ConfigError(f"{dotted(path)} cannot be changed here without disturbing the file.", f"Edit it: {where}")
+
+
+def placed(values: Any, path: Path, value: Any) -> dict[str, Any]:
+    """The values with one of them set."""
+    first, *rest = path
+    old = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+    return {**old, first: placed(old.get(first), tuple(rest), value) if rest else value}
+
+
+def _settings(lines: Sequence[str]) -> Iterator[_Line]:
+    """Every `key = value` with the section it stands in; a value may run over several lines."""
+    section: Path = ()
+    at = 0
+    while at < len(lines):
+        if header := _HEADER.match(lines[at]):
+            section = path_of(header[1])
+        elif lines[at].strip() and not lines[at].lstrip().startswith(("#", "[")):
+            for end in range(at + 1, len(lines) + 1):
+                values = _parsed("\n".join(lines[at:end]))
+                if values is not None:
+                    own = path_of(lines[at].partition("=")[0])
+                    yield _Line(at, end, (*section, *own), _under(values, own))
+                    at = end - 1
+                    break
+        at += 1
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def path_of(name: str) -> Path:
+    """`a."b c"` as the names it is made of; empty if it is no name of a setting."""
+    values: Any = _parsed(f"{name} = 0")
+    path: Path = ()
+    while isinstance(values, dict):
+        inside = cast("dict[str, Any]", values)
+        if len(inside) != 1:
+            return ()
+        ((first, values),) = inside.items()
+        path = (*path, first)
+    return path
+
+
+def _under(values: Any, path: Path) -> Any:
+    for name in path:
+        values = values.get(name, {})
+    return values
+
+
+def _changed(lines: Sequence[str], value: Any) -> str:
+    """The setting with another value; the comment behind it stays."""
+    name = lines[0].partition("=")[0].rstrip()
+    return f"{name} = {written(value)}{_comment(lines[-1])}"
+
+
+def _comment(line: str) -> str:
+    """The comment at the end of a line, with the space before it; a # within quotes is none."""
+    for place in (found.start() for found in re.finditer(r"\s*#", line)):
+        before = line[:place].partition("=")[2] or line[:place]
+        if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
+            return line[place:]
+    return ""
+
+
+def _add(lines: list[str], path: Path, value: Any) -> None:
+    """Put a new setting at the end of its section, which is made if it is not there."""
+    *section, name = path
+    setting = f"{key(name)} = {written(value)}"
+    headers = {at: path_of(found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))}
+    start = next((at for at, it in headers.items() if it == tuple(section)), None)
+    if section and start is None:
+        lines += [*([""] if lines else []), f"[{dotted(tuple(section))}]", setting]
+        return
+    begin = 0 if start is None else start + 1
+    end = next((at for at, line in enumerate(lines) if at >= begin and line.lstrip().startswith("[")), len(lines))
+    while end > begin and not lines[end - 1].strip():
+        end -= 1
+    lines.insert(end, setting)

@@ -1,0 +1,63 @@
+"""`gates`: what waits for the person, whichever terminal it was asked in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from roundtable.cli.output import address_of, at_desk
+from roundtable.cli.sessions import age, pid_of
+from roundtable.cli.tables import show_json
+from roundtable.cli.words import gate_words, plain
+from roundtable.core.views import clean, one_line
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.gates import OpenGate
+
+
+@click.command()
+@click.option("--all", "everywhere", is_flag=True, help="The gates of every workspace.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def gates(everywhere: bool, as_json: bool) -> None:
+    """List the gates that wait for an answer.
+
+    \b
+    Examples:
+      roundtable gates
+      roundtable answer last decide=later
+    """
+
+    async def look(desk: Roundtable) -> list[tuple[OpenGate, str]]:
+        from roundtable.app.gates import open_gates
+
+        found = await open_gates(desk, everywhere=everywhere)
+        return [(it, await address_of(desk, it.session, it.slug)) for it in found]
+
+    found = at_desk(look)
+    if as_json:
+        show_json({"v": 1, "gates": [_told(it, address) for it, address in found]})
+        return
+    if not found:
+        click.echo(f"No gate waits{'' if everywhere else ' in this workspace'}.", err=True)
+    for it, address in found:
+        click.echo(_block(it, address))
+
+
+def _told(it: OpenGate, address: str) -> dict[str, Any]:
+    gate = msgspec.to_builtins(it.gate)
+    about = {"session": it.session, "address": address, "asks": clean(it.asks), "workspace": it.workspace}
+    return {**about, "gate": gate.pop("id"), **gate, "since": it.since, "pid": pid_of(it.holder)}
+
+
+def _block(it: OpenGate, address: str) -> str:
+    runs = f"process {pid_of(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
+    then = "" if it.holder else f", then: roundtable resume {address}"
+    return (
+        f"{address}: {one_line(it.asks, 80)}\n"
+        f"Waits since {it.since[:16].replace('T', ' ')} UTC ({age(it.since)}); {runs}.\n"
+        f"{plain(gate_words(it.gate))}"
+        f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
+    )

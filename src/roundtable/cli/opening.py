@@ -1,0 +1,124 @@
+"""From what was typed to a meeting that is held: the agenda, what it may cost, the session, its end."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from roundtable.cli.asking import read_line
+from roundtable.cli.conduct import conduct
+from roundtable.cli.follow import held
+from roundtable.cli.meeting_options import Given
+from roundtable.cli.output import NO_DECISION, TAKEN, address_of, at_desk, note
+from roundtable.cli.seating import pair, seats_for
+from roundtable.cli.steer import workspace_path
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Limits
+from roundtable.core.views import one_line
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Agenda, Roundtable
+
+
+def hold(given: Given) -> int:
+    """Hold the meeting that was asked for and follow it to its end; the exit code is returned."""
+    given.manner.check()
+    return at_desk(lambda desk: _hold(desk, given))
+
+
+async def _hold(desk: Roundtable, given: Given) -> int:
+    if given.quote:
+        return await _quote(desk, given)
+    state = await _unfinished(desk, given) if given.name else None
+    if state is None:
+        agenda = await _agenda(desk, given)
+        for name, why in desk.absent_from(agenda).items():
+            note(f"Seat {name} cannot speak: {why}")
+        if not await _may_spend(desk, agenda, given):
+            note("Nothing was asked, nothing was spent.")
+            return NO_DECISION
+        state = await desk.session(await desk.convene(agenda))
+        for line in state.charter.notices:
+            note(line)
+    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+
+
+async def _quote(desk: Roundtable, given: Given) -> int:
+    from roundtable.app.quote import quote
+    from roundtable.cli.quoting import show_quote
+
+    show_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
+    return TAKEN
+
+
+async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
+    """Say what it may cost. A stated budget is the yes to spending; without one, the person here is asked."""
+    limits, paid = agenda.limits or Limits(), bool(desk.paid_voices(agenda.seats))
+    budget = limits.budget_usd is not None
+    watched = paid and sys.stdout.isatty() and not given.as_json
+    if not (watched or (paid and budget) or limits.budget_tokens is not None):
+        return True
+    from roundtable.app.quote import quote
+    from roundtable.cli.quoting import quote_line
+
+    quoted = await quote(desk, agenda)
+    for line in ([quote_line(quoted)] if watched else []) + list(quoted.notices):
+        note(line)
+    if not watched or budget or given.alone:
+        return True
+    typed = await read_line("Go ahead? [y/N; --budget-usd USD says yes once and for all]: ")
+    return (typed or "").casefold() in ("y", "yes")
+
+
+async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
+    """The newest session of that name that still waits for its end."""
+    rows = [row for row in await desk.sessions(limit=10_000) if row.name == given.name and not row.outcome]
+    if not rows:
+        return None
+    state = await desk.session(rows[0].id)
+    address = await address_of(desk, state.id, state.charter.slug)
+    if given.question and given.question != state.charter.question.strip():
+        raise UsageError(
+            f"The session {given.name} is not finished, and it asks: {one_line(state.charter.question, 80)}",
+            f"Go on with `roundtable resume {address}`, or take another name for the new question.",
+        )
+    if holder := await desk.holder(state.id):
+        raise held(holder, address)
+    note(f"Going on with {address}.")
+    if state.paused:
+        await desk.unpause(state.id)
+        state = await desk.session(state.id)
+    return state
+
+
+async def _agenda(desk: Roundtable, given: Given) -> Agenda:
+    from roundtable.app.desk import Agenda
+
+    if not given.question:
+        raise UsageError("There is no question.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
+    return Agenda(
+        question=given.question,
+        seats=await seats_for(desk, given),
+        meeting=given.meeting,
+        options=given.options,
+        settings=given.settings,
+        limits=_limits(desk.usual_limits(given.meeting), given),
+        files=tuple(workspace_path(path, desk.workspace) for path in given.files),
+        folders=tuple(workspace_path(path, desk.workspace) for path in given.folders),
+        texts=given.texts,
+        name=given.name,
+        fresh=given.fresh,
+        headless=given.alone,
+        answers=dict(pair(answer, "--answer", "GATE=OPTION") for answer in given.answers),
+    )
+
+
+def _limits(limits: Limits, given: Given) -> Limits:
+    names = ("seat_timeout", "round_deadline", "budget_usd", "budget_tokens", "max_tokens")
+    changes: dict[str, Any] = {name: value for name in names if (value := getattr(given, name)) is not None}
+    if given.quorum is not None:
+        changes["quorum"] = msgspec.structs.replace(limits.quorum, seats=given.quorum)
+    return msgspec.structs.replace(limits, sequential=given.sequential or limits.sequential, **changes)

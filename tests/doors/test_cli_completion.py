@@ -1,0 +1,76 @@
+"""Completion as a shell asks for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, seat
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def completed(cli: Cli, *words: str) -> list[str]:
+    """What bash would offer for the last of these words."""
+    asked = {"_ROUNDTABLE_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words))}
+    done = subprocess.run(
+        ROUNDTABLE,
+        cwd=cli.work,
+        env={**cli.env, **asked, "COMP_WORDS": " ".join(("roundtable", *words))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_commands_and_their_options(cli: Cli) -> None:
+    assert completed(cli, "dec") == ["decrees"]
+    assert "--follow-up-once" in completed(cli, "ask", "--")
+    assert completed(cli, "discuss", "--me") == ["--meeting"]
+
+
+def test_sessions_of_this_workspace_by_name_and_slug_and_nothing_a_shell_would_run(cli: Cli) -> None:
+    assert completed(cli, "show", "") == []
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    cli.run("discuss", "REST?", "--session", "api", *seats)
+    cli.run("discuss", "REST again?", "--session", "$(touch x)", *seats)
+    slugs = [it["slug"] for it in json.loads(cli.run("list", "--json").stdout)["sessions"]]
+    assert completed(cli, "show", "") == ["last", slugs[0], "api", slugs[1]]
+    assert completed(cli, "watch", "ap") == ["api"]
+    assert completed(cli, "discuss", "--session", "a") == ["api"]
+
+
+def test_meetings_and_seats(cli: Cli) -> None:
+    assert completed(cli, "discuss", "--meeting", "k") == ["knights"]
+    cli.run("config", "set", "seats.claude.voices", "cli:claude")
+    assert completed(cli, "ask", "--seat", "cl") == ["claude"]
+
+
+def test_completing_imports_only_what_it_needs(cli: Cli) -> None:
+    looks = "import sys, roundtable.app.suggestions as it; it.sessions(); it.seats(); print(*sys.modules)"
+    done = subprocess.run(
+        [ROUNDTABLE[0], "-c", looks], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=True
+    )
+    assert {"asyncio", "sqlalchemy", "httpx2", "rich"}.isdisjoint(done.stdout.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_a_shell_reads_is_something_it_can_read(cli: Cli, shell: str) -> None:
+    script = cli.run("completion", shell).stdout
+    assert "_ROUNDTABLE_COMPLETE" in script
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n"], input=script, text=True, check=True, timeout=PATIENCE)
+
+
+def test_another_shell_is_refused_with_the_list(cli: Cli) -> None:
+    assert "'bash', 'zsh', 'fish'" in cli.run("completion", "cmd", code=2).stderr

@@ -1,0 +1,179 @@
+"""Settings at the command line: what is in force and why, and one of them changed without an editor."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.app.toml_text import with_setting, written
+from roundtable.core.faults import ConfigError
+from tests.doors.terminal import Cli
+
+MINE = """\
+# What I like.
+language = "en"  # the tongue
+
+[table] # who
+seats = [
+    "a",
+    "b", # second
+]  # in this order
+
+[limits]
+seat_timeout = 120 # seconds # per turn
+quorum = { seats = 2, vendors = 1 }
+
+[seats.a]
+voices = ["script:s.toml#1"]
+[seats.b]
+voices = ["script:s.toml"]
+"""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    cli = Cli(tmp_path)
+    cli.home.mkdir()
+    return cli
+
+
+def person(cli: Cli) -> Path:
+    return cli.home / "config.toml"
+
+
+def workspace(cli: Cli) -> Path:
+    return cli.work / ".roundtable" / "config.toml"
+
+
+def in_force(cli: Cli, *args: str) -> dict[str, tuple[Any, str]]:
+    settings = json.loads(cli.run("config", *args, "--json").stdout)["settings"]
+    return {it["key"]: (it["value"], it["source"]) for it in settings}
+
+
+@pytest.mark.feature("S3.35")
+def test_every_setting_is_shown_with_who_says_so(cli: Cli) -> None:
+    person(cli).write_text("[limits]\nseat_timeout = 90\nretries = 1\n")
+    workspace(cli).parent.mkdir()
+    workspace(cli).write_text('[limits]\nretries = 0\n[seats.x]\nvoices = ["script:s.toml"]\npriority = 1\n')
+    found = in_force(cli)
+    assert found["limits.seat_timeout"] == (90, "you")
+    assert found["limits.retries"] == (0, "workspace")
+    assert found["limits.max_tokens"] == (2048, "default")
+    assert found["meetings.knights.rounds"] == (5, "default")
+    assert found["seats.x.priority"] == (1, "workspace")
+    assert found["seats.x.voices"] == (None, "withheld")
+    assert "limits.retries\tthis workspace\t0" in cli.run("config").stdout.splitlines()
+
+
+@pytest.mark.feature("S3.35")
+def test_a_config_with_mistakes_is_refused_with_each_of_them(cli: Cli) -> None:
+    person(cli).write_text('langage = "en"\n[limits]\nseat_timeout = "long"\n')
+    refused = cli.run("config", code=2).stderr
+    assert "langage" in refused
+    assert "seat_timeout must be a number" in refused
+
+
+def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
+    person(cli).write_text(MINE)
+    assert cli.run("config", "get", "language").stdout == "en\n"
+    assert cli.run("config", "get", "table.seats").stdout == '["a", "b"]\n'
+    assert in_force(cli, "get", "limits.quorum")["limits.quorum.seats"] == (2, "you")
+    assert "Did you mean `limits`?" in cli.run("config", "get", "limts", code=2).stderr
+
+
+def test_a_setting_is_changed_and_every_comment_stays(cli: Cli) -> None:
+    person(cli).write_text(MINE)
+    for key, value in {
+        "language": "de",
+        "table.seats": "b,a",
+        "limits.seat_timeout": "60",
+        "limits.quorum.seats": "1",
+        "limits.budget_usd": "2.5",
+        "meetings.council.rounds": "1",
+        "seats.a.priority": "3",
+    }.items():
+        cli.run("config", "set", key, value, "--user")
+    text = person(cli).read_text()
+    assert text.startswith('# What I like.\nlanguage = "de"  # the tongue\n\n[table] # who\nseats = ["b", "a"]  # in')
+    assert "seat_timeout = 60 # seconds # per turn\nquorum = { seats = 1, vendors = 1 }\nbudget_usd = 2.5\n" in text
+    assert 'voices = ["script:s.toml#1"]\npriority = 3\n[seats.b]' in text
+    assert text.endswith("\n[meetings.council]\nrounds = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("limits.seat_timeout", "long", "seat_timeout must be a number"),
+        ("limits.seat_timeout", "0", "limits.seat_timeout cannot be 0"),
+        ("limits.seat_timout", "60", "there is no setting seat_timout"),
+        ("table.meeting.name", "x", "meeting"),
+        ("", "x", "is no name of a setting"),
+        ("language = 1\nx", "y", "is no name of a setting"),
+        ("endpoints.lab.key", "sk-" + "a1B2" * 10, "a key is named, never written down"),
+    ],
+)
+def test_what_a_config_may_not_say_is_not_written(cli: Cli, key: str, value: str, why: str) -> None:
+    person(cli).write_text(MINE)
+    refused = cli.run("config", "set", key, value, "--user", code=2)
+    assert why in refused.stderr
+    assert "a1B2" not in refused.stderr
+    assert person(cli).read_text() == MINE
+
+
+def test_a_file_that_is_no_toml_is_left_alone(cli: Cli) -> None:
+    person(cli).write_text("limits = [")
+    assert "is not valid TOML" in cli.run("config", "set", "language", "de", "--user", code=2).stderr
+    assert person(cli).read_text() == "limits = ["
+
+
+def test_a_config_for_one_person_alone_stays_so(cli: Cli) -> None:
+    person(cli).write_text(MINE)
+    person(cli).chmod(0o600)
+    cli.run("config", "set", "language", "de", "--user")
+    assert person(cli).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_change_in_a_workspace_is_as_trusted_as_the_config_was(cli: Cli) -> None:
+    cli.run("config", "set", "seats.a.voices", "script:s.toml")
+    assert in_force(cli)["seats.a.voices"] == (["script:s.toml"], "workspace")
+    workspace(cli).write_text(workspace(cli).read_text() + '[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
+    cli.run("config", "set", "language", "de")
+    assert in_force(cli)["endpoints"] == (None, "withheld")
+
+
+def test_the_path_is_for_an_editor(cli: Cli) -> None:
+    assert cli.run("config", "path").stdout == f"{workspace(cli)}\n"
+    assert cli.run("config", "path", "--user").stdout == f"{person(cli)}\n"
+
+
+# --- TOML ----------------------------------------------------------------------------------------
+
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+VALUES = st.recursive(
+    st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(NAMES, inside, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=3), VALUES)
+def test_whatever_is_set_is_read_back_and_nothing_else_changes(path: list[str], value: Any) -> None:
+    before = '# head\nkept = "yes" # really\n\n[other]\nlist = [1,\n2]\n'
+    try:
+        after = with_setting(before, tuple(path), value, "file")
+    except ConfigError:
+        return
+    assert tomllib.loads(f"value = {written(value)}")["value"] == value
+    read: Any = tomllib.loads(after)
+    for name in path:
+        read = read[name]
+    assert read == value
+    if path[0] not in ("kept", "other"):
+        assert '# head\nkept = "yes" # really\n' in after
+        assert "[other]\nlist = [1,\n2]\n" in after

@@ -1,0 +1,173 @@
+"""Gates as a person meets them: asked in words, answered by key or from elsewhere, left open and found again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtable.cli.choices import choice, chosen, letters
+from roundtable.core.values import Gate
+from tests.doors.parts import debater, doctor, knight, voter
+from tests.doors.terminal import Cli
+
+KINGS = ("apply", "myself", "later", "back", "choose", "reject")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def knights(cli: Cli, *scores: int) -> list[str]:
+    seats = cli.script(a=knight(*scores, text="Use Redis."), b=knight(9, text="Keep it in memory."))
+    return ["discuss", "Redis?", "--meeting", "knights", *seats]
+
+
+@pytest.mark.feature("S3.50")
+@pytest.mark.parametrize(
+    ("typed", "step"), [("a", "apply"), ("2", "myself"), ("later", "later"), ("\n", "later"), ("M", "myself")]
+)
+def test_the_kings_choice_is_asked_in_words_and_answered_by_letter_number_name_or_enter(
+    cli: Cli, typed: str, step: str
+) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        asked = terminal.expect("Your choice [1-6, Enter for later]:")
+        terminal.type(typed.rstrip("\n") + "\n")
+        terminal.end(code=0)
+    assert "1. apply (a): have it carried out now" in asked
+    assert "2. myself (m): carry it out myself" in asked
+    assert "3. later (l): decide later (the default, also headless)" in asked
+    assert json.loads(cli.run("status", "--json").stdout)["decision"]["next_step"] == step
+
+
+@pytest.mark.feature("S3.45")
+def test_who_rejects_is_asked_why_and_it_becomes_a_decree(cli: Cli) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        terminal.expect("Your choice")
+        terminal.type("r\n")
+        terminal.expect("Why not? Later meetings are told [Enter for nothing]:")
+        terminal.type("We have no one to run Redis.\n")
+        terminal.end(code=0)
+    assert "We have no one to run Redis." in cli.run("decrees").stdout
+
+
+def test_who_sends_them_back_says_what_about_and_they_hear_it(cli: Cli) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        terminal.expect("Your choice")
+        terminal.type("back: think of the cache\n")
+        terminal.expect("Gate decide: back: think of the cache")
+        terminal.expect("Gate decide-2:")
+        terminal.type("myself\n")
+        terminal.end(code=0)
+
+
+@pytest.mark.feature("S3.61")
+@pytest.mark.parametrize(("typed", "option"), [("f", "fix"), ("report", "report"), ("3", "log")])
+def test_a_diagnosis_ends_with_fix_now_report_only_or_log_for_later(cli: Cli, typed: str, option: str) -> None:
+    seats = cli.script(a=doctor("stale-token"), b=doctor("stale-token"))
+    with cli.terminal("code-red", "login crashes", "--plain", *seats) as terminal:
+        asked = terminal.expect("Your choice [1-3, Enter for report]:")
+        terminal.type(typed + "\n")
+        assert f"Gate outcome: {option}" in terminal.end(code=0)
+    assert "1. fix (f): have it fixed now" in asked
+    assert "3. log (l): write it into the error log for later" in asked
+
+
+def test_a_tie_is_broken_with_the_proposals_in_view(cli: Cli) -> None:
+    seats = cli.script(a=voter("A chess app", "A", "B"), b=voter("A garden app", "B", "A"))
+    with cli.terminal("vote", "What next?", "--plain", *seats) as terminal:
+        asked = terminal.expect("Your choice [1-3, Enter for none]:")
+        terminal.type("1\n")
+        assert "Decision reached" in terminal.end(code=0)
+    assert "A chess app" in asked
+    assert "A garden app" in asked
+
+
+def test_nothing_is_carried_out_without_a_yes(cli: Cli) -> None:
+    agree = "AGREE: a\nSimple is enough."
+    seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
+    with cli.terminal("debate", "REST?", "--plain", *seats) as terminal:
+        asked = terminal.expect("Your choice [1-2, Enter for no]:")
+        terminal.type("\n")
+        terminal.end(code=0)
+    assert "2. no (n): nothing is carried out (the default, also headless)" in asked
+    assert json.loads(cli.run("status", "--json").stdout)["decision"].get("next_step", "") == ""
+
+
+# --- later, and from elsewhere -------------------------------------------------------------------
+
+
+def test_ctrl_c_leaves_the_gate_open_and_says_how_to_answer_it_later(cli: Cli) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        terminal.expect("Your choice")
+        terminal.type("\x03")
+        left = terminal.end(code=130)
+    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from anywhere:" in left
+    assert "decide=OPTION" in left
+    (waiting,) = json.loads(cli.run("gates", "--json").stdout)["gates"]
+    assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", KINGS, "later")
+    assert waiting["asks"] == "Redis?"
+    assert waiting["since"].endswith("Z")
+    assert waiting["pid"] is None
+    told = cli.run("answer", waiting["address"], "decide=m", "--text", "On Monday.").stdout
+    assert told == f"Gate decide is answered: myself; go on with: roundtable resume {waiting['address']}\n"
+    assert "What next: I do it myself." in cli.run("resume").stdout
+    assert "No gate waits in this workspace." in cli.run("gates").stderr
+
+
+def test_an_answer_without_a_session_goes_to_the_one_that_waits(cli: Cli) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        terminal.expect("Your choice")
+        terminal.type("\x03")
+        terminal.end(code=130)
+    cli.run(*knights(cli, 9))
+    assert "Gate decide is answered: myself" in cli.run("answer", "decide=myself").stdout
+    assert "already answered" in cli.run("answer", "decide=myself", code=2).stderr
+
+
+def test_gates_lists_what_waits_with_its_options_and_the_way_to_answer(cli: Cli, tmp_path: Path) -> None:
+    with cli.terminal(*knights(cli, 9), "--plain") as terminal:
+        terminal.expect("Your choice")
+        listed = cli.run("gates").stdout
+        assert "goes on at once" in listed
+        assert "Gate decide:" in listed
+        assert "3. later (l): decide later (the default, also headless)" in listed
+        assert "decide=OPTION" in listed
+        cli.work = tmp_path / "elsewhere"
+        cli.work.mkdir()
+        assert cli.run("gates").stdout == ""
+        assert "Gate decide:" in cli.run("gates", "--all").stdout
+
+
+def test_a_gate_takes_its_stated_default_where_nobody_can_be_asked(cli: Cli) -> None:
+    lines = cli.json(*knights(cli, 9))
+    (opened,) = [it["gate"] for it in lines if it["kind"] == "gate.opened"]
+    (answered,) = [it for it in lines if it["kind"] == "gate.answered"]
+    assert (answered["option"], answered["by"]) == (opened["default"], "headless default")
+
+
+def test_a_gate_can_be_answered_ahead(cli: Cli) -> None:
+    shown = cli.run(*knights(cli, 9), "--answer", "decide=myself").stdout
+    assert "Gate decide: myself (answered ahead)." in shown
+
+
+# --- naming an option ----------------------------------------------------------------------------
+
+
+def test_a_letter_is_enough_where_it_means_one_option_only() -> None:
+    gate = Gate("decide", "What next?", KINGS, default="later")
+    assert letters(gate) == {name: name[0] for name in KINGS}
+    shared = Gate("g", "?", ("stop", "start", "none", "A"), default="none")
+    assert letters(shared) == {"none": "n"}
+    assert chosen(shared, "s") is None
+    assert chosen(shared, "a") == "A"
+
+
+def test_a_reason_may_stand_behind_the_option() -> None:
+    gate = Gate("decide", "What next?", KINGS, default="later")
+    assert choice(gate, "b: think of the cache") == ("back", "think of the cache")
+    assert choice(gate, "apply") == ("apply", "")
+    assert choice(gate, "a look at the cache")[0] is None
+    assert choice(gate, ": nothing")[0] is None

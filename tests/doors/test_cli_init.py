@@ -1,0 +1,256 @@
+"""From nothing to a table of one's own: what `init` finds, asks, shows, writes, keeps and takes over from others."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.terminal import Cli
+
+KEY = "sk-" + "a1B2" * 10
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """A machine with one agent and one key."""
+    cli = Cli(tmp_path)
+    agent = tmp_path / "bin" / "claude"
+    agent.parent.mkdir()
+    agent.write_text("#!/bin/sh\nexit 1\n")
+    agent.chmod(0o755)
+    cli.env |= {"PATH": f"{agent.parent}:/bin:/usr/bin", "OPENAI_API_KEY": KEY}
+    return cli
+
+
+def written(cli: Cli) -> dict[str, Any]:
+    return tomllib.loads(config(cli).read_text())
+
+
+def config(cli: Cli) -> Path:
+    return cli.work / ".roundtable" / "config.toml"
+
+
+@pytest.mark.feature("S3.27")
+def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_question(cli: Cli) -> None:
+    with cli.terminal("init") as terminal:
+        found = terminal.expect("Which ones? [numbers or names, Enter for all, q to leave]:")
+        assert "1. claude (cli:claude): Claude Code, " in found
+        assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in found
+        terminal.type("1\n")
+        shown = terminal.expect("Write it? [Y/n]:")
+        assert '| voices = ["cli:claude"]' in shown
+        assert not config(cli).exists()
+        terminal.type("\n")
+        terminal.expect("A first question for the table? [Enter for none]:")
+        terminal.type("REST or GraphQL?\n")
+        terminal.expect("REST or GraphQL?")
+        terminal.end(6)
+    assert written(cli) == {
+        "table": {"meeting": "council", "seats": ["claude"]},
+        "seats": {"claude": {"voices": ["cli:claude"]}},
+    }
+    assert "already trusted" in cli.run("trust").stderr
+    assert json.loads(cli.run("list", "--json").stdout)["sessions"][0]["question"] == "REST or GraphQL?"
+
+
+def test_a_no_writes_nothing(cli: Cli) -> None:
+    with cli.terminal("init") as terminal:
+        terminal.expect("Which ones?")
+        terminal.type("\n")
+        terminal.expect("Write it?")
+        terminal.type("n\n")
+        assert "Nothing was written." in terminal.end(0)
+    assert not config(cli).parent.exists()
+
+
+def test_scripts_say_yes_and_a_paid_seat_brings_a_budget_but_never_its_key(cli: Cli) -> None:
+    assert "Add --yes." in cli.run("init", code=2).stderr
+    cli.run("init", "--yes")
+    assert written(cli)["table"]["seats"] == ["claude", "openai"]
+    assert written(cli)["limits"] == {"budget_usd": 1.0}
+    text = config(cli).read_text()
+    assert KEY not in text
+    assert "# Keys are never written here" in text
+    assert json.loads(cli.run("config", "get", "seats.claude", "--json").stdout)["settings"][0]["source"] == "workspace"
+
+
+def test_a_second_run_keeps_what_is_there_word_for_word_and_adds_what_is_new(cli: Cli) -> None:
+    config(cli).parent.mkdir()
+    mine = 'language = "de" # mine\n\n[table]\nseats = ["claude"]\n\n[seats.claude]\nvoices = ["cli:claude"]'
+    config(cli).write_text(mine)
+    cli.run("trust", "--yes")
+    told = cli.run("init", "--yes").stderr
+    assert "Kept as it is: table" in told
+    assert "claude (cli:claude)" not in told
+    assert config(cli).read_text().startswith(mine)
+    assert written(cli)["seats"]["openai"] == {"voices": ["openai:gpt-4o"]}
+    assert "already trusted" in cli.run("trust").stderr
+    before = config(cli).read_text()
+    assert "Nothing is to be added" in cli.run("init", "--yes").stderr
+    assert config(cli).read_text() == before
+
+
+def test_what_a_stranger_wrote_is_not_trusted_by_the_way(cli: Cli) -> None:
+    config(cli).parent.mkdir()
+    config(cli).write_text('[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
+    assert "run `roundtable trust`" in cli.run("init", "--yes").stderr
+    assert "endpoints" in cli.run("config").stdout.partition("waits for `roundtable trust`")[0].splitlines()[-1]
+
+
+def test_a_folder_that_is_a_link_to_elsewhere_is_not_written_through(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    config(cli).parent.symlink_to(tmp_path / "elsewhere")
+    assert "is a link" in cli.run("init", "--yes", code=2).stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_the_persons_own_config_holds_for_every_workspace(cli: Cli) -> None:
+    cli.run("init", "--user", "--yes")
+    assert not config(cli).exists()
+    assert tomllib.loads((cli.home / "config.toml").read_text())["table"]["seats"] == ["claude", "openai"]
+
+
+def test_where_nothing_is_found_it_says_how_to_get_a_seat(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "claude").unlink()
+    del cli.env["OPENAI_API_KEY"]
+    told = cli.run("init", "--yes").stderr
+    assert "roundtable keys set openai" in told
+    assert "# [seats.claude]" in config(cli).read_text()
+    assert written(cli) == {}
+
+
+# --- taking over ---------------------------------------------------------------------------------
+
+THEIRS: dict[str, Any] = {
+    "version": "1.0",
+    "project": "MyProject",
+    "language": "nl",
+    "knights": [
+        {
+            "name": "Claude",
+            "adapter": "claude-cli",
+            "capabilities": ["architecture", "debugging"],
+            "priority": 1,
+            "fallback": "claude-api",
+        },
+        {"name": "GPT", "adapter": "openai-api", "capabilities": [], "priority": 2},
+        {"name": "Bard", "adapter": "bard-api", "priority": 3},
+    ],
+    "rules": {
+        "max_rounds": 4,
+        "consensus_threshold": 8,
+        "timeout_per_turn_seconds": 90,
+        "escalate_to_user_after": 2,
+        "auto_execute": True,
+        "ignore": [".git", "vendor"],
+        "mood": "grim",
+    },
+}
+
+
+@pytest.fixture
+def knights(cli: Cli) -> str:
+    """The notes that came with importing a TheRoundtAIble config."""
+    (cli.work / "config.json").write_text(json.dumps(THEIRS))
+    return cli.run("init", "--import", "config.json", "--yes").stderr
+
+
+@pytest.mark.feature("S3.7", "S3.73", "S3.74", "S3.75", "S3.76", "S3.77")
+@pytest.mark.usefixtures("knights")
+def test_the_knights_of_a_config_json_become_seats(cli: Cli) -> None:
+    assert written(cli)["table"] == {"meeting": "knights", "seats": ["claude", "gpt"]}
+    assert written(cli)["seats"] == {
+        "claude": {
+            "voices": ["cli:claude", "anthropic:claude-sonnet-4-6"],
+            "capabilities": ["architecture", "debugging"],
+            "priority": 1,
+        },
+        "gpt": {"voices": ["openai:gpt-4o"], "capabilities": [], "priority": 2},
+    }
+
+
+@pytest.mark.feature("S3.7", "S3.71", "S3.78", "S3.79", "S3.80", "S3.81", "S3.83")
+@pytest.mark.usefixtures("knights")
+def test_the_rules_of_a_config_json_become_settings(cli: Cli) -> None:
+    assert written(cli)["language"] == "nl"
+    assert written(cli)["meetings"] == {"knights": {"rounds": 4, "threshold": 8, "warn_after": 2}}
+    assert written(cli)["limits"] == {"seat_timeout": 90}
+    assert written(cli)["context"] == {"ignore": [".git", "vendor"]}
+
+
+@pytest.mark.feature("S3.71", "S3.82")
+def test_permission_is_never_imported_and_what_is_left_out_is_named(cli: Cli, knights: str) -> None:
+    assert "auto_execute is not taken over: nothing is carried out without your yes." in knights
+    assert "Bard: the adapter bard-api is not known here and is left out." in knights
+    assert "rules.mood is not known here." in knights
+    assert "The project's name (MyProject) is not kept" in knights
+    assert "auto_execute" not in config(cli).read_text()
+
+
+TERMINAL = f"""\
+models:
+  claude:
+    enabled: true
+    cli_path: claude  # or full path if needed
+    default_model: opus
+  gemini:
+    enabled: false
+    cli_path: /opt/gemini
+  gpt:
+    enabled: true
+    api_key: "{KEY}"
+    default_model: gpt-4o
+  grok:
+    api_key: ${{GROK_API_KEY}}
+    default_model: grok-2
+
+defaults:
+  auto_debate: false
+  consensus_timeout: 30  # seconds
+  model_timeout: 60
+"""
+
+
+def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
+    (cli.work / "config.yaml").write_text(TERMINAL)
+    told = cli.run("init", "--import", "config.yaml", "--yes").stderr
+    assert written(cli)["table"] == {"meeting": "debate", "seats": ["claude", "gpt", "grok"]}
+    assert written(cli)["meetings"] == {"debate": {"executor": "claude"}}
+    assert written(cli)["limits"] == {"seat_timeout": 60}
+    assert written(cli)["seats"] == {
+        "claude": {"voices": ["cli:claude:opus"]},
+        "gemini": {"voices": ["cli:gemini"], "enabled": False},
+        "gpt": {"voices": ["openai:gpt-4o"]},
+        "grok": {"voices": ["xai:grok-2"]},
+    }
+    assert written(cli)["endpoints"]["xai"]["key"] == "env:GROK_API_KEY"
+    assert KEY not in config(cli).read_text() + told
+    assert "`roundtable keys set openai`" in told
+    assert "gemini: its path is not taken over" in told
+    assert "auto_debate" in told
+    assert "consensus_timeout" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("config.yaml", "models:\n  - claude\n", "line 2: only `name: value`"),
+        ("config.yaml", "models: [claude]\n", "line 1: lists, blocks, references and escapes"),
+        ("config.yaml", "\tmodels: 1\n", "line 1: "),
+        ("config.yaml", "talk: 1\n", "cannot be imported"),
+        ("config.json", "{", "is not valid JSON"),
+        ("config.json", '{"version": "1.0", "knights": [{"name": 3}]}', "cannot be imported"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_place(cli: Cli, name: str, text: str, why: str) -> None:
+    (cli.work / name).write_text(text)
+    assert why in cli.run("init", "--import", name, "--yes", code=2).stderr
+    assert not config(cli).exists()
+
+
+def test_a_file_that_is_not_there_is_one_sentence(cli: Cli) -> None:
+    assert "cannot be read" in cli.run("init", "--import", "nowhere.json", "--yes", code=2).stderr

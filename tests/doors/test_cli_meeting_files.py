@@ -1,0 +1,50 @@
+"""Presets and meetings from data files at the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.parts import Seat, fenced
+from tests.doors.terminal import Cli
+
+PAGE = Path(__file__).parents[2] / "docs" / "meetings.md"
+(EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def nine(*issues: str) -> Seat:
+    """A seat that would sign it, whatever it is asked, and leaves these issues open."""
+    text = fenced("Do it.", position="Do it", consensus_score=9, agrees_with=[], pending_issues=list(issues))
+    return {"turns": [{"round": "*", "text": text}]}
+
+
+def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(it["decision"] for it in lines if it["kind"] == "decision.made")
+
+
+@pytest.mark.feature("S3.55")
+def test_the_preset_is_stricter_than_the_default_where_the_document_is(cli: Cli) -> None:
+    seats = cli.script(claude=nine("a name is open"), gpt=nine())
+    assert decision(cli.json("discuss", "Shall we?", "--meeting", "knights", *seats))["outcome"] == "reached"
+    strict = cli.json("discuss", "Shall we?", "--meeting", "theroundtaible", *seats, code=3)
+    assert decision(strict)["outcome"] == "deadlock"
+
+
+def test_a_workspaces_meeting_is_held_once_trust_has_shown_it(cli: Cli) -> None:
+    seats = cli.script(claude=nine(), gpt=nine())
+    (cli.work / ".roundtable" / "meetings").mkdir(parents=True)
+    (cli.work / ".roundtable" / "meetings" / "design-review.toml").write_text(EXAMPLE)
+    refused = cli.run("discuss", "Shall we?", "--meeting", "design-review", *seats, code=2)
+    assert "run `roundtable trust`" in refused.stderr
+    shown = cli.run("trust", "--yes").stderr
+    assert ".roundtable/meetings/design-review.toml = " in shown
+    assert "read those files first" in shown
+    assert decision(cli.json("discuss", "Shall we?", "--meeting", "design-review", *seats))["outcome"] == "reached"

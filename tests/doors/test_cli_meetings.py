@@ -1,0 +1,196 @@
+"""Every meeting from its own command, and what each of them may be told."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from roundtable.cli.main import COMMANDS
+from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
+from tests.doors.terminal import HANGS, Cli, seat
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def charter(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    (opened,) = [it for it in lines if it["kind"] == "session.opened"]
+    return opened["charter"]
+
+
+def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    (made,) = [it for it in lines if it["kind"] == "decision.made"]
+    return made["decision"]
+
+
+AGREE = "AGREE: a\nSimple is enough."
+
+MEETINGS: list[tuple[str, str, dict[str, Seat], int]] = [
+    ("ask", "second-opinion", {"a": opinion("Split it", "yes"), "b": opinion("Split it", "yes")}, 0),
+    ("debate", "debate", {"a": debater("Use REST", AGREE), "b": debater("Use REST", AGREE)}, 0),
+    ("code-red", "code-red", {"a": doctor("stale-token"), "b": doctor("stale-token")}, 0),
+    ("vote", "vote", {"a": voter("Chess", "A", "B"), "b": voter("Chess", "A", "B")}, 0),
+]
+
+
+@pytest.mark.parametrize(("command", "meeting", "seats", "code"), MEETINGS)
+def test_each_meeting_has_a_command_that_holds_it(
+    cli: Cli, command: str, meeting: str, seats: dict[str, Seat], code: int
+) -> None:
+    lines = cli.json(command, "What is to be done?", *cli.script(**seats), code=code)
+    assert charter(lines)["meeting"] == meeting
+    assert decision(lines)["outcome"] == "reached"
+
+
+@pytest.mark.feature("S3.28")
+@pytest.mark.parametrize(("_", "meeting", "seats", "code"), MEETINGS)
+def test_discuss_puts_a_topic_to_any_meeting_by_name(
+    cli: Cli, _: str, meeting: str, seats: dict[str, Seat], code: int
+) -> None:
+    lines = cli.json("discuss", "What is to be done?", "--meeting", meeting, *cli.script(**seats), code=code)
+    assert (charter(lines)["meeting"], charter(lines)["question"]) == (meeting, "What is to be done?")
+
+
+def test_a_preset_brings_its_own_settings_and_a_wrong_name_brings_the_list(cli: Cli) -> None:
+    seats = cli.script(a=knight(9), b=knight(10))
+    told = charter(cli.json("discuss", "Redis?", "--meeting", "theroundtaible", *seats, "--answer", "decide=myself"))
+    assert (told["meeting"], told["settings"]["pending_blocks"]) == ("knights", "any")
+    refused = cli.run("discuss", "Redis?", "--meeting", "knigths", *seats, code=2).stderr
+    assert "knigths" in refused
+    assert "knights" in refused.splitlines()[1]
+
+
+@pytest.mark.feature("S2.23")
+@pytest.mark.parametrize("command", ["ask", "discuss"])
+def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, command: str) -> None:
+    seats = cli.script(claude=opinion("Definitely split it", "yes"), opencode=opinion("Never split it", "no"))
+    flags = ["--topic", "Split this repo?", "--workspace", str(cli.work), "--session", "architecture"]
+    flags += ["--timeout", "60", *(["--follow-up-once"] if command == "ask" else ["--meeting", "second-opinion"])]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    here, cli.work = cli.work, elsewhere
+    lines = cli.json(command, *flags, *seats, code=3)
+    cli.work = here
+    told = charter(lines)
+    assert (told["question"], told["name"], told["limits"]["seat_timeout"]) == ("Split this repo?", "architecture", 60)
+    assert told["workspace"] == str(here)
+    assert told["settings"] == {"follow_up": command == "ask"}
+    rounds = [it["round"] for it in lines if it["kind"] == "round.opened"]
+    assert any("follow-up" in name for name in rounds) == (command == "ask")
+
+
+def test_a_question_is_asked_once(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    assert "given twice" in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
+
+
+@pytest.mark.feature("S2.25")
+def test_a_timeout_is_for_each_participant_and_the_others_still_count(cli: Cli) -> None:
+    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGS)
+    lines = cli.json("ask", "Split it?", "--timeout", "0.5", *seats)
+    (missed,) = [it for it in lines if it["kind"] == "seat.missed"]
+    assert (missed["seat"], missed["fault"]["kind"]) == ("c", "timeout")
+    assert decision(lines)["counted"] == ["a", "b"]
+
+
+def test_lines_of_a_file_and_a_folder_are_shown_to_the_seats(cli: Cli) -> None:
+    (cli.work / "api.md").write_text("".join(f"line {number}\n" for number in range(1, 61)))
+    (cli.work / "docs").mkdir()
+    (cli.work / "docs" / "rest.md").write_text("REST is simple.\n")
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    lines = cli.json("discuss", "REST?", "-f", "api.md:10-50", "--context", "docs", *seats)
+    names = [item["name"] for item in charter(lines)["context"]]
+    assert "api.md:10-50" in names
+    assert any("rest.md" in name for name in names)
+
+
+def test_a_fresh_meeting_hears_nothing_of_earlier_decisions(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST"), b=seat("REST"))
+    cli.run("discuss", "REST or GraphQL for the public API?", *seats)
+    again = charter(cli.json("discuss", "REST or GraphQL for the public API?", *seats))
+    fresh = charter(cli.json("discuss", "REST or GraphQL for the public API?", *seats, "--fresh"))
+    assert again.get("recalled")
+    assert not fresh.get("recalled")
+
+
+# --- help ----------------------------------------------------------------------------------------
+
+
+def every_command() -> list[tuple[str, click.Command]]:
+    found: list[tuple[str, click.Command]] = []
+    for section in COMMANDS.values():
+        for name, (module, attribute, _) in section.items():
+            command: click.Command = getattr(import_module(module), attribute)
+            inside = command.commands.items() if isinstance(command, click.Group) else ()
+            found += [(name, command), *((f"{name} {own}", each) for own, each in inside)]
+    return found
+
+
+def test_every_commands_help_has_an_example_of_itself() -> None:
+    for name, command in every_command():
+        assert "Example" in (command.help or ""), name
+        assert f"roundtable {name.split()[0]}" in (command.help or ""), name
+
+
+def test_a_command_takes_few_options() -> None:
+    for name, command in every_command():
+        options = [it for it in command.params if isinstance(it, click.Option) and not it.hidden]
+        assert len(options) <= (21 if name == "discuss" else 16), name
+
+
+# --- exit codes ----------------------------------------------------------------------------------
+
+
+def test_the_page_of_exit_codes_names_each_of_them_once() -> None:
+    page = (ROOT / "docs" / "exit-codes.md").read_text()
+    codes = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")][1:]
+    assert codes == ["0", "1", "2", "3", "4", "5", "6", "130"]
+
+
+FAILS: Seat = {"turns": [{"fault": "refused"}]}
+
+
+@pytest.mark.parametrize(
+    ("seats", "args", "code"),
+    [
+        ({"a": knight(9), "b": knight(10)}, ["--answer", "decide=myself"], 0),
+        ({"a": knight(2), "b": knight(1)}, [], 0),
+        ({"a": knight(9), "b": knight(10)}, ["--timeout", "soon"], 2),
+        ({"a": knight(9), "b": knight(4)}, ["--rounds", "1"], 3),
+        ({"a": knight(9), "b": HANGS}, ["--timeout", "0.5", "--quorum", "2"], 6),
+        ({"a": FAILS, "b": FAILS}, [], 6),
+    ],
+)
+def test_a_meeting_says_by_its_exit_code_how_it_ended(
+    cli: Cli, seats: dict[str, Seat], args: list[str], code: int
+) -> None:
+    cli.run("discuss", "Redis?", "--meeting", "knights", *cli.script(**seats), *args, code=code)
+
+
+def test_a_degraded_decision_is_told_apart_only_where_that_was_asked_for(cli: Cli) -> None:
+    seats = cli.script(a=opinion("Split it", "yes"), b=opinion("Split it", "yes"), c=HANGS)
+    cli.run("ask", "Split it?", *seats, "--timeout", "0.5")
+    cli.run("ask", "Split it?", *seats, "--timeout", "0.5", "--strict", code=4)
+
+
+def test_our_own_fault_is_told_apart_from_the_persons(cli: Cli) -> None:
+    cli.home.mkdir()
+    (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
+    assert "not a database" in cli.run("list", code=1).stderr
+
+
+@pytest.mark.feature("S2.46")
+def test_everything_of_a_persons_lives_in_one_folder_that_can_be_moved(cli: Cli, tmp_path: Path) -> None:
+    cli.run("discuss", "REST?", *cli.script(a=seat("REST"), b=seat("REST")))
+    assert (cli.home / "roundtable.db").exists()
+    cli.env |= {"ROUNDTABLE_HOME": "", "HOME": str(tmp_path / "me"), "XDG_DATA_HOME": str(tmp_path / "me" / "data")}
+    assert '"sessions": []' in cli.run("list", "--json").stdout
+    assert (tmp_path / "me" / "data" / "roundtable" / "roundtable.db").exists()

@@ -1,0 +1,178 @@
+"""`summon`: changes put to the table, from the real command line on real repositories."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.places import Places
+from roundtable.core.events import SessionOpened
+from roundtable.store.sqlite import SqliteStore
+from tests.doors.terminal import Cli, seat
+from tests.repository import commit, git, opened, repository, write
+
+FILES = {
+    "src/cart.py": "def add(item):\n    return item\n",
+    "poetry.lock": "x = 1\n",
+    ".gitignore": "*.log\nignored/\n",
+}
+PATCH = """From: somebody
+Subject: [PATCH] Lock it
+
+diff --git a/src/locks.py b/src/locks.py
+--- a/src/locks.py
++++ b/src/locks.py
+@@ -1 +1 @@
+-lock = None
++lock = Lock()
+diff --git a/deploy/.env b/deploy/.env
+--- a/deploy/.env
++++ b/deploy/.env
+@@ -1 +1 @@
+-PASSWORD=rose
++PASSWORD=tulip
+"""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    found = Cli(tmp_path)
+    repository(found.work, FILES)
+    return found
+
+
+def voices(cli: Cli) -> list[str]:
+    """Two seats that agree, their script outside the repository."""
+    args = cli.script(a=seat("Merge it"), b=seat("Merge it"))
+    script = cli.work.parent / "s.json"
+    os.rename(cli.work / "s.json", script)
+    return [part.replace("script:s.json", f"script:{script}") for part in args]
+
+
+async def shown(cli: Cli) -> tuple[str, dict[str, str]]:
+    """The question of the newest session, and what its seats were shown."""
+    store = await SqliteStore.open(Places(cli.home, cli.home).database)
+    try:
+        (newest, *_) = await store.sessions(None, 1)
+        opened = (await store.read(newest.id))[0].event
+        assert isinstance(opened, SessionOpened)
+        charter = opened.charter
+        return charter.question, {it.name: (await store.fetch(it.digest)).decode() for it in charter.context}
+    finally:
+        await store.close()
+
+
+@pytest.mark.feature("S3.31")
+async def test_summon_puts_staged_and_unstaged_changes_to_the_table_and_names_new_files(cli: Cli) -> None:
+    write(
+        cli.work,
+        {"src/cart.py": "def add(item, count=1):\n    return item\n", "poetry.lock": "x = 2\n", "src/new.py": "x"},
+    )
+    git(cli.work, "add", "poetry.lock")
+    done = cli.run("summon", *voices(cli))
+    assert "Decision reached: Merge it" in done.stdout
+    question, context = await shown(cli)
+    assert question.startswith("Review these changes")
+    assert "+def add(item, count=1):" in context["the changes"]
+    assert "+x = 2" in context["the changes"]
+    assert "Branch: main" in context["where they stand"]
+    assert "- src/new.py" in context["where they stand"]
+    assert "The beginning" in context["where they stand"]
+
+
+async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one(cli: Cli) -> None:
+    git(cli.work, "checkout", "-qb", "feature/count")
+    write(cli.work, {"src/cart.py": "def add(item, count):\n    return item\n"})
+    commit(cli.work, "Count")
+    git(cli.work, "checkout", "-q", "main")
+    write(cli.work, {"src/other.py": "later on main\n"})
+    commit(cli.work, "Meanwhile")
+    cli.run("summon", "Is counting right?", "--branch", "feature/count", *voices(cli))
+    question, context = await shown(cli)
+    assert question == "Is counting right?"
+    assert "+def add(item, count):" in context["the changes"]
+    assert "later on main" not in context["the changes"]
+    assert "compared with main" in context["where they stand"]
+    for name, words in {
+        "nowhere": "There is no branch nowhere here.",
+        "main": "main changes nothing",
+        "--help": "--help",
+    }.items():
+        assert words in cli.run("summon", f"--branch={name}", *voices(cli), code=2).stderr
+
+
+async def test_summon_takes_a_patch_from_a_file_or_a_pipe_without_its_sensitive_files(cli: Cli) -> None:
+    (cli.work.parent / "pull.patch").write_text(PATCH)
+    for args, piped in ((("--patch", "../pull.patch"), ""), (("--patch", "-"), PATCH)):
+        done = cli.run("summon", *args, *voices(cli), input=piped)
+        assert "Sensitive, so not shown: deploy/.env." in done.stderr
+        _, context = await shown(cli)
+        assert "+lock = Lock()" in context["the changes"]
+        assert "PASSWORD" not in "".join(context.values())
+        assert "Sensitive, so not shown: deploy/.env." in context["about this context"]
+
+
+async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None:
+    secret = {".env": "A=tulip", "config/secrets.yaml": "a: tulip", "ignored/a.py": "x = 'tulip'", "b.log": "tulip"}
+    write(cli.work, {".env": "A=1", "config/secrets.yaml": "a: 1"})
+    git(cli.work, "add", "-f", ".env", "config/secrets.yaml")
+    git(cli.work, "commit", "-qm", "By mistake")
+    write(cli.work, secret | {"src/cart.py": "changed\n"})
+    args = voices(cli)
+    with opened(cli.work, (*secret, "src/cart.py")) as seen:
+        done = cli.run("summon", *args)
+    assert seen == {"src/cart.py"}
+    assert "Sensitive files are not looked at, changed or not: .env, config/secrets.yaml." in done.stderr
+    _, context = await shown(cli)
+    assert "+changed" in context["the changes"]
+    assert "tulip" not in "".join(context.values())
+    assert "ignored/a.py" not in "".join(context.values())
+    assert "Sensitive files are not looked at" in context["where they stand"]
+    git(cli.work, "rm", "-q", "--cached", ".env")
+    assert "Sensitive, so not shown: .env." in cli.run("summon", *args).stderr
+    _, context = await shown(cli)
+    assert "A=1" not in "".join(context.values())
+
+
+async def test_what_of_a_long_diff_has_no_room_is_said_and_lockfiles_go_first(cli: Cli) -> None:
+    write(cli.work, {"poetry.lock": "y = 2\n" * 20_000, "src/cart.py": "z = 3\n" * 100})
+    done = cli.run("summon", *voices(cli))
+    assert "Shown only in part, for room (the changes): poetry.lock." in done.stderr
+    _, context = await shown(cli)
+    assert context["the changes"].count("+z = 3") == 100
+    assert len(context["the changes"]) < 70_000
+
+
+async def test_a_change_that_holds_a_secret_is_left_out_and_named(cli: Cli) -> None:
+    write(cli.work, {"src/cart.py": "changed\n", "src/client.py": "x\n"})
+    commit(cli.work, "A client")
+    write(cli.work, {"src/cart.py": "again\n", "src/client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n"})
+    done = cli.run("summon", *voices(cli))
+    assert "Holds what looks like a secret, so not shown: src/client.py." in done.stderr
+    _, context = await shown(cli)
+    assert "+again" in context["the changes"]
+    assert "ghp_" not in "".join(context.values())
+
+
+def test_where_nothing_was_changed_one_sentence_says_so(cli: Cli) -> None:
+    for name in FILES:
+        os.utime(cli.work / name, (1, 1))
+    done = cli.run("summon", *voices(cli), code=2)
+    assert done.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
+    assert "empty" in cli.run("summon", "--patch", "-", *voices(cli), code=2).stderr
+    assert "either" in cli.run("summon", "--patch", "-", "--branch", "x", code=2).stderr
+
+
+def test_outside_a_repository_a_patch_is_asked_for(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    assert "not a git repository of its own" in cli.run("summon", *voices(cli), code=2).stderr
+
+
+def test_a_new_repository_without_a_commit_can_be_discussed(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    write(cli.work, {"a.py": "first\n"})
+    git(cli.work, "init", "-q")
+    git(cli.work, "add", "a.py")
+    assert "Decision reached" in cli.run("summon", *voices(cli)).stdout

@@ -1,0 +1,63 @@
+"""How the program gets onto a machine, and where it runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from roundtable import __version__
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCES = ROOT / "src"
+
+
+@pytest.mark.feature("S2.13")
+def test_an_editable_install_gives_the_command_and_runs_the_source_tree() -> None:
+    installed = distribution("roundtable-engine")
+    where = json.loads(installed.read_text("direct_url.json") or "{}")
+    assert where["dir_info"] == {"editable": True}
+    command = Path(sys.executable).with_name("roundtable")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"roundtable {__version__}\n"
+
+
+@pytest.mark.feature("S2.14")
+def test_it_runs_from_the_source_tree_without_being_installed(tmp_path: Path) -> None:
+    shutil.copytree(SOURCES, tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    version = tmp_path / "src" / "roundtable" / "__init__.py"
+    version.write_text(version.read_text().replace(__version__, "0.0.0+tree"))
+    environment = {**os.environ, "PYTHONPATH": "src", "ROUNDTABLE_HOME": str(tmp_path / "home")}
+    for words, said in ((["--version"], "roundtable 0.0.0+tree"), (["list", "--json"], '{"v"'), (["--help"], "Usage:")):
+        done = subprocess.run(
+            [sys.executable, "-m", "roundtable", *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.replace(" ", "").replace("\n", "").startswith(said.replace(" ", ""))
+
+
+@pytest.mark.feature("S2.50")
+def test_it_says_that_it_is_for_python_3_11_and_newer_on_linux_and_macos() -> None:
+    stated = distribution("roundtable-engine").metadata
+    assert stated["Requires-Python"] == ">=3.11"
+    assert {"Operating System :: MacOS", "Operating System :: POSIX :: Linux"} <= set(
+        stated.get_all("Classifier") or ()
+    )
+    assert sys.version_info >= (3, 11)
+
+
+@pytest.mark.feature("S2.50")
+def test_every_source_file_can_be_read_by_python_3_11() -> None:
+    for path in SOURCES.rglob("*.py"):
+        ast.parse(path.read_text(), str(path), feature_version=(3, 11))

@@ -1,0 +1,73 @@
+"""Two terminals on one session: what is done in one is seen in the other, and only one of them runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.doors.parts import debater, knight
+from tests.doors.terminal import Cli
+
+SLOW = 4.0
+"""Seconds a seat thinks: long enough for another process to start and say something."""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_watch_shows_what_say_and_answer_do_in_another_terminal(cli: Cli) -> None:
+    seats = cli.script(a=knight(9, latency=SLOW / 2), b=knight(9, latency=SLOW / 2))
+    with cli.terminal("discuss", "Redis?", "--meeting", "knights", "--plain", *seats) as runs:
+        runs.expect("Round knights/1-speak")
+        with cli.started("watch", "last", "--json") as watches:
+            watches.until("round.opened")
+            cli.run("say", "last", "The budget is 5,000 euros.")
+            assert watches.until("note.said")["text"] == "The budget is 5,000 euros."
+            assert watches.until("gate.opened")["gate"]["id"] == "decide"
+            assert "goes on" not in cli.run("answer", "last", "decide=myself", "--text", "On Monday.").stdout
+            answered = watches.until("gate.answered")
+            assert (answered["option"], answered["text"]) == ("myself", "On Monday.")
+            watches.rest(0)
+        shown = runs.end(0)
+    assert "The budget is 5,000 euros." in shown
+    assert "Gate decide: myself: On Monday." in shown
+    numbers = [it["seq"] for it in watches.lines if "seq" in it]
+    assert numbers == list(range(1, len(numbers) + 1)), "every fact once, in order"
+
+
+@pytest.mark.feature("S2.44")
+def test_a_second_run_of_a_session_is_refused_with_the_holder_and_what_to_do(cli: Cli) -> None:
+    seats = cli.script(a=knight(9, latency=SLOW), b=knight(9, latency=SLOW))
+    ask = ["discuss", "Redis?", "--meeting", "knights", "--session", "redis", *seats]
+    with cli.started(*ask, "--json") as runs:
+        runs.until("round.opened")
+        for again in (ask, ["discuss", "--session", "redis"], ["resume", "redis"]):
+            refused = cli.run(*again, code=5).stderr
+            assert f"process {runs.process.pid} on " in refused
+            assert "roundtable watch" in refused
+            assert "roundtable cancel" in refused
+        listed = json.loads(cli.run("list", "--json").stdout)["sessions"]
+        assert [(it["name"], it["pid"]) for it in listed] == [("redis", runs.process.pid)]
+        runs.rest(0)
+    cli.run(*ask, "--fresh")
+
+
+@pytest.mark.feature("S4.21", "S4.94")
+def test_who_speaks_up_from_another_terminal_pauses_the_debate_until_they_let_it_go_on(cli: Cli) -> None:
+    agree = "AGREE: a\nSimple is enough."
+    seats = cli.script(
+        a=debater("Use REST", agree, latency=SLOW / 2), b=debater("Use GraphQL", agree, latency=SLOW / 2)
+    )
+    with cli.terminal("debate", "REST or GraphQL?", "--plain", *seats, "--answer", "execute=no") as debates:
+        debates.expect("Round debate/1-seed: ")
+        cli.run("say", "The clients are few.")
+        debates.expect("Gate interjection-2: You spoke up, so the debate waits.")
+        asked = debates.expect("Your choice [1-2, Enter for continue]:")
+        assert "Round debate/2-objections" not in asked
+        debates.type("c\n")
+        debates.expect("Round debate/2-objections")
+        assert "Decision reached: Use REST" in debates.end(0)

@@ -15,6 +15,7 @@ from features import features
 from roundtable.app.config import (
     Config,
     ContextSettings,
+    HookSettings,
     LimitSettings,
     QuorumSettings,
     SeatSettings,
@@ -61,6 +62,7 @@ def settings() -> str:
         "[limits]": LimitSettings,
         "limits.quorum": QuorumSettings,
         "[context]": ContextSettings,
+        "[hooks]": HookSettings,
         "[seats.NAME]": SeatSettings,
         "[endpoints.NAME]": Endpoint,
         "[agents.NAME]": Agent,
@@ -74,6 +76,8 @@ def settings() -> str:
             parts.append(f"| `{field.encode_name}` | {shown} |\n")
     parts.append("\n## [checks]\n\nChecks that seats may ask for, each a name and a list of arguments, such as ")
     parts.append('`tests = ["pytest", "-q"]`. They are run in a sandbox that only reads; see context.md.\n')
+    parts.append('\n[hooks] are lists of arguments too, such as `consensus_reached = ["notify-send", "Roundtable"]`. ')
+    parts.append("A hook reads one line of JSON: `hook`, `session`, `question`, `outcome`, `position`.\n")
     for name, protocol in PROTOCOLS.items():
         parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
         for field in msgspec.structs.fields(protocol.settings):

@@ -57,6 +57,7 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
         ("[table]\nxyzzy = 3", "table: there is no setting xyzzy.", "Known keys there: meeting, seats."),
         ("[seats.a]\nvoice = ['x:y']", "seats.a: there is no setting voice.", "Did you mean `voices`?"),
         ("[limits]\nrounds = 'two'", "limits: rounds must be a whole number, not a text.", "Correct"),
+        ("[meetings.code-red]\ndoctors = 0", "[meetings.code-red]: doctors must be 1 or more.", "Correct"),
         ("[limits]\nbudget_usd = 'two'", "limits: budget_usd must be a number, not a text.", "Correct"),
         ("[limits]\nrounds = 2.5", "limits: rounds must be a whole number, not a fraction.", "Correct"),
         ("[seats.a]\nvoices = 'x:y'", "seats.a: voices must be a list, not a text.", "Correct"),

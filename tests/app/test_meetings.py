@@ -55,8 +55,10 @@ async def test_the_preset_theroundtaible_is_the_knights_as_the_document_has_them
     charter, _ = await drafted(desk, "theroundtaible")
     assert charter.meeting == "knights"
     assert charter.settings == {"rounds": 5, "threshold": 9, "warn_after": 3, "pending_blocks": "any"}
+    assert desk.meeting("theroundtaible").limits == {"seat_timeout": 120}, "said by the preset, not only by default"
     assert charter.limits.seat_timeout == 120
     assert "warning" in PROTOCOLS["knights"].gates
+    assert config.ContextSettings().ignore == (".git", "node_modules", "dist")
 
 
 @pytest.mark.feature("S3.2", "S3.76")
@@ -65,6 +67,7 @@ async def test_its_seats_are_command_lines_first_and_keys_only_then(desk: Roundt
     assert [seat.name for seat in seats] == ["claude", "gemini", "gpt"]
     assert [seat.priority for seat in seats] == [1, 2, 3]
     assert all(seat.voices[0].startswith("cli:") and not seat.voices[1].startswith("cli:") for seat in seats)
+    assert seats[0].capabilities == ("architecture", "refactoring", "debugging")
 
 
 async def test_a_presets_seats_give_way_to_those_the_person_has(places: Places, workspace: Path) -> None:
@@ -77,6 +80,33 @@ async def test_a_presets_seats_give_way_to_those_the_person_has(places: Places, 
 async def test_the_preset_ensemble_vote_has_a_pitch_and_four_rounds_of_debate(desk: Roundtable) -> None:
     charter, _ = await drafted(desk, "ensemble-vote")
     assert (charter.meeting, charter.settings["rounds"]) == ("vote", 4)
+    assert desk.usual_seats("ensemble-vote") == (), "the document leaves open who sits there"
+
+
+@pytest.mark.feature("S4.6", "S4.64", "S4.67")
+async def test_the_preset_agent_discord_has_the_documents_models_its_minute_and_its_one_executor(
+    desk: Roundtable,
+) -> None:
+    charter, _ = await drafted(desk, "agent-discord")
+    assert (charter.meeting, charter.settings["executor"], charter.limits.seat_timeout) == ("debate", "claude", 60)
+    assert {seat.name: seat.voices for seat in desk.usual_seats("agent-discord")} == {
+        "claude": ("cli:claude:opus",),
+        "gemini": ("cli:gemini",),
+        "gpt": ("openai:gpt-4o",),
+        "grok": ("xai:grok-2",),
+    }
+    assert [seat.usual_color for seat in desk.usual_seats("agent-discord")] == ["cyan", "magenta", "green", "orange"]
+
+
+async def test_the_preset_codex_roundtable_seats_claude_and_opencode_for_one_round(desk: Roundtable) -> None:
+    charter, _ = await drafted(desk, "codex-roundtable")
+    assert (charter.meeting, charter.settings["follow_up"]) == ("second-opinion", False)
+    assert {seat.name: seat.voices for seat in desk.usual_seats("codex-roundtable")} == {
+        "claude": ("cli:claude",),
+        "opencode": ("cli:opencode",),
+    }
+    again, _ = await drafted(desk, "codex-roundtable", settings={"follow_up": True})
+    assert again.settings["follow_up"] is True, "the one optional second round"
 
 
 @pytest.mark.parametrize("name", presets())
@@ -156,17 +186,19 @@ async def test_a_preset_of_ones_own_is_a_file_that_names_a_meeting(desk: Roundta
     [
         (BOARD.replace("purpose", "porpoise"), "there is no setting porpoise in rounds.", "Did you mean `purpose`?"),
         (BOARD.replace("score-json", "scores"), "rounds.codec cannot be scores, only agree-object-add,", ""),
-        (BOARD.replace("score_threshold", "score_treshold"), "rule.name cannot be", "Did you mean `score_threshold`?"),
+        (BOARD.replace("score_threshold", "score_limit"), "rule.name cannot be", "Did you mean `score_threshold`?"),
         (BOARD.replace("score_threshold", "ranked"), "its codec must be ranked-ballot.", ""),
         (OBJECTING, "this rule needs an earlier one with the codec position.", ""),
-        (BOARD + "minimun = 8", "there is no setting minimun in rule.", "Did you mean `minimum`?"),
+        (BOARD + "minima = 8", "there is no setting minima in rule.", "Did you mean `minimum`?"),
         (BOARD.replace("$seat", "$seet"), "the prompt of score names $seet", "$candidates, $label"),
         (BOARD.replace("$seat", "for $5"), "the prompt of score has a lone $.", "Write $$"),
         (BOARD + GATE.format(after="x", default="a"), "gates.go: after names no round; there are score.", ""),
         (BOARD + GATE.format(after="score", default="c"), "gates.go: default must be one of its options.", ""),
+        (BOARD + GATE.format(after="score", default="apply").replace('"a"', '"apply"'),
+         "gates.go: nothing is carried out without a yes, so apply cannot be the default.", ""),
         (BOARD + GATE.format(after="score", default="a").replace("go", "choose"), "choose is taken", ""),
         (BOARD.replace('"score"', '"The score"'), "rounds: 'The score' must be one word", ""),
-        (BOARD.replace("codec =", "at_most = 0\ncodec ="), "in rounds.at_most.", ""),
+        (BOARD.replace("codec =", "at_most = 0\ncodec ="), "rounds.at_most must be 1 or more.", ""),
         ("summary = ", "is not valid TOML", ""),
         ('summary = "x"\nmeeting = "council-of-war"', "there is no meeting council-of-war.", "There are council"),
     ],
@@ -201,7 +233,7 @@ async def test_the_prompt_of_a_round_may_stand_in_a_file_of_its_own(desk: Roundt
 
 async def test_a_meeting_of_ones_own_states_how_many_seats_it_needs(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", "minimum = 3\n" + BOARD)
-    with pytest.raises(UsageError, match="A board needs at least 3"):
+    with pytest.raises(UsageError, match="The meeting board needs at least 3"):
         await desk.draft(agenda("board"))
 
 

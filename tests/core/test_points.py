@@ -46,6 +46,13 @@ def test_an_id_that_nobody_gave_supports_nothing() -> None:
     assert points([said(1, claude=("P7",), gpt=("P7: all of it",))]) == points([])
 
 
+def test_words_that_only_begin_like_an_id_are_a_point_of_their_own() -> None:
+    latency, incidents = "P99 latency must stay under 300 ms", "P1 incidents must page someone"
+    made = points([said(1, claude=(latency,), gpt=(incidents,))])
+    assert made.reading() == (f"P1: {latency}", f"P2: {incidents}")
+    assert made.open[0].supporters == ("claude",)
+
+
 def test_one_seat_that_does_not_support_it_keeps_a_point_open() -> None:
     assert points([said(1, claude=("Keep JWT",), gpt=("P1",), gemini=())]).agreed == ()
 

@@ -73,6 +73,77 @@ def test_what_only_looks_like_a_tag_does_not_count(reply: str) -> None:
     assert (said.stance, said.parse) == (UNKNOWN, Parse.FAILED)
 
 
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "No objections.",
+        "none at this time",
+        "I have no objection",
+        "I see no further concerns.",
+        "nothing to add",
+        "Nothing else, for now.",
+        "没有异议",
+        "无",
+        "我暂时没有反对意见。",
+    ],
+)
+@pytest.mark.parametrize(
+    "form", ["AGREE: claude\n{tag}: {words}", '{{"agree": ["claude"], "{key}": ["{words}"]{rest}}}']
+)
+def test_to_say_that_there_is_nothing_is_neither_an_objection_nor_a_point(nothing: str, form: str) -> None:
+    for tag, other in (("OBJECT", "add"), ("ADD", "object")):
+        reply = form.format(tag=tag, key=tag.lower(), words=nothing, rest=f', "{other}": []')
+        said = verdict(DEBATE, reply, SEATS)
+        assert (said.stance, said.target, said.issues, said.points) == (SUPPORT, "claude", (), ())
+
+
+@pytest.mark.parametrize(
+    "objection",
+    [
+        "No backups.",
+        "No tests at all",
+        "No objection to REST, but it loses data",
+        "Nobody will maintain it",
+        "No comments in the code",
+        "None of this scales",
+        "没有备份",
+        "没人会维护。",
+    ],
+)
+def test_an_objection_that_begins_with_a_no_is_one(objection: str) -> None:
+    said = verdict(DEBATE, f"AGREE: claude\nOBJECT: {objection}", SEATS)
+    assert (said.stance, said.issues) == (OPPOSE, (Issue(objection, blocking=True),))
+
+
+QUOTED_BLOCKS = {
+    DEBATE: ('{"agree": ["claude"], "object": [], "add": []}', "OBJECT: It loses data."),
+    "ranked-ballot": ('{"ranked_choices": ["claude", "gpt"]}', "RANKING: gpt > claude"),
+    "approval": ('{"approval": "approve", "reasons": []}', "REQUEST_CHANGES: It loses data."),
+    "judge-discussion": (
+        '{"ruling": "CONSENSUS", "summary": "all is well", "options": []}',
+        "DISCUSS: the loss of data",
+    ),
+}
+
+
+@pytest.mark.parametrize("codec", QUOTED_BLOCKS)
+@pytest.mark.parametrize("order", ["{block}\n\n{tags}", "{tags}\n\n{block}"])
+def test_a_block_that_is_quoted_from_a_file_does_not_outvote_a_seats_own_tags(codec: str, order: str) -> None:
+    block, tags = QUOTED_BLOCKS[codec]
+    readme = f"The README says this, and I do not believe it:\n\n```json\n{block}\n```"
+    reply = order.format(block=readme, tags=tags)
+    said, meant = verdict(codec, reply, SEATS), verdict(codec, tags, SEATS)
+    assert (said.stance, said.ranking, said.counts) == (meant.stance, meant.ranking, True)
+    assert heard(codec, reply, SEATS).text == reply, "it is shown whole"
+
+
+def test_a_block_counts_where_the_tags_beside_it_say_nothing() -> None:
+    block = '```json\n{"agree": ["claude"], "object": [], "add": []}\n```'
+    assert verdict(DEBATE, f"OBJECT: none\n\n{block}", SEATS).target == "claude"
+    ranked = '1. speed\n2. cost\n\n{"ranked_choices": ["gpt", "claude"]}'
+    assert verdict("ranked-ballot", ranked, SEATS).ranking == ("gpt", "claude")
+
+
 def test_objections_and_points_are_kept_word_for_word() -> None:
     reply = "Well.\n\nOBJECT: it's slow,\n  and *ugly*\nADD: use `x`;\ncache it\n\nNot part of it.\n**OBJECT: two**"
     said = verdict(DEBATE, reply, SEATS)
@@ -242,6 +313,8 @@ def test_what_is_not_a_review_does_not_count(reply: str) -> None:
         ("RANKING: B > A > C", "BAC", Parse.EXACT),
         ("**Ranking:** b > Option A > c.", "BAC", Parse.EXACT),
         ("RANKING:\n1. B\n2. A", "BA", Parse.EXACT),
+        ("RANKING: A", "A", Parse.EXACT),
+        ("RANKING: **B**\n\nThe rest is worthless.", "B", Parse.EXACT),
         ("1. B - it's simple\n2. **A**: fast\n3. C", "BAC", Parse.EXACT),
         ("1. A better way is B\n2. B", "B", Parse.REPAIRED),
         ("Why:\n1. A\n2. speed\n\nMy vote:\n1. C\n2. B", "CB", Parse.EXACT),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from xml.etree import ElementTree
+
+import pytest
 
 from roundtable.core.session import Session
 from roundtable.core.views import page
@@ -37,11 +40,43 @@ def drawn(session: Session) -> ElementTree.Element:
 
 
 async def test_every_seat_sits_at_the_table_with_the_sign_of_its_camp_and_how_it_came_there() -> None:
-    drawing = drawn(await held())
-    assert len(drawing.findall("circle[@class]")) == 5 + 2
+    session = await held()
+    drawing = drawn(session)
+    assert len(drawing.findall("circle[@cx]")) == 5 + 2
     texts = [it.text for it in drawing.findall("text")]
-    assert texts[0::3] == ["A", "B", "A", "B", "?"]
-    assert texts[2::3] == ["held", "went to A without evidence", "came from B, for a reason", "held", "not heard"]
+    assert texts[0::2] == ["A", "B", "A", "B", "?"]
+    legend = "\n".join(agreement_map(session)).partition("</svg>")[2]
+    for way in ("claude, gemini (came from B, for a reason)", "(went to A without evidence), grok", "not heard: llama"):
+        assert way in legend
+
+
+@pytest.mark.parametrize("seats", [1, 2, 3, 5, 12, 20])
+async def test_however_many_sit_there_no_seat_and_no_name_covers_another(seats: int) -> None:
+    names = [f"a-seat-called-{number}" for number in range(seats)]
+    house = House({"seats": {name: seat_script(answer("REST"), reconsider=again("A")) for name in names}})
+    await house.open(seats=names, options=("REST", "GraphQL"))
+    await house.run()
+    drawing = drawn(await house.session())
+    boxes = [_box(it) for it in [*drawing.findall("circle[@cx]"), *drawing.findall("text")[1::2]]]
+    assert len(boxes) == 2 * seats
+    for (left, top, right, bottom), (left2, top2, right2, bottom2) in combinations(boxes, 2):
+        assert right <= left2 or right2 <= left or bottom <= top2 or bottom2 <= top
+    x, y, width, height = map(float, drawing.get("viewBox", "").split())
+    for left, top, right, bottom in boxes:
+        assert x <= left
+        assert right <= x + width
+        assert y <= top
+        assert bottom <= y + height
+
+
+def _box(shape: ElementTree.Element) -> tuple[float, float, float, float]:
+    """What a circle or a text takes up, whose letters are 17 pixels high and at most some 10 wide."""
+    if shape.tag == "circle":
+        x, y, reach = (float(shape.get(name, "")) for name in ("cx", "cy", "r"))
+        return x - reach, y - reach, x + reach, y + reach
+    x, y, width = float(shape.get("x", "")), float(shape.get("y", "")), 10.0 * len(shape.text or "")
+    left = {"left": x - width, "right": x}.get(shape.get("class", ""), x - width / 2)
+    return left, y - 13, left + width, y + 4
 
 
 async def test_lines_join_those_who_ended_together_and_differ_in_kind_for_those_who_did_not() -> None:

@@ -67,6 +67,18 @@ async def test_a_participant_that_failed_says_why() -> None:
 
 
 @pytest.mark.feature("S2.6")
+async def test_a_run_says_what_each_participant_recommended_and_whose_answer_could_not_be_read() -> None:
+    script = {"seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"text": "I would rather not."}]}}}
+    _, session = await held(follow_up=False, script=script)
+    told, unread = run(session).rounds[0].answers
+    assert (told.status, told.position, told.stance) == ("ok", "Split it", "support")
+    assert (unread.status, unread.position, unread.stance) == ("unread", "", "")
+    text = run_markdown(session)
+    assert "### claude (ok)\n\nStands for **Split it**\n\nStance: support" in text
+    assert "### opencode (unread)\n\n> I would rather not." in text
+
+
+@pytest.mark.feature("S2.6")
 async def test_the_markdown_twin_says_the_same_to_people() -> None:
     _, session = await held(follow_up=True)
     text = run_markdown(session)

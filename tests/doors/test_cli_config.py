@@ -84,7 +84,7 @@ def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
     assert cli.run("config", "get", "language").stdout == "en\n"
     assert cli.run("config", "get", "table.seats").stdout == '["a", "b"]\n'
     assert in_force(cli, "get", "limits.quorum")["limits.quorum.seats"] == (2, "you")
-    assert "Did you mean `limits`?" in cli.run("config", "get", "limts", code=2).stderr
+    assert "Did you mean `limits`?" in cli.run("config", "get", "limit", code=2).stderr
 
 
 def test_a_setting_is_changed_and_every_comment_stays(cli: Cli) -> None:

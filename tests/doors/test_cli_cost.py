@@ -190,6 +190,18 @@ def test_nothing_of_a_bill_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
         assert "gpt\n  Calls: 1\n  Failed: 0\n  Tokens in: 1,000\n" in terminal.end(0)
 
 
+def test_nothing_of_a_whole_session_is_cut_on_a_narrow_terminal(cli: Cli) -> None:
+    long = "deepseek-reasoner-with-a-long-name"
+    seats = cli.script(**{"claude": using(plan_tokens=1050, plan_usd=0.01), long: using(cost_usd=0.0213)})
+    cli.run("discuss", "REST?", *seats)
+    for columns in (60, 80):
+        with cli.terminal("show", columns=columns) as terminal:
+            seen = terminal.end(0)
+        assert "…" not in seen
+        assert "by the token" in " ".join(seen.split())
+        assert max(len(line.rstrip()) for line in seen.splitlines()) <= columns
+
+
 def test_tables_of_voices_and_keys_keep_their_words_on_a_narrow_terminal(cli: Cli) -> None:
     cli.run("keys", "set", "openai", input="sk-" + "a1B2" * 10)
     for command, words in ((["voices"], "Anthropic"), (["keys", "list"], "your secrets file"), (["list"], "REST?")):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.doors.terminal import Cli, answer, seat
+from tests.doors.terminal import PATIENCE, Cli, answer, seat
 
 QUESTION = "REST or GraphQL?"
 
@@ -32,6 +34,15 @@ def cli_list(cli: Cli) -> list[dict[str, Any]]:
 
 def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def appeared(folder: Path, pattern: str) -> Path:
+    """The file of that name, once it is there."""
+    give_up = time.monotonic() + PATIENCE
+    while not (found := list(folder.glob(pattern))):
+        assert time.monotonic() < give_up, pattern
+        time.sleep(0.01)
+    return found[0]
 
 
 # --- export ---------------------------------------------------------------------------------------
@@ -86,6 +97,15 @@ def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp
     assert files(tmp_path / "outside") == []
 
 
+def test_an_export_leaves_alone_what_is_no_plain_file(cli: Cli) -> None:
+    held(cli)
+    os.mkfifo(cli.work / "pipe")
+    assert "pipe is no plain file." in cli.run("export", "-o", "pipe", "--force", code=2).stderr
+    assert (cli.work / "pipe").is_fifo()
+    assert "roundtable show" in cli.run("export", "-o", "-", code=2).stderr
+    assert not (cli.work / "-").exists()
+
+
 @pytest.mark.feature("S1.45")
 def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli: Cli) -> None:
     def part(idea: str, *ranking: str) -> dict[str, Any]:
@@ -108,17 +128,33 @@ def test_the_debate_layout_has_a_file_for_every_seat_and_round_and_the_count(cli
     assert "Winner: A" in (cli.work / "docs/debate/vote-results.md").read_text()
 
 
+def test_every_seat_has_a_file_of_its_own_whatever_it_is_called(cli: Cli) -> None:
+    names = ["円" * 80, "円" * 80 + "一", "a-b", "A-B"]
+    cli.run("discuss", QUESTION, *cli.script(**{name: seat("REST") for name in names}), "--headless", "--plain")
+    cli.run("export", "--layout", "debate", "-o", "docs")
+    blind = cli.work / "docs/debate/council-1-blind"
+    assert sorted(path.read_text().partition(" in ")[0] for path in blind.iterdir()) == sorted(
+        f"# {name}" for name in names
+    )
+
+
 @pytest.mark.feature("S2.47", "S2.48", "S2.49", "S2.6")
 def test_the_runs_layout_keeps_every_run_of_a_session_name_under_one_key(cli: Cli) -> None:
     held(cli, "--session", "architecture")
     held(cli, "--session", "architecture")
-    cli.run("export", "architecture", "--layout", "runs", "-o", "state", code=2)  # two sessions answer to that name
-    newest = cli_list(cli)[0]["id"]
-    cli.run("export", newest, "--layout", "runs", "-o", "state")
+    newest, older = cli_list(cli)
+    assert json.loads(cli.run("status", "architecture", "--json").stdout)["id"] == newest["id"]
+    cli.run("export", "architecture", "--layout", "runs", "-o", "state")
+    cli.run("export", older["id"], "--layout", "runs", "-o", "same")
     state = cli.work / "state"
+    assert [(cli.work / "same" / path).read_text() for path in files(state)] == [
+        (state / path).read_text() for path in files(state)
+    ], "whichever of them is asked for"
     (session,) = state.glob("sessions/architecture-*/session.json")
     data = json.loads(session.read_text())
     assert len(data["runs"]) == 2
+    assert data["runs"] == sorted(data["runs"])
+    assert data["created_at"] < data["updated_at"]
     for run in data["runs"]:
         folder = state / "runs" / data["session_key"]
         assert json.loads((folder / f"{run}.json").read_text())["run_id"] == run
@@ -178,21 +214,25 @@ def test_a_folder_that_cannot_be_written_costs_one_sentence(cli: Cli) -> None:
     table = cli.script(claude=seat("REST", "A"), gpt=seat("REST", "A"))
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
     done = cli.run("discuss", QUESTION, *options, *table)
-    assert ".roundtable/ cannot be written" in done.stderr
+    assert "topic.md cannot be written (and 3 more)" in done.stderr
     assert "roundtable sync" in done.stderr
+    refused = cli.run("sync", code=2).stderr
+    assert "topic.md cannot be written (and 3 more)" in refused
+    assert "The others are current" in refused
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_killed_process_leaves_whole_files_and_sync_brings_them_up_to_date(cli: Cli) -> None:
     (cli.work / ".roundtable").mkdir()
     hangs: dict[str, Any] = {
-        "turns": [{"round": "*1-blind", "text": answer("REST")}, {"hang": True, "text": "", "after": 0}]
+        "turns": [{"round": "*1-blind", "text": answer("REST")}, {"round": "*3-reconsider", "hang": True}]
     }
     table = cli.script(claude=seat("GraphQL", "B"), gpt=hangs)
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--json")
     with cli.started("discuss", QUESTION, *options, *table) as running:
         running.until("move.made", round="council/3-reconsider", seat="claude")
+        place = appeared(cli.work / ".roundtable", "sessions/*/status.json").parent  # the last of them, every time
         running.signal(signal.SIGKILL)
-    (place,) = (cli.work / ".roundtable" / "sessions").iterdir()
     for name in ("topic.md", "discussion.md", "decisions.md"):
         assert (place / name).read_text().endswith("\n"), "old or new, never half"
     cli.run("sync")
@@ -218,6 +258,7 @@ def test_a_branch_leaves_before_a_round_and_runs_on_by_itself(cli: Cli) -> None:
     cli.script(claude=seat("REST", "A"), gpt=seat("GraphQL", "A"))
     told = cli.run("branch", parent["slug"], "--at", "3").stdout
     child = told.split()[2].rstrip(";")
+    assert not json.loads(cli.run("status", child, "--json").stdout)["run_id"], "it was never run"
     assert f"roundtable resume {child}" in told
     cli.run("resume", child, "--plain", code=3)
     old, new = (json.loads(cli.run("show", it, "--format", "json").stdout) for it in (parent["id"], child))

@@ -153,6 +153,16 @@ def test_a_gate_can_be_answered_ahead(cli: Cli) -> None:
     assert "Gate decide: myself (answered ahead)." in shown
 
 
+def test_a_gate_that_may_be_asked_again_can_be_answered_ahead_by_its_number(cli: Cli) -> None:
+    shown = cli.run(*knights(cli, 9), "--answer", "decide=back", "--answer", "decide-2=myself").stdout
+    assert "Gate decide-2: myself (answered ahead)." in shown
+    seats = cli.script(a=debater("REST", "AGREE: a"), b=debater("REST", "AGREE: a"))
+    cli.run("debate", "REST?", *seats, "--answer", "interjection-3=end")
+    for unknown in ("interjection=end", "chose-2=a"):
+        refused = cli.run("debate", "REST?", *seats, "--answer", unknown, code=2).stderr
+        assert f"has no gate called {unknown.partition('=')[0]}." in refused
+
+
 # --- naming an option ----------------------------------------------------------------------------
 
 

@@ -63,8 +63,8 @@ def test_a_preset_brings_its_own_settings_and_a_wrong_name_brings_the_list(cli: 
     seats = cli.script(a=knight(9), b=knight(10))
     told = charter(cli.json("discuss", "Redis?", "--meeting", "theroundtaible", *seats, "--answer", "decide=myself"))
     assert (told["meeting"], told["settings"]["pending_blocks"]) == ("knights", "any")
-    refused = cli.run("discuss", "Redis?", "--meeting", "knigths", *seats, code=2).stderr
-    assert "knigths" in refused
+    refused = cli.run("discuss", "Redis?", "--meeting", "knight", *seats, code=2).stderr
+    assert "knight" in refused
     assert "knights" in refused.splitlines()[1]
 
 

@@ -138,6 +138,7 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
     decide("Another question on the API?", "Use GraphQL")
     assert said("list")["sessions"][0]["outcome"] == "reached"
     assert "There is no decree or failure" in run("decrees", "lift", "R-0", code=2).stderr
+    assert "A decree needs words." in run("decrees", "add", "", code=2).stderr
 
 
 # --- errors --------------------------------------------------------------------------------------

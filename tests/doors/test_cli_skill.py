@@ -197,6 +197,38 @@ def test_what_somebody_else_wrote_or_edited_is_left_alone(cli: Cli) -> None:
     assert "has no such skill" in cli.run("skill", "remove", *here).stderr
 
 
+def test_one_agents_own_file_keeps_the_skill_from_no_other_agent(cli: Cli) -> None:
+    found_here(cli, "claude", "codex", "gemini")
+    own = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    (person(cli) / ".gemini/skills/roundtable/SKILL.md").mkdir(parents=True)
+    said = cli.run("skill", "install", code=2)
+    assert "codex: " in said.stdout
+    assert f"{own} is there already" in said.stderr
+    assert "SKILL.md is a folder" in said.stderr
+    said = cli.run("skill", "remove", code=2)
+    assert "codex: " in said.stdout
+    assert own.read_text() == "mine"
+
+
+def test_a_folder_called_like_the_skill_is_left_as_it_is(cli: Cli) -> None:
+    path = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    path.mkdir(parents=True)
+    for act in ("install", "remove"):
+        assert "is a folder" in cli.run("skill", act, "--agent", "claude", "--force", code=2).stderr
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_link_to_nowhere_is_somebody_elses_too(cli: Cli) -> None:
+    path = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(person(cli) / "later.md")
+    assert "was not written by us" in cli.run("skill", "install", "--agent", "claude", code=2).stderr
+    assert "was not written by us" in cli.run("skill", "remove", "--agent", "claude", code=2).stderr
+    assert path.is_symlink()
+
+
 def test_no_link_leads_the_skill_out_of_the_project(cli: Cli, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -248,7 +248,7 @@ async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> N
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **CHOICE, headless=True)
         told = await called(client, "say", session="last", text="The budget is small.")
-        assert told["facts"][-1]["words"].endswith("said: The budget is small.")
+        assert told["facts"][-1]["words"].endswith(", over MCP said: The budget is small.")
         assert "The note is empty" in await refused(client, "say", session="last", text=" ")
         told = await until_it_ends(client, "last")
         assert (told["gate"], told["result"]["settled"]) == (None, False)
@@ -331,6 +331,44 @@ async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> Non
         for said, held in ((5.0, 1.0), (0.5, 0.5)):
             session = (await called(client, "start_meeting", **CHOICE, budget_usd=said))["session"]
             assert stands(cli, session)["limits"]["budget_usd"] == held
+
+
+@pytest.mark.parametrize("budget", ["Infinity", "NaN", 1e13, -1])
+async def test_a_budget_that_bounds_nothing_is_refused(cli: Cli, budget: object) -> None:
+    seated(cli, a=seat("REST"), b=seat("REST"))
+    async with over_stdio(cli) as client:
+        assert "budget_usd" in await refused(client, "start_meeting", **CHOICE, budget_usd=budget)
+        assert (await called(client, "list_meetings"))["meetings"] == []
+
+
+async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
+    seated(cli, a=seat("REST"), b=seat("REST"))
+    async with over_stdio(cli) as client:
+        held = await called(client, "start_meeting", question="Why?", meeting="agent-discord", headless=True)
+        assert stands(cli, held["session"])["limits"]["seat_timeout"] == 60
+        (cli.home / "config.toml").write_text("[limits]\nseat_timeout = 7\n")
+        told = await refused(client, "start_meeting", question="Why?", meeting="agent-discord", seats=["z"])
+        assert "There are: claude, gemini, gpt, grok." in told
+
+
+async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
+    seated(cli, a=seat("REST"), b=seat("REST"))
+    async with over_stdio(cli) as client:
+        held = await called(client, "start_meeting", question="Why? " * 40_000)
+        for told in (held, await until_it_ends(client, held["session"])):
+            assert told["question"].startswith("Why? Why?")
+            assert len(json.dumps(told)) < 20_000
+        (listed,) = (await called(client, "list_meetings"))["meetings"]
+        assert len(listed["question"]) < 400
+        assert len(json.dumps(await called(client, "search_decisions", words=""))) < 20_000
+
+
+async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
+    seated(cli, a=seat("REST"), b=seat("REST"))
+    async with over_stdio(cli) as client:
+        session = (await called(client, "start_meeting", **CHOICE))["session"]
+        assert "after" in await refused(client, "watch_meeting", session=session, after=10**30)
+        assert (await called(client, "watch_meeting", session=session, after=2**63 - 1, wait_seconds=0))["facts"] == []
 
 
 async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:

@@ -389,7 +389,7 @@ class StoreKit(ABC):
 
     async def test_a_session_answers_to_all_its_names(self, store: Record) -> None:
         await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
-        await store.append("0193aaab-2", opening(name="api", slug="2026-rest", workspace="/v"))
+        await store.append("0193aaab-2", opening(name="api", slug="2026-tabs", workspace="/v"))
         await store.append("0193aaab-3", opening(workspace="/w", slug="0193aaaa-1"))
         await store.append("0193child-4", opening(workspace="/w", parent="0193aaaa-1"))
 
@@ -402,9 +402,8 @@ class StoreKit(ABC):
         assert await found("0193a") == []
         assert await found("api") == ["1"]
         assert await found("api", "/v") == ["2"]
-        assert await found("api", None) == ["1", "2"]
         assert await found("2026-rest") == ["1"]
-        assert await found("2026-rest", "/elsewhere") == ["1", "2"]
+        assert await found("2026-tabs") == ["2"], "a slug leads there from everywhere"
         assert await found("last") == ["3"]
         assert await found("last", None) == ["3"]
         assert await found("last", "/empty") == []
@@ -414,6 +413,27 @@ class StoreKit(ABC):
         assert await found("last") == ["5"]
         await store.append("0193aaaa-1", NoteSaid("back to this one"))
         assert await found("last") == ["1"]
+
+    @pytest.mark.feature("S2.24", "S2.27")
+    async def test_a_name_that_was_used_again_means_the_session_opened_last_under_it(self, store: Record) -> None:
+        for session, workspace in (("s3", "/w"), ("s1", "/w"), ("s2", "/v")):
+            await store.append(session, opening(name="rollout", workspace=workspace))
+        await store.append("s3", NoteSaid("an afterthought to the older one"))
+        assert await store.find("rollout", "/w") == ["s1"]
+        assert await store.find("rollout", "/v") == ["s2"]
+
+    async def test_sessions_opened_at_once_under_one_slug_get_one_each(self, store: Record) -> None:
+        openings = (store.append(f"s{n}", opening(slug="2026-rest")) for n in range(8))
+        slugs = [it.event.charter.slug for it in await asyncio.gather(*openings) if isinstance(it.event, SessionOpened)]
+        assert sorted(slugs) == ["2026-rest", *(f"2026-rest-{n}" for n in range(2, 9))]
+        assert sorted(row.slug for row in await store.sessions()) == sorted(slugs)
+        for n, slug in enumerate(slugs):
+            assert await store.find(slug) == [f"s{n}"]
+
+    async def test_sessions_without_a_slug_stay_without(self, store: Record) -> None:
+        await store.append("s1", opening())
+        await store.append("s2", opening())
+        assert [row.slug for row in await store.sessions()] == ["", ""]
 
     async def test_a_forgotten_session_is_off_the_list_and_its_name_is_free(self, store: Record) -> None:
         await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))

@@ -118,7 +118,7 @@ async def test_the_consensus_check_reads_out_the_tally_and_asks_for_final_object
     house = table(**SPLIT)
     decision = await held(house)
     asked = prompt(house, CHECK, "grok")
-    assert "Consensus check: 2 REST, 1 GraphQL, 1 tRPC." in asked
+    assert 'Consensus check:\n\n<answer from="tally">\n2 REST, 1 GraphQL, 1 tRPC\n</answer>' in asked
     assert "Any final objections?" in asked
     assert decision.tally == {"claude": 2, "gpt": 1, "grok": 1}
     session = await house.session()
@@ -142,6 +142,21 @@ async def test_a_deadlock_is_broken_by_the_person_and_left_alone_it_stays_one() 
     assert (decision.position, decision.author) == ("GraphQL", "gpt")
     assert decision.how.startswith("The person chose gpt")
     assert [it.seat for it in decision.dissent] == ["claude", "gemini", "grok"]
+
+
+async def test_who_objects_to_what_the_person_chose_is_in_the_minority_report() -> None:
+    objecting = seat("GraphQL", "AGREE: claude\nOBJECT: It will lose all data.")
+    house = table(claude=seat("REST", "AGREE: claude"), gpt=objecting)
+    decision = await held(house, answers={"choose": "claude"})
+    assert (decision.outcome, decision.position) == (Outcome.REACHED, "REST")
+    (dissent,) = decision.dissent
+    assert (dissent.seat, dissent.text) == ("gpt", "AGREE: claude\nOBJECT: It will lose all data.")
+
+
+async def test_two_who_say_that_they_have_no_objections_agree() -> None:
+    content = "AGREE: claude\nOBJECT: No objections.\nADD: nothing to add"
+    decision = await held(table(claude=seat("REST", content), gpt=seat("GraphQL", content)))
+    assert (decision.outcome, decision.text) == (Outcome.REACHED, "Because.")
 
 
 @pytest.mark.feature("S4.5")
@@ -192,7 +207,8 @@ async def test_what_all_add_is_agreed_under_an_id_and_not_argued_again() -> None
     )
     decision = await held(house)
     assert f"P1: {point}" in prompt(house, "debate/3-objections", "claude")
-    assert prompt(house, CHECK, "claude").startswith(f"Already agreed; do not argue these again:\n- P1: {point}")
+    head = f'Already agreed; do not argue these again:\n<answer from="agreed points">\n- P1: {point}'
+    assert prompt(house, CHECK, "claude").startswith(head)
     assert decision.outcome is Outcome.REACHED
     assert decision.text == f"Because.\n\nAgreed on top of it:\n- P1: {point}"
 
@@ -222,7 +238,8 @@ async def test_one_seat_drafts_a_plan_and_agreement_is_never_the_permission_to_c
     decision = await held(house)
     session = await house.session()
     assert session.rounds[PLAN].opened.electorate == ("claude",)
-    assert "This was decided: Use REST" in prompt(house, PLAN, "claude")
+    assert 'This was decided:\n\n<answer from="position">\nUse REST' in prompt(house, PLAN, "claude")
+    assert session.gates["execute"].question.endswith("a plan for: Use REST. Shall it be carried out?")
     assert session.answers["execute"].option == "no", "nobody was there to say yes"
     assert decision.next_step == ""
 
@@ -234,7 +251,7 @@ async def test_one_seat_drafts_a_plan_and_agreement_is_never_the_permission_to_c
     assert (await answered(refused, execute="no")).next_step == ""
 
 
-@pytest.mark.feature("S4.25")
+@pytest.mark.feature("S4.6", "S4.25")
 async def test_the_executor_can_be_named_and_one_who_is_not_there_carries_nothing_out() -> None:
     house = table(**AGREEING)
     await held(house, settings={"executor": "gemini"})
@@ -243,7 +260,13 @@ async def test_the_executor_can_be_named_and_one_who_is_not_there_carries_nothin
     decision = await held(nobody, settings={"executor": "opus"}, answers={"execute": "yes"})
     assert decision.outcome is Outcome.REACHED
     assert decision.next_step == ""
-    assert decision.notices == ("opus gave no plan, so there is nothing to carry out.",)
+    assert decision.how.endswith("opus is not at the table, so there is no plan to carry out.")
+    assert PLAN not in await rounds_of(nobody)
+    assert not decision.degraded, "all who were to be heard were heard"
+    silent = {"turns": [{"round": "*plan", "fault": "server"}, *AGREEING["claude"]["turns"]]}
+    failing = await held(table(**{**AGREEING, "claude": silent}), answers={"execute": "yes"})
+    assert failing.next_step == ""
+    assert failing.notices == ("claude gave no plan, so there is nothing to carry out.",)
 
 
 class Checking(CountingPerformer):
@@ -341,8 +364,7 @@ async def _blobs(house: House) -> list[str]:
     return [*session.charter.templates.values(), *filter(None, forms)]
 
 
-@pytest.mark.feature("S4.99", "S4.100", "S4.101")
-async def test_other_programs_are_told_of_the_start_the_consensus_and_the_execution() -> None:
+async def test_the_start_the_consensus_and_the_execution_are_the_moments_others_wait_for() -> None:
     house = table(**AGREEING)
     await held(house)
     hooks = [name for it in await house.records() if (name := hook(it.event))]

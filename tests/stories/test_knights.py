@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from roundtable.cli.words import decision_words, plain
 from roundtable.core.effects import ReadFiles
 from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.core.views import transcript
+from roundtable.core.views import page, transcript
 from tests.stories.house import SESSION, House
 from tests.stories.lives import answered, prompt, survives_every_death, when
 
@@ -207,10 +208,11 @@ async def test_points_everybody_supports_stand_at_the_head_of_the_next_turn() ->
     await house.open(settings={"rounds": 3})
     await house.run()
     second, third = (prompt(house, f"knights/{number}-respond", "gpt") for number in (2, 3))
-    assert second.startswith("Already agreed; do not argue these again:\n- P1: Keep JWT\n\n")
-    assert "<points>\nP2: Rotate keys\n</points>" in second
-    assert third.startswith("Already agreed; do not argue these again:\n- P1: Keep JWT\n- P2: Rotate keys\n\n")
-    assert "<points>\nP3: Log out everywhere\n</points>" in third
+    head = 'Already agreed; do not argue these again:\n<answer from="agreed points">\n'
+    assert second.startswith(f"{head}- P1: Keep JWT\n</answer>\n\n")
+    assert '<answer from="points">\nP2: Rotate keys\n</answer>' in second
+    assert third.startswith(f"{head}- P1: Keep JWT\n- P2: Rotate keys\n</answer>\n\n")
+    assert '<answer from="points">\nP3: Log out everywhere\n</answer>' in third
 
 
 @pytest.mark.feature("S3.78", "S3.49", "S3.19")
@@ -343,6 +345,49 @@ async def test_three_or_less_from_everybody_is_a_rejection_once_they_have_heard_
     decision = await house.run()
     assert decision.outcome is Outcome.REJECTED
     assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond"]
+    assert (decision.author, decision.winner, decision.position, decision.text) == ("", "", "", "")
+    assert not decision.dissent, "what nobody wants has no minority"
+    assert "speaks for the table" not in decision.how
+
+
+REST = turn(9, text="REST is enough.", proposal="Use REST")
+GRAPHQL = turn(9, text="Over-fetching hurts.", proposal="Use GraphQL, never REST")
+
+
+async def test_high_scores_for_different_proposals_settle_nothing_in_the_first_round() -> None:
+    house = table(claude=[REST], gpt=[GRAPHQL, REST], gemini=[turn(9)])
+    await house.open()
+    decision = await house.run()
+    assert await rounds_of(house) == ["knights/1-speak", "knights/2-respond"]
+    assert decision.tally == {"claude": 3}
+    assert not decision.dissent
+
+
+async def test_who_proposes_something_else_dissents_however_high_it_scores() -> None:
+    house = table(claude=[REST], gpt=[GRAPHQL], gemini=[turn(9)])
+    await house.open()
+    decision = await house.run()
+    assert (decision.outcome, decision.position) == (Outcome.REACHED, "Use REST")
+    assert decision.tally == {"claude": 2, "gpt": 1}
+    assert [(it.seat, it.position) for it in decision.dissent] == [("gpt", "Use GraphQL, never REST")]
+
+
+async def test_to_choose_none_of_the_proposals_is_to_decide_later() -> None:
+    house = table(**AGREED)
+    await house.open(answers={"decide": "choose", "choose": "none"})
+    assert (await house.run()).next_step == "later"
+
+
+async def test_no_blind_vote_is_shown_of_a_meeting_that_holds_none() -> None:
+    house = table(**AGREED)
+    await house.open()
+    await house.run()
+    session = await house.session()
+    shown = plain(decision_words(session, "last"))
+    assert "Votes:\n" in shown
+    assert "→" not in shown
+    assert "|  | Proposal | First from | Final |" in transcript(session)
+    assert "Blind vote" not in page(session)
 
 
 @pytest.mark.feature("S3.18")

@@ -15,9 +15,10 @@ from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.memory import MOST_BYTES, MOST_RECALLED
 from roundtable.app.places import Places
 from roundtable.core.events import GateAnswered
-from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome, Recalled, Seat
+from roundtable.engine.replay import replay
 from roundtable.protocols import PROTOCOLS
 from tests.stories.house import House, again, answer, ratings, seat_script
 from tests.stories.lives import answered, survives_every_death
@@ -101,6 +102,51 @@ async def test_what_is_told_is_bounded_and_the_same_question_comes_first(desk: R
     assert sum(len(it.text.encode()) + len(it.why.encode()) for it in told) <= MOST_BYTES
 
 
+async def test_a_decree_holds_behind_any_number_of_lifted_ones_and_of_near_decisions(desk: Roundtable) -> None:
+    decree = await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
+    for number in range(MOST_RECALLED + 1):
+        await desk.memory.lift((await desk.memory.reject(f"Write part {number} of the API in Rust")).id)
+    for number in range(MOST_RECALLED + 1):
+        await decide(desk, f"{QUESTION} Part {number}", f"Use REST for part {number}")
+    told = await recalled(desk, QUESTION)
+    assert decree.id in [it.id for it in told]
+    assert "decision" in [it.kind for it in told]
+    assert (await desk.run(await desk.convene(agenda(desk.workspace, QUESTION, "Use GraphQL")))).outcome is (
+        Outcome.DEADLOCK
+    )
+
+
+async def test_a_decree_there_is_no_room_to_tell_of_holds_and_is_told_to_whoever_repeats_it(desk: Roundtable) -> None:
+    decree = await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
+    for number in range(MOST_RECALLED + 1):
+        await desk.memory.reject(f"Paint shed {number} pink", "It fades.")
+    question = "How do clients talk to us?"
+    charter, _ = await desk.draft(agenda(desk.workspace, question, "x"))
+    assert decree.id not in [it.id for it in charter.recalled]
+    assert len(charter.recalled) + len(charter.untold) == MOST_RECALLED + 2
+    seats = {
+        "claude": seat_script(answer("Use REST"), ratings(A="opposed", B="same"), again("B")),
+        "gpt": seat_script(answer("Use GraphQL"), ratings(A="same", B="opposed"), again("A")),
+    }
+    house = House({"seats": seats})
+    await house.open(seats=tuple(seats), recalled=charter.recalled, untold=charter.untold)
+    await house.run()
+    warned = [call.messages[-1].text for call in house.voices.calls if f"repeats {decree.id}" in call.messages[-1].text]
+    assert warned
+    assert all(f"{decree.id} (decree): Use GraphQL Why: Nobody here can run it." in text for text in warned)
+    decision = await desk.run(await desk.convene(agenda(desk.workspace, question, "Use GraphQL")))
+    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+
+
+async def test_what_a_table_rejected_is_not_told_as_decided(desk: Roundtable) -> None:
+    turn = {"round": "*", "text": fenced(proposal="Use GraphQL", consensus_score=1, pending_issues=[])}
+    script = {seat: {"turns": [turn]} for seat in ("claude", "gpt", "gemini")}
+    session = await desk.convene(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
+    assert (await desk.run(session)).outcome is Outcome.REJECTED
+    (told,) = await recalled(desk, QUESTION)
+    assert told.text.startswith(f"{QUESTION} Rejected: ")
+
+
 async def test_nothing_is_told_to_a_fresh_meeting_to_another_workspace_or_where_it_is_switched_off(
     desk: Roundtable, places: Places, tmp_path: Path
 ) -> None:
@@ -140,6 +186,10 @@ async def test_a_session_that_cannot_be_read_keeps_no_meeting_from_being_opened(
 # --- what was rejected does not come back unanswered ----------------------------------------------
 
 
+def fenced(text: str = "Because.", **block: Any) -> str:
+    return f"{text}\n\n```json\n{msgspec.json.encode(block).decode()}\n```"
+
+
 def all_say(position: str, text: str = "Because.") -> House:
     return House({"turns": [{"text": answer(position, text=text)}]})
 
@@ -159,13 +209,135 @@ async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_w
     assert entry.why in decision.how
 
 
-async def test_a_decree_holds_in_every_kind_of_meeting() -> None:
-    reply = 'Yes.\n\n```json\n{"proposal": "Use GraphQL", "consensus_score": 10, "pending_issues": []}\n```'
-    house = House({"turns": [{"text": reply}]}, meeting="knights")
+OPINION: dict[str, Any] = {"recommendation": "Use GraphQL", "stance": "open", "risks": []}
+DIAGNOSIS: dict[str, Any] = {
+    "confidence_score": 10,
+    "root_cause_key": "graphql-use",
+    "evidence": [],
+    "rules_out": [],
+    "confirms": [],
+    "file_requests": [],
+    "next_test": "",
+}
+GRAPHQL: dict[str, list[dict[str, Any]]] = {
+    "council": [{"text": answer("Use GraphQL")}],
+    "knights": [{"text": fenced(proposal="Use GraphQL", consensus_score=10, pending_issues=[])}],
+    "debate": [{"round": "*1-seed", "text": answer("Use GraphQL")}, {"round": "*", "text": "AGREE: claude"}],
+    "second-opinion": [{"text": fenced(**OPINION)}],
+    "vote": [
+        {"round": "*-pitch", "text": answer("Use GraphQL")},
+        {"round": "*", "text": fenced(ranked_choices=["A", "no-change"])},
+    ],
+    "code-red": [{"round": "*", "text": fenced(**DIAGNOSIS)}],
+}
+"""A table that is of one mind, in each kind of meeting."""
+
+
+@pytest.mark.feature("S4.103")
+@pytest.mark.parametrize("meeting", PROTOCOLS)
+async def test_a_decree_holds_in_every_kind_of_meeting(meeting: str) -> None:
+    house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
+    await house.open()
+    assert "graphql" in (await house.run()).position.casefold(), "nothing stands against it"
+    house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
     await house.open(recalled=(DECREE,))
     decision = await house.run()
     assert (decision.outcome, DECREE.id in decision.how) == (Outcome.DEADLOCK, True)
-    assert list((await house.session()).gates) == ["decide", "decree"]
+    assert next(iter((await house.session()).gates)) == "decree"
+
+
+@pytest.mark.parametrize(
+    ("meeting", "permission", "yes"),
+    [("debate", "execute", "yes"), ("knights", "decide", "apply"), ("code-red", "outcome", "fix")],
+)
+async def test_nobody_is_asked_to_carry_out_what_a_decree_forbids(meeting: str, permission: str, yes: str) -> None:
+    script = {"turns": GRAPHQL[meeting]}
+    house = House(script, meeting=meeting)
+    await house.open(recalled=(DECREE,), answers={permission: yes})
+    decision = await house.run()
+    session = await house.session()
+    assert decision.next_step != "apply"
+    assert yes not in [it.option for it in session.answers.values()]
+    assert not any("plan" in name for name in session.rounds), "nobody drafts a plan for it either"
+    decision = await survives_every_death(
+        script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
+    )
+    assert decision.next_step == "apply"
+    assert decision.notices[0].startswith("Allowed all the same: ")
+
+
+BOARD = """
+summary = "A board."
+[[rounds]]
+purpose = "score"
+codec = "score-json"
+prompt = "Score it."
+[rule]
+name = "score_threshold"
+[[gates]]
+id = "go"
+after = "score"
+question = "Shall it be carried out?"
+options = ["apply", "no"]
+default = "no"
+"""
+
+
+@pytest.mark.parametrize(("said", "asked"), [("uphold", ["decree"]), ("allow", ["decree", "go"])])
+async def test_a_meeting_of_ones_own_heeds_a_decree_before_it_asks_to_apply(
+    desk: Roundtable, said: str, asked: list[str]
+) -> None:
+    (desk.places.config / "meetings").mkdir(parents=True)
+    (desk.places.config / "meetings" / "board.toml").write_text(BOARD)
+    await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
+    reply = GRAPHQL["knights"][0]["text"]
+    answers = {"decree": said, "go": "apply"}
+    session = await desk.convene(agenda(desk.workspace, QUESTION, "", reply=reply, meeting="board", answers=answers))
+    decision = await desk.run(session)
+    assert list((await desk.session(session)).gates) == asked
+    assert decision.next_step == ("apply" if said == "allow" else "")
+
+
+async def test_a_plan_that_names_the_decree_comes_too_late_to_take_the_question_back() -> None:
+    plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
+    script = {"turns": [plan, *GRAPHQL["debate"]]}
+    decision = await survives_every_death(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
+    assert decision.notices[0].startswith("Allowed all the same: ")
+
+
+@pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
+async def test_a_decree_holds_as_well_where_the_meeting_is_counted_again(said: str, outcome: Outcome) -> None:
+    house = all_say("Use GraphQL")
+    await house.open(recalled=(DECREE,), answers={"decree": said})
+    await house.run()
+    again = await replay(await house.session(), house.rules.hold, {"gemini"})
+    assert again.outcome is outcome
+
+
+async def test_every_no_that_a_decision_repeats_is_asked_about() -> None:
+    house = all_say("Use GraphQL", "A vendor runs it for us, which answers R-1a2b3c.")
+    await house.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
+    decision = await house.run()
+    assert ["F-1a2b3c" in notice for notice in decision.notices] == [True]
+    both = all_say("Use GraphQL")
+    await both.open(recalled=(DECREE,), untold=(FAILURE,), answers={"decree": "allow"})
+    decision = await both.run()
+    assert list((await both.session()).gates) == ["decree", "decree-2"]
+    assert (decision.outcome, "F-1a2b3c" in decision.how) == (Outcome.DEADLOCK, True), "each needs its own yes"
+
+
+async def test_second_opinions_that_answer_the_decree_may_win() -> None:
+    said = fenced("A vendor runs it for us, which answers R-1a2b3c.", **OPINION)
+    house = House({"turns": [{"text": said}]}, meeting="second-opinion")
+    await house.open(recalled=(DECREE,))
+    assert (await house.run()).outcome is Outcome.REACHED
+
+
+@pytest.mark.parametrize("position", ["Use GraphQL instead of REST", "GraphQL, not REST", "GraphQL over REST"])
+async def test_a_decree_is_not_evaded_by_naming_what_is_given_up(position: str) -> None:
+    house = all_say(position)
+    await house.open(recalled=(DECREE,))
+    assert (await house.run()).outcome is Outcome.DEADLOCK
 
 
 @pytest.mark.parametrize("position", ["Use REST", "Use REST, not GraphQL"])
@@ -238,6 +410,51 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
         await desk.memory.fail(f"D-{session[-6:]}", "Again.")
     await desk.memory.lift(failure.id)
     assert [it.id for it in await recalled(desk, QUESTION)] == [], "neither the lifted failure nor a failed decision"
+
+
+async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(desk: Roundtable) -> None:
+    session = await decide(desk, "Should we use Redis?", "Yes")
+    failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")
+    assert failure.text == "Should we use Redis? Yes"
+    decision = await desk.run(await desk.convene(agenda(desk.workspace, "Should we use Redis?", "Yes")))
+    assert (decision.outcome, failure.id in decision.how) == (Outcome.DEADLOCK, True)
+    session = await decide(desk, "Should we use Redis? Think again.", "No")
+    assert session, "what argues against it is free"
+
+
+async def test_a_failure_is_filed_with_what_it_makes_of_the_decision_or_not_at_all(desk: Roundtable) -> None:
+    session = await decide(desk, QUESTION, "Use GraphQL")
+    stop = "BEFORE INSERT ON events WHEN NEW.seq = 3 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+    with sqlite3.connect(desk.places.database) as db:
+        db.execute(f"CREATE TRIGGER full {stop}")
+    with pytest.raises(RoundtableError):
+        await desk.memory.fail(f"D-{session[-6:]}", "Too slow.")
+    with db:
+        db.execute("DROP TRIGGER full")
+    db.close()
+    assert [(it.kind, it.state) for it in await desk.memory.entries()] == [(EntryKind.DECISION, "reached")]
+    await desk.memory.fail(f"D-{session[-6:]}", "Too slow.")
+    assert {it.kind: it.state for it in await desk.memory.entries()} == {
+        EntryKind.DECISION: "failed",
+        EntryKind.FAILURE: "standing",
+    }
+
+
+async def test_only_what_was_decided_can_fail(desk: Roundtable) -> None:
+    script = {"claude": seat_script(answer("Use REST")), "gpt": seat_script(answer("Use GraphQL"))}
+    options = ("Use REST", "Use GraphQL", "Use tRPC")
+    open_end = agenda(desk.workspace, QUESTION, "Use tRPC", script=script, options=options, settings={"rounds": 0})
+    session = await desk.convene(open_end)
+    assert (await desk.run(session)).outcome is Outcome.TIE
+    with pytest.raises(UsageError, match="ended as tie"):
+        await desk.memory.fail(f"D-{session[-6:]}", "Why?")
+    assert await desk.memory.entries((EntryKind.FAILURE,)) == []
+
+
+@pytest.mark.parametrize("text", ["", "  ", "…"])
+async def test_a_decree_needs_words(desk: Roundtable, text: str) -> None:
+    with pytest.raises(UsageError, match="needs words"):
+        await desk.memory.reject(text)
 
 
 async def test_a_rejection_at_the_gate_binds_the_next_meeting(desk: Roundtable) -> None:

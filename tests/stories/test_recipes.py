@@ -93,7 +93,8 @@ async def test_the_example_in_the_docs_is_held_as_the_page_says(tmp_path: Path) 
     assert decision.next_step == "", "what was answered on the way is no next step"
     first, last = house.voices.calls[0].messages[-1].text, house.voices.calls[-1].messages[-1].text
     assert "Sketch a design, " in first
-    assert last.startswith("Already agreed; do not argue these again:\n- P1: keep it small")
+    head = 'Already agreed; do not argue these again:\n<answer from="agreed points">\n- P1: keep it small'
+    assert last.startswith(head)
 
 
 async def test_the_example_is_listed_and_opened_from_its_file(tmp_path: Path) -> None:

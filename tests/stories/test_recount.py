@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from roundtable.app.exporting import rendered
 from roundtable.app.recounting import recount
 from roundtable.core.events import CancelAsked, Recorded, SessionOpened
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.core.views.recount import Recount, RuleCount, SeatCount, absence, inapplicable, rule_rows, seat_rows
-from tests.stories.house import DISPUTE, SESSION, House, again, answer, ratings, seat_script
+from roundtable.core.views.recount import Recount, RuleCount, SeatCount, absence, rule_rows, seat_rows
+from tests.stories.house import DISPUTE, SEATS, SESSION, House, again, answer, ratings, seat_script
 from tests.stories.test_recipes import RecipeHouse, rounds
 
 
@@ -120,8 +121,8 @@ async def test_who_followed_the_others_without_evidence_is_named() -> None:
     assert moved == {"claude": ("A", "held"), "gpt": ("B → A", "without evidence"), "gemini": ("A", "held")}
     assert rule_of(result, "blind vote").winner == "A"
     assert rule_of(result, "majority of last positions").why == "3 of 3 seats."
-    assert "every score at least 9" in inapplicable(result)
-    assert "ranked: elimination only" in inapplicable(result)
+    assert not rule_of(result, "every score at least 9").applies
+    assert not rule_of(result, "ranked: elimination only").applies
     assert {row[0] for row in rule_rows(result)} == {"blind vote", "majority of last positions"}
 
 
@@ -140,6 +141,13 @@ async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_co
     assert rows["gpt"][1:3] == ("–", "not heard")
     assert (seats_of(result)["claude"].calls, rows["claude"][4]) == (1, "free")
     assert seats_of(result)["gpt"].without.changed is False
+
+
+async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it() -> None:
+    apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
+    result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
+    assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
+    assert "the same: the person chose" in [absence(result, it.without) for it in result.seats]
 
 
 # --- the other meetings ---------------------------------------------------------------------------
@@ -161,6 +169,8 @@ async def test_a_knight_who_stood_alone_turns_consensus_into_deadlock() -> None:
     assert (strict.outcome, strict.same, strict.turns_on) == ("deadlock", True, ("gpt",))
     assert rule_of(result, "no objection, a majority for it").turns_on == ("gpt",)
     assert rule_of(result, "majority of last positions").outcome == "reached"
+    assert rule_of(result, "first positions").outcome == "reached", "a knight hears those before it: no blind vote"
+    assert "blind vote" not in [it.rule for it in result.rules]
 
 
 async def test_a_lower_threshold_would_have_been_met() -> None:
@@ -275,7 +285,7 @@ async def test_a_second_opinion_of_two_cannot_be_told_without_one_of_them() -> N
     opinion = speaks(block("Because.", recommendation="Split it", **form))
     house = House({"seats": {"claude": opinion, "gpt": opinion}}, meeting="second-opinion")
     result = await counted(house, seats=("claude", "gpt"))
-    assert {it.without.why for it in result.seats} == {"A second-opinion needs at least 2 seats."}
+    assert {it.without.why for it in result.seats} == {"The meeting second-opinion needs at least 2 seats."}
 
 
 async def test_two_who_proposed_the_same_keep_it_on_the_table_when_one_of_them_is_gone() -> None:
@@ -313,6 +323,22 @@ async def test_there_is_nothing_to_recount_before_the_decision() -> None:
     await house.open()
     with pytest.raises(UsageError, match="no decision yet"):
         await recount(await house.session())
+
+
+async def test_a_page_is_not_lost_because_an_odd_record_cannot_be_counted_again() -> None:
+    house = House(DISPUTE)
+    await house.open()
+    await house.run()
+    records = await house.records()
+    opened = records[0].event
+    assert isinstance(opened, SessionOpened)
+    charter = msgspec.structs.replace(opened.charter, settings={"rounds": "many"})
+    odd = Session.fold(SESSION, [msgspec.structs.replace(records[0], event=SessionOpened(charter)), *records[1:]])
+    with pytest.raises(msgspec.ValidationError):
+        await recount(odd)
+    html = await rendered(odd, records, "html")
+    assert "Who stands with whom" in html
+    assert "Counted again" not in html
 
 
 async def test_a_cancelled_session_is_told_as_one_that_its_rules_did_not_decide() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.values import ContextItem, Decision, Limits, Outcome
+from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.core.views import page, transcript
 from roundtable.core.views.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.protocols import protocol
@@ -83,15 +83,29 @@ async def test_definitely_split_against_never_split_is_divergent_and_followed_up
     assert [it.seat for it in decision.dissent] == list(PAIR)
 
 
+BOTH_THE_SAME = ratings(A="same", B="same")
+
+
+@pytest.mark.feature("S2.3")
+async def test_yes_to_either_side_of_an_either_or_is_no_agreement() -> None:
+    house = table(
+        claude=seat(opinion("Definitely split the repo now", "yes"), ratings(A="opposed", B="same")),
+        opencode=seat(opinion("Never split the repo", "yes"), ratings(A="same", B="opposed")),
+    )
+    decision = await held(house, question="Split the repo now, or never?")
+    assert decision.outcome is Outcome.DEADLOCK
+    assert await rounds_of(house) == [FIRST, BALLOT], "the seats themselves say whether they mean the same"
+
+
 @pytest.mark.feature("S2.3")
 async def test_two_agreeing_answers_in_chinese_are_not_divergent() -> None:
     house = table(
-        claude=seat(opinion("应该拆成两个仓库", "yes", text="接口已经稳定。")),
-        opencode=seat(opinion("建议把桥接部分独立出来", "yes", text="两边的发布节奏不同。")),
+        claude=seat(opinion("应该拆成两个仓库", "yes", text="接口已经稳定。"), BOTH_THE_SAME),
+        opencode=seat(opinion("建议把桥接部分独立出来", "yes", text="两边的发布节奏不同。"), BOTH_THE_SAME),
     )
     decision = await held(house, follow_up=True, question="要不要拆分这个仓库？", language="zh")
     assert decision.outcome is Outcome.REACHED
-    assert await rounds_of(house) == [FIRST]
+    assert await rounds_of(house) == [FIRST, BALLOT]
     assert stop_reason(await house.session()) == "follow_up_not_needed"
     assert "“应该拆成两个仓库”" in decision.text
     assert "“建议把桥接部分独立出来”" in decision.text
@@ -141,14 +155,14 @@ async def test_the_same_words_need_no_ballot() -> None:
 async def test_a_risk_that_blocks_is_followed_up_although_all_say_yes() -> None:
     risk = "The release script assumes one repository"
     house = table(
-        claude=seat(opinion("Split", "yes", blocking(risk)), follow_up=again("A")),
-        opencode=seat(opinion("Split it", "yes", "Links may break"), follow_up=again("A")),
+        claude=seat(opinion("Split", "yes", blocking(risk)), BOTH_THE_SAME, again("A")),
+        opencode=seat(opinion("Split it", "yes", "Links may break"), BOTH_THE_SAME, again("A")),
     )
     decision = await held(house, follow_up=True)
     assert follow_up_reason(await house.session()) == "risk"
     assert f"- claude, to be settled first: “{risk}”" in decision.text
     assert "- opencode: “Links may break”" in decision.text
-    calm = table(claude=seat(opinion("Split", "yes")), opencode=seat(opinion("Split it", "yes", "Links may break")))
+    calm = table(claude=seat(opinion("Split", "yes")), opencode=seat(opinion("split.", "yes", "Links may break")))
     await held(calm, follow_up=True)
     assert stop_reason(await calm.session()) == "follow_up_not_needed", "a risk that blocks nothing is only told"
 
@@ -156,12 +170,14 @@ async def test_a_risk_that_blocks_is_followed_up_although_all_say_yes() -> None:
 @pytest.mark.feature("S2.2", "S2.5")
 async def test_the_synthesis_is_made_by_code_and_quotes_every_seat_without_a_majority() -> None:
     house = table(
-        claude=seat(opinion("Split it", "yes", text="Two teams.")),
-        opencode=seat(opinion("Split the bridge off", "yes")),
-        gemini=seat(opinion("Leave it", "no", "History is lost", text="One team.")),
+        claude=seat(opinion("Split it", "yes", text="Two teams."), ratings(A="same", B="same", C="opposed")),
+        opencode=seat(opinion("Split the bridge off", "yes"), ratings(A="same", B="same", C="opposed")),
+        gemini=seat(
+            opinion("Leave it", "no", "History is lost", text="One team."), ratings(A="opposed", B="opposed", C="same")
+        ),
     )
     decision = await held(house, seats=(*PAIR, "gemini"))
-    assert len(house.voices.calls) == 3, "no model is asked to put it together"
+    assert await rounds_of(house) == [FIRST, BALLOT], "no model is asked to put it together"
     assert decision.text == (
         "claude and opencode come to the same:\n"
         "- claude (yes): “Split it”\n"
@@ -220,6 +236,19 @@ async def test_a_follow_up_that_fails_leaves_the_first_round_standing() -> None:
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.basis == (FIRST,)
     assert decision.degraded
+
+
+@pytest.mark.feature("S2.37")
+async def test_a_follow_up_without_a_quorum_has_failed_for_the_first_round_decides() -> None:
+    half = {"turns": [SPLIT["opencode"]["turns"][0], {"round": "*3*", "fault": "server"}]}
+    house = table(claude=SPLIT["claude"], opencode=half)
+    quorum = Limits(retries=0, quorum=Quorum(2))
+    decision = await held(house, follow_up=True, limits=quorum)
+    assert decision.basis == (FIRST,)
+    assert stop_reason(await house.session()) == "follow_up_failed"
+    house = table(claude=SPLIT["claude"], opencode=FAILING)
+    assert (await held(house, follow_up=True, limits=quorum)).outcome is Outcome.INSUFFICIENT
+    assert stop_reason(await house.session()) == "round_one_complete", "nobody looked whether a follow-up was needed"
 
 
 @pytest.mark.feature("S2.37")

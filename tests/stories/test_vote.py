@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from roundtable.app.recounting import recount
 from roundtable.core.values import Limits, Outcome
 from roundtable.core.views.ballots import vote_results
 from tests.stories.house import House, answer
@@ -72,6 +73,23 @@ async def test_a_ballot_is_a_ranking_and_counts_for_who_sent_it_whatever_name_it
         "gemini": ("B", "A"),
     }
     assert decision.winner == "A"
+
+
+async def test_a_ballot_of_one_name_is_kept_and_an_unread_one_is_no_fault_of_the_endpoint() -> None:
+    house = table("RANKING: A", "RANKING: A", "I cannot choose.")
+    await house.open()
+    decision = await house.run()
+    assert (decision.winner, decision.counted) == ("A", ("claude", "gpt"))
+    (unread,) = decision.missing
+    assert (unread.seat, "URL" in unread.fault.help, "form" in unread.fault.help) == ("gemini", False, True)
+
+
+async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_is_counted_again() -> None:
+    house = table(ranking("A"), ranking("A", "B"), ranking("B", "A"))
+    await house.open()
+    await house.run()
+    result = await recount(await house.session())
+    assert {it.seat: it.without.winner for it in result.seats}["gpt"] == "B"
 
 
 async def test_nobody_reads_a_pitch_before_pitching_or_a_ballot_at_all() -> None:

@@ -24,7 +24,7 @@ from roundtable.voices.datafile import fill
 from roundtable.voices.endpoints import read_endpoint
 
 Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
-"""One line of `[checks]`: a program and its arguments, never a line for a shell."""
+"""One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
 
 
 class TableSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +76,18 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prediction_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 90
 
 
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[hooks]`: a program and its arguments for each moment of a debate that one should be told of."""
+
+    debate_started: Check | None = None
+    consensus_reached: Check | None = None
+    execution_complete: Check | None = None
+
+    def commands(self) -> dict[str, tuple[str, ...]]:
+        """Those that are set, by name."""
+        return {name: argv for name, argv in msgspec.structs.asdict(self).items() if argv}
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything a config file may say."""
 
@@ -88,6 +100,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: dict[str, dict[str, Any]] = {}
     context: ContextSettings = ContextSettings()
     checks: dict[str, Check] = {}
+    hooks: HookSettings = HookSettings()
     memory: MemorySettings = MemorySettings()
 
 
@@ -186,7 +199,7 @@ def _fingerprint(workspace: Path) -> str:
 
 _REACHING = ("voices", "judge")
 """What a seat's section may say that reaches a program, an address or a key."""
-_REACHING_TABLES = ("endpoints", "agents", "checks")
+_REACHING_TABLES = ("endpoints", "agents", "checks", "hooks")
 
 
 def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -248,6 +261,7 @@ def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable
         "context": ContextSettings,
         "memory": MemorySettings,
         "checks": dict[str, Check],
+        "hooks": HookSettings,
     }
     for name in single.keys() & tables.keys():
         yield partial(fill, single[name], tables[name], f"{path}{name}")

@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import os
 import random
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from roundtable.app.checks import Checks
 from roundtable.app.context import snapshot
 from roundtable.app.folder import Folder, Written
 from roundtable.app.gathering import Gathering
+from roundtable.app.hooks import Hooks
 from roundtable.app.ids import new_session_id, slug_of
 from roundtable.app.live import LiveServer
 from roundtable.app.meetings import Chosen, Meetings, meeting_of
@@ -82,7 +84,9 @@ class Roundtable:
         self.store = store
         self.keys = keys
         self.redactor = keys.redactor
-        self.memory = Memory(store, keys, self._here, loaded.config.memory)
+        self.folder = Folder(workspace)
+        self.hooks = Hooks(loaded.config.hooks.commands(), workspace, store)
+        self.memory = Memory(store, keys, self._here, loaded.config.memory, self._memory_written)
         self.feed = Feed(self.redactor)
         self.agents = partial(with_own, loaded.config.agents)
         self.voices = VoiceRegistry(
@@ -93,7 +97,6 @@ class Roundtable:
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
         self.performer = DeskPerformer(requests, Checks(config.checks, workspace, self.redactor), self._hold_child)
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
-        self.folder = Folder(workspace)
         self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run)
 
@@ -127,9 +130,10 @@ class Roundtable:
         charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
         session = new_session_id()
-        slug = await self._free_slug(slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d")))
+        slug = slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
         await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
+        await self.hooks.tell(session, opened)
         return session
 
     async def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
@@ -147,6 +151,7 @@ class Roundtable:
                 "Allow some money; a server of your own that costs nothing gets `local = true` in its [endpoints].",
             )
         prompts = self._meetings.prompts(meeting, config.language)
+        recalled, untold = ((), ()) if agenda.fresh else await self.memory.recalled(agenda.question)
         charter = Charter(
             question=self.redactor.redact(agenda.question),
             seats=tuple(seats),
@@ -157,7 +162,8 @@ class Roundtable:
                 rules, {**config.meetings.get(rules.name, {}), **meeting.settings, **agenda.settings}
             ),
             limits=limits,
-            recalled=() if agenda.fresh else await self.memory.recalled(agenda.question),
+            recalled=tuple(recalled),
+            untold=tuple(untold),
             templates={name: digest_of(text) for name, text in prompts.items()},
             name=agenda.name,
             workspace=str(self.workspace),
@@ -182,9 +188,10 @@ class Roundtable:
 
     @asynccontextmanager
     async def _beside_a_run(self, session: str) -> AsyncGenerator[None]:
-        """Others may listen, and the workspace's folder is kept current."""
+        """Others may listen, the workspace's folder is kept current, and hooks are told."""
         live = LiveServer(self.places.socket(session), session, self.feed)
-        async with live, self.folder.following(session, self.store, self.feed, self.remembered):
+        folder = self.folder.following(session, self.store, self.feed, self.remembered)
+        async with live, folder, self.hooks.following(session, self.feed):
             yield
 
     def cannot_speak(self, seats: Sequence[Seat]) -> dict[str, str]:
@@ -216,14 +223,6 @@ class Roundtable:
         voices = dict.fromkeys(voice for seat in seats for voice in seat.voices)
         return [voice for voice in voices if self.tariffs.of(voice).paid == "tokens"]
 
-    async def _free_slug(self, slug: str) -> str:
-        """The slug, with a number behind it if another session has it already."""
-        candidate, number = slug, 1
-        while await self.store.find(candidate):
-            number += 1
-            candidate = f"{slug}-{number}"
-        return candidate
-
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
         """Follow a session: the record, then what is being said, then live; here or in another process.
 
@@ -233,15 +232,14 @@ class Roundtable:
 
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
-            charter = msgspec.structs.replace(charter, slug=await self._free_slug(charter.slug))
             await self.store.append(session, SessionOpened(charter))
         return await self.run(session)
 
     # --- what people say -------------------------------------------------------------------------
 
-    async def say(self, session: str, text: str, to: Sequence[str] = ()) -> Recorded:
-        """Put a note to the table; seats hear it at their next turn."""
-        return await self._take_down(session, NoteSaid(text, by=getpass.getuser(), to=tuple(to)))
+    async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
+        """Put a note to the table; seats hear it at their next turn. `by` says so where the person did not type it."""
+        return await self._take_down(session, NoteSaid(text, by=by or getpass.getuser(), to=tuple(to)))
 
     async def _take_down(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
@@ -303,14 +301,14 @@ class Roundtable:
         # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
         opened, *kept = (it.event for it in records if it.seq < cut)
         assert isinstance(opened, SessionOpened)
-        slug = await self._free_slug(opened.charter.slug)
-        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="", slug=slug)
+        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="")
         child = new_session_id()
         lease, _ = await self.store.acquire(child, this_process())
         try:
             await self.store.append_many(child, [SessionOpened(charter), *kept], lease)
         finally:
             await self.store.release(lease)
+        await self.hooks.tell(child, SessionOpened(charter))
         return child
 
     # --- looking up ------------------------------------------------------------------------------
@@ -330,12 +328,15 @@ class Roundtable:
         """Write the workspace's folder anew from the record."""
         return await self.folder.sync(self.store, self._here, self.remembered)
 
+    async def _memory_written(self) -> None:
+        await self.folder.remember(self.remembered)
+
     async def remembered(self) -> list[Entry]:
         """Everything this workspace remembers of its meetings."""
         return await self.memory.entries(limit=-1)
 
     async def find(self, address: str) -> str:
-        """A session by id, unique beginning of an id, slug, name in this workspace, or `last`."""
+        """A session by id, unique beginning of an id, slug, name in this workspace (its newest session), or `last`."""
         found = await self.store.find(address, self._here)
         if len(found) == 1:
             return found[0]
@@ -402,7 +403,9 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits
     if len(seats) < rules.minimum:
         needed = f"{rules.minimum} seats" if rules.minimum > 1 else "a seat"
         alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum > 1 else ""
-        raise UsageError(f"A {rules.name} needs at least {needed}.", f"Add some with --seat NAME=VOICE.{alone}")
+        raise UsageError(
+            f"The meeting {rules.name} needs at least {needed}.", f"Add some with --seat NAME=VOICE.{alone}"
+        )
     if len(set(names)) != len(names):
         raise UsageError("Two seats have the same name.", "Give each --seat a name of its own.")
     if limits.quorum.seats > max(len(seats), Quorum().seats):
@@ -410,13 +413,19 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits
     if absent := set(limits.quorum.essential) - set(names):
         raise UsageError(f"The quorum needs {', '.join(sorted(absent))}, who is not at the table.", "Seat it, or not.")
     gates = (*rules.gates, decrees.GATE)
-    if unknown := set(agenda.answers) - set(gates):
+    if unknown := {id for id in agenda.answers if id not in gates and not _asked_again(id, gates)}:
         known = f"Its gates: {', '.join(gates)}."
-        raise UsageError(f"A {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
+        raise UsageError(f"The meeting {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
         raise UsageError("Options must be at least two, and all different.")
     if len(agenda.options) > MOST_OPTIONS:
         raise UsageError(f"There are more than {MOST_OPTIONS} options.", "Ask for fewer.")
+
+
+def _asked_again(gate: str, gates: Sequence[str]) -> bool:
+    """Whether it is one of these gates under a number of its own: `decide-2`, where there is `decide`."""
+    stem, _, number = gate.rpartition("-")
+    return number.isdecimal() and stem in {re.sub(r"-\d+$", "", known) for known in gates}
 
 
 async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:

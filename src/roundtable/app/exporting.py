@@ -8,16 +8,18 @@ from pathlib import Path
 import msgspec
 
 from roundtable.app.recounting import recount
-from roundtable.app.tree import Tree
+from roundtable.app.tree import NO_FILE, Tree
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.views import page, round_page, round_summary, round_transcript, summary, transcript
 from roundtable.core.views.layouts import LAYOUTS
+from roundtable.core.views.recount import Recount
 from roundtable.core.views.runs import log, started_at
 from roundtable.store.sqlite import SqliteStore
 
 MANY = 10_000
+PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
 SUFFIXES = {"markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl"}
 
 
@@ -29,11 +31,19 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
         case "html" if record is not None:
             return round_page(session, record)
         case "html":
-            return page(session, await recount(session) if session.decision else None)
+            return page(session, await _counted_again(session) if session.decision else None)
         case "jsonl":
             return log([it for it in records if record is None or getattr(it.event, "round", None) == record.name])
         case _:
             return transcript(session) if record is None else round_transcript(record)
+
+
+async def _counted_again(session: Session) -> Recount | None:
+    """The recount where there is one: a page is not lost because an odd record cannot be counted again."""
+    try:
+        return await recount(session)
+    except Exception:
+        return None
 
 
 def _json(data: object) -> str:
@@ -57,13 +67,15 @@ async def find_run(store: SqliteStore, run: str) -> Session:
 async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
     """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
     chosen = LAYOUTS[layout]
-    namesakes: list[tuple[Session, Sequence[Recorded]]] = []
+    kept = [(session, records)]
     if chosen.whole_name and session.name:
-        for row in reversed(await store.sessions(session.charter.workspace, MANY)):
+        for row in await store.sessions(session.charter.workspace, MANY):
             if row.name == session.name and row.id != session.id:
                 facts = await store.read(row.id)
-                namesakes.append((Session.fold(row.id, facts), facts))
-    return chosen.files((*namesakes, (session, records)), await store.holder(session.id))
+                kept.append((Session.fold(row.id, facts), facts))
+    kept.sort(key=lambda it: it[0].opened_at)
+    holders = [await store.holder(it.id) for it, _ in kept]
+    return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
 
 
 def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
@@ -71,8 +83,10 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with Tree.below(folder.resolve()) as tree:
-            taken = [path for path in files if tree.read(path, 0) is not None]
-            if taken and not force:
+            there = {path: found for path in files if (found := tree.read(path, 1)) is not None}
+            if odd := [path for path, found in there.items() if found == NO_FILE]:
+                raise UsageError(f"{folder / odd[0]} is no plain file.", PRINT)
+            if (taken := list(there)) and not force:
                 more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
                 help = "Give another place with -o, or --force to overwrite."
                 raise UsageError(f"{folder / taken[0]} is there already{more}.", help)

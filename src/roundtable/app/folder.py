@@ -21,6 +21,7 @@ from roundtable.store.sqlite import SqliteStore
 
 FOLDER = ".roundtable"
 MANY = 10_000
+LATER = "Nothing is lost: once it can be, `roundtable sync` writes it anew from the record."
 HEAD = 400
 """Bytes at the beginning of a file among which the mark must be, for the file to be ours."""
 
@@ -32,10 +33,24 @@ Remembered = Callable[[], Awaitable[Sequence[Entry]]]
 
 
 class Written(msgspec.Struct):
-    """What came of writing: files that changed, and files of a person's own that were left alone."""
+    """What came of writing: files that changed, a person's own that were left alone, and why others could not be."""
 
     changed: list[str] = []
     kept: list[str] = []
+    failed: dict[str, str] = {}
+
+    @property
+    def trouble(self) -> str:
+        """The first file that could not be written and why, in one sentence; empty where there is none."""
+        more = f" (and {len(self.failed) - 1} more)" if len(self.failed) > 1 else ""
+        first = next(iter(self.failed.items()), None)
+        return f"{FOLDER}/{first[0]} cannot be written{more}: {first[1]}." if first else ""
+
+    def take(self, other: Written) -> None:
+        """Add what came of writing more."""
+        self.changed += other.changed
+        self.kept += other.kept
+        self.failed |= other.failed
 
 
 class Folder:
@@ -60,13 +75,10 @@ class Folder:
         written = Written()
         with _explained(), Tree.below(self.path) as tree:
             for path, text in files.items():
-                data = text.encode()
-                there = tree.read(path, len(data) + HEAD)
-                if there and MARK.encode() not in there[:HEAD]:
-                    written.kept.append(path)
-                elif there != data:
-                    tree.write(path, data)
-                    written.changed.append(path)
+                try:
+                    _put(tree, path, text.encode(), written)
+                except OSError as error:
+                    written.failed[path] = error.strerror or str(error)
         return written
 
     async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> Written:
@@ -74,9 +86,15 @@ class Folder:
         written = self.write(ledger_files(await remembered()))
         for row in await store.sessions(workspace, MANY):
             state = Session.fold(row.id, await store.read(row.id))
-            done = self.write(session_files(state)) if self.shows(state) else Written()
-            written = Written(written.changed + done.changed, written.kept + done.kept)
+            if self.shows(state):
+                written.take(self.write(session_files(state)))
         return written
+
+    async def remember(self, remembered: Remembered) -> None:
+        """Write down what the workspace remembers now; where that cannot be, `sync` will say so."""
+        if self.exists:
+            with contextlib.suppress(RoundtableError):
+                await asyncio.to_thread(self.write, ledger_files(await remembered()))
 
     @contextlib.asynccontextmanager
     async def following(self, session: str, store: Store, feed: Feed, remembered: Remembered) -> AsyncGenerator[None]:
@@ -106,7 +124,9 @@ class Folder:
             for recorded in await store.read(state.id, state.seq):
                 state.apply(recorded)
             entries = None if remembered is None else await remembered()
-            await asyncio.to_thread(self._write_current, state, entries)
+            written = await asyncio.to_thread(self._write_current, state, entries)
+            if written.failed:
+                self.trouble = f"{written.trouble} {LATER}"
         except RoundtableError as error:
             self.trouble = f"{error.message} {error.help}"
 
@@ -122,12 +142,18 @@ class Folder:
         return not charter.parent or bool(charter.branched_at)
 
 
+def _put(tree: Tree, path: str, data: bytes, written: Written) -> None:
+    there = tree.read(path, len(data) + HEAD)
+    if there and MARK.encode() not in there[:HEAD]:
+        written.kept.append(path)
+    elif there != data:
+        tree.write(path, data)
+        written.changed.append(path)
+
+
 @contextlib.contextmanager
 def _explained() -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(
-            f"{FOLDER}/ cannot be written: {error.strerror or error}.",
-            "Nothing is lost: once it can be, `roundtable sync` writes it anew from the record.",
-        ) from None
+        raise UsageError(f"{FOLDER}/ cannot be written: {error.strerror or error}.", LATER) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
@@ -18,9 +18,9 @@ from roundtable.core.faults import NotFound, RecordError, RoundtableError, Usage
 from roundtable.core.ledger import BINDING, Entry, EntryKind, State
 from roundtable.core.remembering import LONGEST, entries_of
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Recalled
+from roundtable.core.values import Charter, Outcome, Recalled
 from roundtable.core.views import one_line
-from roundtable.core.wording import content_words, words
+from roundtable.core.wording import content_words, in_full, words
 from roundtable.store.facts import stamp
 from roundtable.store.sqlite import SqliteStore
 
@@ -32,7 +32,11 @@ _TOLD = (EntryKind.DECISION, *BINDING, EntryKind.ERROR)
 
 ALL = 1 << 40
 MOST_RECALLED = 12
+LEAST_BINDING = 4
+"""How many are kept free for what was rejected or has failed, if there is so much of it."""
+
 MOST_BYTES = 6000
+MOST_LOOKED_AT = 500
 LONGEST_TEXT, LONGEST_WHY = 300, 200
 LEAST_SHARED = 0.25
 """The share of a question's content words that an entry must have to bear on it."""
@@ -41,11 +45,18 @@ MOST_FILED_AT_OPENING = 50
 """An opening waits for no more than this; the rest is filed by the next ones, or by whoever asks for the ledger."""
 
 
+Written = Callable[[], Awaitable[None]]
+"""What is done whenever a person has written something into the ledger."""
+
+
 class Memory:
     """The ledger of one workspace."""
 
-    def __init__(self, store: SqliteStore, keys: Keys, workspace: str, settings: MemorySettings) -> None:
+    def __init__(
+        self, store: SqliteStore, keys: Keys, workspace: str, settings: MemorySettings, written: Written
+    ) -> None:
         self._store = store
+        self._written = written
         self._keys = keys
         self._workspace = workspace
         self._settings = settings
@@ -85,25 +96,32 @@ class Memory:
             raise NotFound(f"There is no {what} {one_line(id, 40)} in this workspace.", _LISTS.get(kinds[:1], ""))
         return found
 
-    async def recalled(self, question: str) -> tuple[Recalled, ...]:
-        """The entries that bear on a question, the most relevant first, and few enough to be read."""
+    async def recalled(self, question: str) -> tuple[list[Recalled], list[Recalled]]:
+        """The entries that bear on a question, the most relevant first and few enough to be read; and every other no.
+
+        A no holds for the workspace, whatever the question and however much else there is to tell.
+        """
         if not self._settings.recall:
-            return ()
+            return [], []
         await self.catch_up(MOST_FILED_AT_OPENING)
         asked = set(content_words(question))
-        found = await self._store.search(question, self._workspace, _TOLD, 4 * MOST_RECALLED)
-        near = [entry for entry in found if _share(asked, entry.searchable) >= LEAST_SHARED]
+        found = await self._store.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
+        near = [entry for entry in found if entry.bears and _share(asked, entry.searchable) >= LEAST_SHARED]
         same = [entry for entry in near if words(entry.question) == words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        # A no holds for the workspace, whatever the question: the newest are told where there is room.
-        binding = await self._store.entries(self._workspace, BINDING, MOST_RECALLED)
-        return tuple(_bounded(self._told(entry) for entry in _each_once((*same, *near, *binding)) if entry.bears))
+        every = [entry for entry in await self._store.entries(self._workspace, BINDING, ALL) if entry.bears]
+        binding = _each_once((*(entry for entry in near if entry.kind in BINDING), *every))
+        wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
+        room = {it.id for it in _bounded(map(self._told, wanted))}
+        told = [self._told(entry) for entry in _each_once((*same, *near, *binding)) if entry.id in room]
+        return told, [self._told(entry) for entry in binding if entry.id not in room]
 
     def _told(self, entry: Entry) -> Recalled:
         """An entry as seats read it. A no is told in the words of the proposal, for that is what is compared."""
         text = entry.text
         if entry.kind is EntryKind.DECISION:
-            text = f"{entry.question} Decided: {entry.text}"
+            ended = "Rejected" if entry.state == Outcome.REJECTED else "Decided"
+            text = f"{entry.question} {ended}: {entry.text}"
         elif entry.kind is EntryKind.ERROR:
             text = f"{entry.text} (seen as: {entry.question})"
         clean = self._keys.redactor.redact
@@ -118,6 +136,8 @@ class Memory:
 
     async def reject(self, text: str, why: str = "") -> Entry:
         """A decree: do not propose this again."""
+        if not words(text):
+            raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
         id = f"R-{secrets.token_hex(3)}"
         entry = Entry(id, EntryKind.DECREE, text, why, State.STANDING, workspace=self._workspace, at=stamp())
         return await self._write(entry)
@@ -127,49 +147,61 @@ class Memory:
         entry = await self.entry(id, *BINDING)
         if entry.state == State.LIFTED:
             raise UsageError(f"{entry.id} is lifted already.")
-        return await self._write(entry, state=State.LIFTED)
+        return await self._write(_changed(entry, state=State.LIFTED))
 
     async def fail(self, id: str, why: str) -> Entry:
         """A decision did not work out: it is remembered as a failed approach, and why."""
         decision = await self.entry(id, EntryKind.DECISION)
         if decision.state == State.FAILED:
             raise UsageError(f"{decision.id} is marked as failed already.", "`roundtable decrees` says why.")
-        await self._write(decision, state=State.FAILED)
+        if decision.state != Outcome.REACHED:
+            raise UsageError(
+                f"{decision.id} ended as {decision.state}, so there is nothing that could have failed.",
+                'Say what is not to be proposed again: roundtable decrees add "…"',
+            )
         failure = msgspec.structs.replace(
-            decision, id=decision.id.replace("D-", "F-", 1), kind=EntryKind.FAILURE, at=stamp()
+            decision,
+            id=decision.id.replace("D-", "F-", 1),
+            kind=EntryKind.FAILURE,
+            text=in_full(decision.question, decision.text),
+            why=why,
+            state=State.STANDING,
+            at=stamp(),
         )
-        return await self._write(failure, why=why, state=State.STANDING)
+        return await self._write(failure, _changed(decision, state=State.FAILED))
 
     async def close(self, id: str, how: str) -> Entry:
         """An error is dealt with."""
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state == State.CLOSED:
             raise UsageError(f"{entry.id} is closed already.", f"Reopen it first: roundtable errors reopen {entry.id}")
-        return await self._write(entry, why=f"{entry.why} Closed: {how}", state=State.CLOSED)
+        return await self._write(_changed(entry, why=f"{entry.why} Closed: {how}", state=State.CLOSED))
 
     async def reopen(self, id: str, why: str = "") -> Entry:
         """An error is back."""
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state != State.CLOSED:
             raise UsageError(f"{entry.id} is not closed: it is {entry.state}.")
-        return await self._write(entry, why=f"{entry.why} Reopened{f': {why}' if why else '.'}", state=State.LOGGED)
+        told = f"{entry.why} Reopened{f': {why}' if why else '.'}"
+        return await self._write(_changed(entry, why=told, state=State.LOGGED))
 
     async def settle(self, id: str, right: bool, seen: str) -> Entry:
         """Time has told about a prediction; saying it again corrects it."""
         entry = await self.entry(id, EntryKind.PREDICTION)
-        before = entry.why.partition(" Seen: ")[0]
-        return await self._write(entry, why=f"{before} Seen: {seen}", state=State.RIGHT if right else State.WRONG)
+        told = f"{entry.why.partition(' Seen: ')[0]} Seen: {seen}"
+        return await self._write(_changed(entry, why=told, state=State.RIGHT if right else State.WRONG))
 
-    async def _write(self, entry: Entry, **changes: str) -> Entry:
-        """Put an entry on the record in the workspace's notebook, and file it."""
+    async def _write(self, *entries: Entry) -> Entry:
+        """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
         self._keys.learn_all()
-        fields = {"text": entry.text, "why": entry.why, **changes}
-        entry = msgspec.structs.replace(entry, **{name: one_line(text, LONGEST) for name, text in fields.items()})
+        user = getpass.getuser()
+        facts = [EntryWritten(_cut(entry), by=user) for entry in entries]
         notebook = await self._notebook()
-        recorded = await self._store.append(notebook, EntryWritten(entry, by=getpass.getuser()))
+        first, *_ = await self._store.append_many(notebook, facts)
         await self._file(notebook)
-        assert isinstance(recorded.event, EntryWritten)
-        return recorded.event.entry
+        await self._written()
+        assert isinstance(first.event, EntryWritten)
+        return first.event.entry
 
     async def _notebook(self) -> str:
         session = str(uuid5(NAMESPACE_URL, f"roundtable:{NOTEBOOK}:{self._workspace}"))
@@ -186,6 +218,14 @@ _LISTS: dict[tuple[EntryKind, ...], str] = {
     (EntryKind.ERROR,): "`roundtable errors` lists the errors.",
     (EntryKind.PREDICTION,): "`roundtable predictions` lists them.",
 }
+
+
+def _changed(entry: Entry, **changes: str) -> Entry:
+    return msgspec.structs.replace(entry, **changes)
+
+
+def _cut(entry: Entry) -> Entry:
+    return _changed(entry, text=one_line(entry.text, LONGEST), why=one_line(entry.why, LONGEST))
 
 
 def overdue(entry: Entry) -> bool:

@@ -71,7 +71,7 @@ def readers(names: tuple[str, ...]) -> list[Reader]:
 def install(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path:
     """Write the skill, in one step; a file that is not ours, or no longer, is kept unless it is forced."""
     path = _checked(reader, project) / FILE
-    if path.exists() and not force and not is_ours(path):
+    if os.path.lexists(path) and not force and not is_ours(path):
         raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
     draft = path.with_name(f"{FILE}.{os.getpid()}")
     try:
@@ -79,6 +79,7 @@ def install(reader: Reader, project: Path | None = None, *, force: bool = False)
         draft.write_text(text(), encoding="utf-8")
         os.replace(draft, path)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {error.strerror}.", "Check the folder.") from None
     return path
 
@@ -86,13 +87,16 @@ def install(reader: Reader, project: Path | None = None, *, force: bool = False)
 def remove(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path | None:
     """Take the skill away again, if it is ours; None where there is none."""
     path = _checked(reader, project) / FILE
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     if not force and not is_ours(path):
         raise UsageError(f"{path} was not written by us, or was edited since.", "Remove it with --force.")
-    path.unlink()
-    if not any(path.parent.iterdir()):
-        path.parent.rmdir()
+    try:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be removed: {error.strerror}.", "Check the folder.") from None
     return path
 
 
@@ -109,6 +113,8 @@ def is_ours(path: Path) -> bool:
 def _checked(reader: Reader, project: Path | None) -> Path:
     """The folder, if it is one: no link leads us to write somewhere else."""
     folder = reader.folder(project)
+    if (folder / FILE).is_dir() and not (folder / FILE).is_symlink():
+        raise UsageError(f"{folder / FILE} is a folder.", "Move it away first.")
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link to somewhere else.", "Remove the link first.")
     if project is not None and not folder.resolve().is_relative_to(project.resolve()):

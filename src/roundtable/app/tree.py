@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
-import threading
 from collections.abc import Generator
 from pathlib import Path
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_DRAFT = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 NO_FILE = b"\0"
 """What a link, a pipe or a folder in place of a file is read as: like nothing that we would write."""
@@ -41,17 +41,16 @@ class Tree:
     def write(self, path: str, data: bytes) -> None:
         """Put a file in place, and the folders on the way; a crash leaves what was there."""
         with self._folder_of(path, make=True) as (name, at):
-            draft = f".{name}.{os.getpid()}.{threading.get_ident()}.new"
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=at)
-            try:
-                with os.fdopen(os.open(draft, _MAKE, 0o644, dir_fd=at), "wb") as file:
+            draft = f".{name}.new"
+            with os.fdopen(_locked(draft, at), "wb") as file:
+                try:
+                    file.truncate()
                     file.write(data)
-                os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
-            except OSError:
-                with contextlib.suppress(OSError):
+                    file.flush()
+                    os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
+                except OSError:
                     os.unlink(draft, dir_fd=at)
-                raise
+                    raise
 
     @contextlib.contextmanager
     def _folder_of(self, path: str, *, make: bool) -> Generator[tuple[str, int]]:
@@ -73,6 +72,26 @@ def _opened(path: str | Path, at: int | None = None) -> Generator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def _locked(draft: str, at: int) -> int:
+    """The draft as ours alone. It is always called the same, so that what a killed process left is taken up again."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            handle = os.open(draft, _DRAFT, 0o644, dir_fd=at)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            ours = os.fstat(handle)
+            try:
+                there = os.stat(draft, dir_fd=at, follow_symlinks=False)
+            except FileNotFoundError:  # who had it before us has just put it in place
+                continue
+            if not os.path.samestat(ours, there):
+                continue
+            if stat.S_ISREG(ours.st_mode) and ours.st_nlink == 1:
+                stack.pop_all()
+                return handle
+            os.unlink(draft, dir_fd=at)  # a pipe, or a file that has another name elsewhere
 
 
 def _content(name: str, at: int, most: int) -> bytes:

@@ -45,7 +45,10 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
         code = _say_stopped(stopped, address)
         _say_open((await desk.session(state.id)).open_gate, address)
         return code
-    return await conclude(desk, state.id, show, address, strict=strict)
+    code = await conclude(desk, state.id, show, address, strict=strict)
+    for trouble in await desk.hooks.troubles():
+        note(trouble)
+    return code
 
 
 async def conclude(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:

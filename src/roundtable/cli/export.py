@@ -39,8 +39,10 @@ def export(session: str, form: str, layout: str | None, output: str | None, forc
       roundtable export last --format html -o decision.html
       roundtable export last --layout debate -o docs
     """
-    from roundtable.app.exporting import SUFFIXES, write_files
+    from roundtable.app.exporting import PRINT, SUFFIXES, write_files
 
+    if output == "-":
+        raise UsageError("Standard output is no place for files.", PRINT)
     name, texts = at_desk(lambda desk: _texts(desk, session, form, layout))
     file = name if layout else name + SUFFIXES[form]
     place = Path(output or file)
@@ -94,5 +96,8 @@ async def _sync(desk: Roundtable, yes: bool) -> int:
     for path in written.kept:
         note(f"Left alone, since Roundtable did not write it: .roundtable/{path}")
     count = len(written.changed)
-    click.echo(f".roundtable/ is current: {count} {'file' if count == 1 else 'files'} written.")
+    done = f"{count} {'file' if count == 1 else 'files'} written."
+    if written.failed:
+        raise UsageError(written.trouble, f"The others are current: {done} Mend that place and run it again.")
+    click.echo(f".roundtable/ is current: {done}")
     return TAKEN

@@ -10,7 +10,7 @@ from roundtable.cli.options import session_argument
 from roundtable.cli.output import at_desk
 from roundtable.cli.tables import show_json, show_table
 from roundtable.core.views import one_line
-from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, inapplicable, rule_rows, seat_rows
+from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -46,6 +46,7 @@ def recount(session: str, as_json: bool) -> None:
     show_table(SEAT_HEAD, seat_rows(counted))
     click.echo()
     show_table(RULE_HEAD, rule_rows(counted))
-    for line in (inapplicable(counted), *(f"{id}: {one_line(text, 160)}" for id, text in counted.texts.items())):
-        if line:
-            click.echo(f"\n{line}" if line.startswith("Not") else line)
+    if counted.texts:
+        click.echo()
+    for id, text in counted.texts.items():
+        click.echo(f"{id}: {one_line(text, 160)}")

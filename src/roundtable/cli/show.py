@@ -90,9 +90,8 @@ def _show_bill(session: Session, form: str) -> None:
 
 def _print(text: str, form: str) -> None:
     if form == "markdown" and sys.stdout.isatty():
-        from rich.console import Console
-        from rich.markdown import Markdown
+        from roundtable.cli.markdown import show_markdown
 
-        Console().print(Markdown(text))
+        show_markdown(text)
     else:
         click.echo(text, nl=False)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from roundtable.cli.output import note
+from roundtable.core.faults import UsageError
+
+if TYPE_CHECKING:
+    from roundtable.app.skills import Reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,9 +52,11 @@ def install(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """
     from roundtable.app import skills
 
-    for reader in skills.readers(agents):
+    def put(reader: Reader) -> None:
         path = skills.install(reader, _project(project), force=force)
         click.echo(f"{reader.name}: {path}")
+
+    _for_each(skills.readers(agents), put)
     note("Start a fresh session of each agent: one that runs already does not see it.")
 
 
@@ -65,13 +71,14 @@ def remove(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """
     from roundtable.app import skills
 
-    for name in agents or skills.READERS:
-        (reader,) = skills.readers((name,))
+    def take(reader: Reader) -> None:
         path = skills.remove(reader, _project(project), force=force)
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
             note(f"{reader.name} has no such skill.")
+
+    _for_each(skills.readers(agents or tuple(skills.READERS)), take)
 
 
 @skill.command()
@@ -91,6 +98,20 @@ def show(phrase: str | None) -> None:
     from roundtable.app.skill_routing import route
 
     click.echo(skills.text() if phrase is None else route(phrase), nl=phrase is not None)
+
+
+def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
+    """Do it for every agent; where one cannot have it, the others still do, and the command fails in the end."""
+    refused: list[UsageError] = []
+    for reader in readers:
+        try:
+            act(reader)
+        except UsageError as error:
+            refused.append(error)
+    for error in refused[1:]:
+        note(f"{error.message} {error.help}")
+    if refused:
+        raise refused[0]
 
 
 def _project(wanted: bool) -> Path | None:

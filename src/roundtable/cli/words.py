@@ -330,12 +330,13 @@ def _counted(decision: Decision) -> str:
 def _votes(decision: Decision) -> Iterator[Line]:
     if not decision.proposals or not (decision.blind_vote or decision.tally):
         return
-    yield Line("Votes, blind and final:", "system")
+    yield Line("Votes, blind and final:" if decision.blind_vote else "Votes:", "system")
     width = max(len(it.id) for it in decision.proposals)
     for it in decision.proposals:
         mark = "*" if it.id == decision.winner else " "
-        blind, final = decision.blind_vote.get(it.id, 0), decision.tally.get(it.id, 0)
-        yield Line(f"{mark}{it.id:<{width}}  {blind:>2} → {final:<2}  {one_line(it.text)}", indent=1)
+        blind = f"{decision.blind_vote.get(it.id, 0):>2} → " if decision.blind_vote else ""
+        final = decision.tally.get(it.id, 0)
+        yield Line(f"{mark}{it.id:<{width}}  {blind}{final:<2}  {one_line(it.text)}", indent=1)
 
 
 def _bill(session: Session) -> Iterator[Line]:

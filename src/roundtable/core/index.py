@@ -102,7 +102,8 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
 def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = None) -> list[str]:
     """The ids an address may mean: none, the one, or several when it is ambiguous.
 
-    An id comes before a name within the workspace, a name before a slug, a slug before an id's prefix.
+    An id comes before a name within the workspace, a name before a slug, a slug before an id's prefix. A name may be
+    used again, and then means the session that was opened last under it.
     """
     rows = list(rows)
     here = [row for row in rows if workspace is None or row.workspace == workspace]
@@ -111,9 +112,10 @@ def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = 
             (row for row in here if not row.child and not row.forgotten_at), key=lambda row: row.offset, default=None
         )
         return [newest.id] if newest else []
+    named = sorted((row for row in here if row.name == address), key=lambda row: (row.opened_at, row.id))
     readings = (
         (row.id for row in rows if row.id == address),
-        (row.id for row in here if row.name == address),
+        (row.id for row in named[-1:]),
         (row.id for row in here if row.slug == address),
         (row.id for row in rows if row.slug == address),
         (row.id for row in rows if len(address) >= PREFIX and row.id.startswith(address)),

@@ -73,6 +73,7 @@ class Removed(Value, frozen=True):
 class Store(Protocol):
     """The record. It numbers facts from 1 within a session, without gaps.
 
+    No two sessions have one slug: an opening under one that is taken is recorded with a number behind it.
     A fact with a lease is refused with LeaseLost once somebody else holds the session. A fact without
     one is a person's, and always taken. What `append` returned has been redacted and outlives a killed process.
     """
@@ -194,6 +195,13 @@ class Table(Protocol):
         """Ask the person at this gate if they have spoken since the last round was asked; nothing if they have not.
 
         Whether they had is settled for good once the round `before` is open.
+        """
+        ...
+
+    async def heed(self, decision: Decision) -> Decision:
+        """What becomes of a decision that repeats what was rejected or has failed: the person is asked, once.
+
+        Every decision is heeded at the end; a meeting that asks the person to act on one has it heeded before.
         """
         ...
 

@@ -74,9 +74,11 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
 
 
 def _substance(decision: Decision) -> str:
-    """What was decided, in one line: the position, else the winner's own words."""
+    """What was decided, in one line: the position, else the winner's own words, else all that was rejected."""
     texts = {proposal.id: proposal.text for proposal in decision.proposals}
-    return decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
+    rejected = "; ".join(texts.values()) if decision.outcome is Outcome.REJECTED else ""
+    own = decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
+    return own or rejected
 
 
 def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:

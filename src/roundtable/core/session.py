@@ -320,7 +320,8 @@ class Session:
                 self.limits = event.charter.limits
             case RunStarted():
                 self.runs += 1
-                self.started_at = self.started_at or recorded.at
+                if recorded.seq > self.charter.branched_at:  # a branch begins with the runs of another session
+                    self.started_at = self.started_at or recorded.at
                 self.stopped = None
             case RunStopped():
                 self.stopped = event

@@ -98,7 +98,8 @@ class Recalled(Value, frozen=True):
 class Charter(Value, frozen=True):
     """What was agreed at the opening. It changes only by recorded amendments.
 
-    `notices` say what of the context is not shown, and why.
+    `notices` say what of the context is not shown, and why. `untold` are the decrees and failed approaches for which
+    `recalled` has no room: they hold all the same.
     """
 
     question: str
@@ -111,6 +112,7 @@ class Charter(Value, frozen=True):
     context: tuple[ContextItem, ...] = ()
     notices: tuple[str, ...] = ()
     recalled: tuple[Recalled, ...] = ()
+    untold: tuple[Recalled, ...] = ()
     templates: dict[str, Digest] = {}
     name: str = ""
     slug: str = ""
@@ -140,13 +142,15 @@ class Turns(Value, frozen=True):
 class Prompt(Value, frozen=True):
     """A template of the meeting by name, and the words that go into it.
 
-    `lists` are read out to every seat in an order of its own, so that nothing is always first.
+    `lists` are read out to every seat in an order of its own, so that nothing is always first; `quotes` in theirs.
+    Both are the seats' words and are fenced, as `values`, which are ours or the person's, are not.
     `agreed` are the points that are settled, each with its id; they stand at the head of the turn.
     """
 
     template: str
     values: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
+    quotes: dict[str, str] = {}
     agreed: tuple[str, ...] = ()
 
 

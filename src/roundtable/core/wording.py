@@ -22,13 +22,22 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """The words that say what a text is about, each once; all of its words where it has no others."""
-    found = list(dict.fromkeys(words(text)))
-    return [word for word in found if word not in _COMMON] or found
+    return telling_words(text) or list(dict.fromkeys(words(text)))
+
+
+def telling_words(text: str) -> list[str]:
+    """The same words, but none where a text says nothing of its own."""
+    return [word for word in dict.fromkeys(words(text)) if word not in _COMMON]
 
 
 def in_full(question: str, answer: str) -> str:
     """An answer that can stand alone; `yes` says nothing without its question."""
-    return answer if set(words(answer)) - _COMMON else f"{question.strip()} {answer}".strip()
+    return answer if telling_words(answer) else f"{question.strip()} {answer}".strip()
+
+
+def ended(text: str) -> str:
+    """A sentence that another is to follow: it gets a full stop, unless it ends in a sign of its own."""
+    return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
 
 
 def _singular(word: str) -> str:

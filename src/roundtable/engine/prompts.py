@@ -8,6 +8,7 @@ beginning of its next one, provider prefix caches hit; only taking context away 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
@@ -51,14 +52,15 @@ def labels(session: Session) -> dict[str, str]:
 
 def quoted(tag: str, name: str, text: str) -> str:
     """Fence text that is not ours, so that it cannot pass for instructions or close its own fence."""
-    inside = text.replace(f"</{tag}", f"<\\/{tag}")
+    inside = re.sub(rf"<(\s*)/(?=\s*{tag})", r"<\1\\/", text, flags=re.IGNORECASE)
     source = one_line(name, 200).translate(_NO_MARKUP)
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
 def settled(points: Sequence[str]) -> str:
     """The head of a turn: what need not be argued again."""
-    return "Already agreed; do not argue these again:\n" + "\n".join(f"- {point}" for point in points)
+    agreed = quoted("answer", "agreed points", "\n".join(f"- {point}" for point in points))
+    return f"Already agreed; do not argue these again:\n{agreed}"
 
 
 def recollection(entries: Sequence[Recalled]) -> str:
@@ -73,7 +75,8 @@ def recollection(entries: Sequence[Recalled]) -> str:
 
 def served(result: FilesRead | ChecksRun) -> list[str]:
     """What came of requests: files are shown as context, so here only what was not shown, and what checks said."""
-    told = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
+    refused = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
+    told = [quoted("check", "requests", "\n".join(refused))] if refused else []
     if isinstance(result, ChecksRun):
         for it in result.outcomes:
             ended = "was stopped" if it.code is None else f"ended with exit code {it.code}"
@@ -195,8 +198,11 @@ class Layout:
             name: "\n".join(shuffled(items, seed, f"{round.name}/{seat}/{name}"))
             for name, items in prompt.lists.items()
         }
+        peers = {
+            name: quoted("answer", name, said) if said else "" for name, said in {**prompt.quotes, **lists}.items()
+        }
         template = Template(self._texts[round.opened.template].strip())
-        return template.safe_substitute({**prompt.values, **lists, "seat": seat, "label": self.labels[seat]})
+        return template.safe_substitute({**prompt.values, **peers, "seat": seat, "label": self.labels[seat]})
 
     def _peers(
         self,
@@ -228,11 +234,14 @@ class Layout:
     def _repeated(self, heard: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:
         """A word on what comes back although it was rejected or has failed, while it can still be answered."""
         found: dict[str, list[str]] = {}
+        untold: dict[str, Recalled] = {}
+        charter = self._session.charter
         for move in heard:
-            entry = unanswered(self._session.charter, move.verdict.position, move.text, move.verdict)
+            entry = unanswered(charter, move.verdict.position, move.text)
             if entry is not None:
                 found.setdefault(entry.id, []).append(names[move.seat])
-        return [
+                untold |= {entry.id: entry} if entry in charter.untold else {}
+        return [recollection(tuple(untold.values()))] * bool(untold) + [
             f"What {', '.join(sorted(set(who)))} proposed repeats {id} without answering it. It cannot win like this: "
             f"name {id} and say which objection is met and how, or propose something else."
             for id, who in found.items()

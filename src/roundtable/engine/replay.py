@@ -25,6 +25,7 @@ from roundtable.core.values import (
     Seat,
     Turns,
 )
+from roundtable.engine.heeding import Heeding
 from roundtable.engine.limits import quorate
 from roundtable.engine.prompts import labels, shuffled
 
@@ -42,7 +43,8 @@ class Untold(Exception):
 
 async def replay(session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]) -> Decision:
     """What the meeting's own rules make of the record without these seats, or Untold."""
-    return await hold(ReplayTable(session, without))
+    table = ReplayTable(session, without)
+    return await table.heed(await hold(table))
 
 
 class ReplayTable:
@@ -52,6 +54,7 @@ class ReplayTable:
         self._session = session
         self._without = frozenset(without)
         self._charter = msgspec.structs.replace(session.charter, seats=self._present(session.charter.seats))
+        self._heeding = Heeding(session, self.gate)
         self._heirs = _heirs(session)
         self._labels = {seat: label for seat, label in labels(session).items() if seat not in self._without}
 
@@ -159,6 +162,11 @@ class ReplayTable:
     async def interjected(self, gate: Gate, before: str) -> str:
         """As it was: asked only where the person had spoken."""
         return await self.gate(gate) if gate.id in self._session.gates else ""
+
+    async def heed(self, decision: Decision) -> Decision:
+        """The same noes stand against it, and who is left out has answered none of them."""
+        moves = (move for record in self._session.rounds.values() for move in record.moves())
+        return await self._heeding.heeded(decision, (move for move in moves if move.seat not in self._without))
 
     async def child(self, step: str, charter: Charter) -> Decision:
         """What the meeting under this one decided."""

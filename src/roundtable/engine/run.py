@@ -11,7 +11,6 @@ import msgspec
 from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices
-from roundtable.core.rules import decrees
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.clerk import Clerk
@@ -95,7 +94,7 @@ class Engine:
         session = clerk.session
         table = RecordedTable(clerk, self._voices, self._performer)
         try:
-            decision = await _heeding(table, session, await meeting.hold(table))
+            decision = await table.heed(await meeting.hold(table))
             await table.before_the_end()
         except Cancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
@@ -125,15 +124,6 @@ def _checked(session: Session, meetings: FindMeeting) -> Meeting:
             "Open a new session, or resume it with the version that opened it.",
         )
     return meeting
-
-
-async def _heeding(table: RecordedTable, session: Session, decision: Decision) -> Decision:
-    """What was rejected or has failed does not win again by being proposed again: whoever repeats it must answer it."""
-    moves = [move for record in session.rounds.values() for move in record.moves()]
-    entry = decrees.forbidden(session.charter, decision, moves)
-    if entry is None:
-        return decision
-    return decrees.ruled(entry, decision, await table.gate(decrees.gate(entry, decision)))
 
 
 def _outcome(session: Session, outcome: Outcome, how: str) -> Decision:

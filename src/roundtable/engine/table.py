@@ -26,6 +26,7 @@ from roundtable.core.ports import Performer, Voices
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clerk import Clerk
+from roundtable.engine.heeding import Heeding
 from roundtable.engine.limits import over_limit, quorate
 from roundtable.engine.prompts import Layout, opening_texts, shuffled
 from roundtable.engine.turns import TurnTaker
@@ -55,6 +56,7 @@ class RecordedTable:
         self._voices = voices
         self._performer = performer
         self._layout = Layout(clerk.session, clerk.texts)
+        self._heeding = Heeding(clerk.session, self.gate)
         self._granted: set[str] = set()
         self._useless: set[str] = set()
         self._speaking: set[asyncio.Task[None]] = set()
@@ -314,6 +316,11 @@ class RecordedTable:
             if not any(seq > known for seq, _ in session.notes):
                 return ""
         return await self.gate(gate)
+
+    async def heed(self, decision: Decision) -> Decision:
+        """Ask the person about every earlier no that a decision repeats unanswered."""
+        moves = (move for record in self._session.rounds.values() for move in record.moves())
+        return await self._heeding.heeded(decision, moves)
 
     async def do(self, step: str, effect: Effect) -> Result | Fault:
         """Have something done once, whatever happens in between."""

@@ -44,7 +44,7 @@ def meeting(session: Session, records: Iterable[Recorded], holder: str | None, t
     return Meeting(
         session=session.id,
         address=session.charter.slug,
-        question=clean(session.charter.question),
+        question=one_line(session.charter.question, LONGEST),
         meeting=session.charter.meeting,
         status=stands,
         seq=session.seq,
@@ -119,8 +119,9 @@ def _result(session: Session) -> Result | None:
 
 def remembered(entry: Entry) -> Remembered:
     """What an earlier meeting left behind."""
-    said = (clean(part) for part in (entry.text, entry.why, entry.state, entry.question))
-    return Remembered(entry.id, str(entry.kind), *said, session=entry.slug or entry.session, at=entry.at)
+    text, why, state = (clean(part) for part in (entry.text, entry.why, entry.state))
+    asked = one_line(entry.question, LONGEST)
+    return Remembered(entry.id, str(entry.kind), text, why, state, asked, entry.slug or entry.session, entry.at)
 
 
 # --- for models ----------------------------------------------------------------------------------

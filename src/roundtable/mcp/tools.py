@@ -19,6 +19,7 @@ from pydantic import Field
 from roundtable.app import discovery
 from roundtable.app.background import run_in_background, why_stopped
 from roundtable.app.desk import Agenda, Roundtable
+from roundtable.core.bounds import LEAST, MOST
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.redaction import Redactor
@@ -31,6 +32,8 @@ from roundtable.mcp.shapes import Listed, Meeting, Meetings, Memories
 USUAL_WAIT = 20.0
 LONGEST_WAIT = 50.0
 """Seconds: clients give a call up after a minute."""
+LAST_SEQ = 2**63 - 1
+"""The record counts no further."""
 _LOOK_SECONDS = 1.0
 _LOOKED_UP = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
 
@@ -38,9 +41,18 @@ SessionName = Annotated[str, Field(description="An id or the beginning of one, a
 Seats = Annotated[list[str] | None, Field(description="Names of configured seats; all of them if left out.")]
 Files = Annotated[list[str] | None, Field(description="Files of the workspace to show: `path` or `path:10-50`.")]
 Budget = Annotated[
-    float | None, Field(ge=0, description="Dollars that may be spent; the config's own budget is never exceeded.")
+    float | None,
+    Field(
+        ge=LEAST["budget_usd"],
+        le=MOST,
+        allow_inf_nan=False,
+        description="Dollars that may be spent; the config's own budget is never exceeded.",
+    ),
 ]
-Wait = Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the result before returning.")]
+Wait = Annotated[
+    float,
+    Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the result before returning."),
+]
 Told = Annotated[CallToolResult, Meeting]
 
 
@@ -60,7 +72,7 @@ async def ask_second_opinion(
     async with at_desk() as desk:
         asked = Agenda(
             question,
-            _seats(desk, seats),
+            _seats(desk, seats, "second-opinion"),
             "second-opinion",
             settings={"follow_up": follow_up},
             files=tuple(files or ()),
@@ -77,7 +89,7 @@ async def start_meeting(
     options: Annotated[list[str] | None, Field(description="The answers to choose from, if they are known.")] = None,
     headless: Annotated[bool, Field(description="Let every gate take its default instead of waiting.")] = False,
     budget_usd: Budget = None,
-    wait_seconds: Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for a decision.")] = 0,
+    wait_seconds: Wait = 0,
 ) -> Told:
     """Start a meeting of several models that discuss a question and decide it; it goes on whatever becomes of you.
 
@@ -87,7 +99,7 @@ async def start_meeting(
     async with at_desk() as desk:
         asked = Agenda(
             question,
-            _seats(desk, seats),
+            _seats(desk, seats, meeting),
             meeting,
             options=tuple(options or ()),
             files=tuple(files or ()),
@@ -99,7 +111,9 @@ async def start_meeting(
 async def watch_meeting(
     session: SessionName,
     ctx: Context[Any, Any],
-    after: Annotated[int, Field(ge=0, description="The `seq` you know already: only what is newer is told.")] = 0,
+    after: Annotated[
+        int, Field(ge=0, le=LAST_SEQ, description="The `seq` you know already: only what is newer is told.")
+    ] = 0,
     wait_seconds: Wait = USUAL_WAIT,
 ) -> Told:
     """Wait until a meeting has decided, stands at a gate or stops, and tell what happened since; or say what is new."""
@@ -117,7 +131,7 @@ async def answer_gate(
     async with at_desk() as desk:
         found = await desk.find(session)
         before = await _going_on(desk, found)
-        await desk.answer(found, gate, option, text, by=f"{getpass.getuser()}, over MCP")
+        await desk.answer(found, gate, option, text, by=_by())
         await run_in_background(desk, found)
         return await _told(desk, found, before.seq)
 
@@ -132,7 +146,7 @@ async def say(
         before = await _going_on(desk, found)
         if not text.strip():
             raise UsageError("The note is empty.", "Say something.")
-        await desk.say(found, text)
+        await desk.say(found, text, by=_by())
         return await _told(desk, found, before.seq)
 
 
@@ -164,7 +178,7 @@ async def list_meetings(
             Listed(
                 row.id,
                 row.slug,
-                clean(row.question),
+                one_line(row.question, telling.LONGEST),
                 row.meeting,
                 await _status(desk, row.id),
                 row.outcome,
@@ -202,9 +216,9 @@ async def at_desk() -> AsyncGenerator[Roundtable]:
         raise ToolError(clean(Redactor().redact(f"{error.message} {error.help}".strip()))) from None
 
 
-def _seats(desk: Roundtable, names: list[str] | None) -> tuple[Seat, ...]:
-    """The seats the person has set up; a program can choose among them and bring none of its own."""
-    known = {seat.name: seat for seat in desk.configured_seats() or discovery.remembered(desk)}
+def _seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
+    """The seats the person has set up, or a preset's; a program can choose among them and bring none of its own."""
+    known = {seat.name: seat for seat in desk.usual_seats(meeting) or discovery.remembered(desk)}
     if not known:
         raise UsageError("There are no seats.", "The person sets them up once with `roundtable init`.")
     if unknown := [name for name in names or () if name not in known]:
@@ -215,7 +229,7 @@ def _seats(desk: Roundtable, names: list[str] | None) -> tuple[Seat, ...]:
 async def _hold(
     desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
 ) -> Told:
-    limits = _within(desk.settings.config.limits.as_limits(), budget)
+    limits = _within(desk.usual_limits(asked.meeting), budget)
     if limits.budget_usd is None and (paid := desk.paid_voices(asked.seats)):
         raise UsageError(
             f"{paid[0]} is paid by the token, and nobody said how much may be spent.",
@@ -226,6 +240,11 @@ async def _hold(
         session = await desk.convene(msgspec.structs.replace(asked, limits=limits))
         await run_in_background(desk, session)
     return await _follow(desk, session, 0, wait, ctx)
+
+
+def _by() -> str:
+    """Who speaks through a program: it passes on what the person said, or says so."""
+    return f"{getpass.getuser()}, over MCP"
 
 
 def _within(limits: Limits, budget: float | None) -> Limits:

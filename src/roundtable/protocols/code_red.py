@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -17,6 +18,7 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import diagnosing as rule
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Prompt, Round, Turns
+from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
 
@@ -31,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.code-red]` may set; `confidence` is out of ten."""
 
     rounds: int = 3
-    doctors: int = 2
+    doctors: Annotated[int, msgspec.Meta(ge=1)] = 2
     confidence: float = 8
     similarity: float = 0.7
 
@@ -59,7 +61,7 @@ async def code_red(table: Table) -> Decision:
             break
         await serve(table, rounds[-1])
         rounds.append(await _asked(table, name, CONVERGE, rule.findings(rounds[-1], table.labels)))
-    return await _outcome(table, rule.conclude(rounds, criteria))
+    return await _outcome(table, await table.heed(rule.conclude(rounds, criteria)))
 
 
 async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
@@ -70,7 +72,7 @@ async def _asked(table: Table, name: str, planned: PlannedRound, findings: Seque
 async def _outcome(table: Table, decision: Decision) -> Decision:
     """What becomes of the diagnosis; a cause that was not found cannot be fixed."""
     details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
-    found = f"Root cause: {decision.position}." if decision.winner else "No root cause was found."
+    found = f"Root cause: {ended(decision.position)}" if decision.winner else "No root cause was found."
     question = f"{found} {decision.how} What next?"
     choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
     return msgspec.structs.replace(decision, next_step="apply" if choice == "fix" else choice)

@@ -17,7 +17,7 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.settling import RATING, chosen, compared
+from roundtable.protocols.settling import RATING, chosen, compared, offered
 
 BALLOT = "council/2-ballot"
 
@@ -62,10 +62,9 @@ async def council(table: Table) -> Decision:
 async def _answers(table: Table) -> Round:
     """The blind round: nobody knows what the others say."""
     options = table.charter.options
-    choice = "Take exactly one of these as your position:\n" + "\n".join(f"- {it}" for it in options) if options else ""
     return await table.ask(
         "council/1-blind",
-        Prompt(ANSWER.template, {"choice": choice}),
+        Prompt(ANSWER.template, {"choice": offered("Take as your position", options)}),
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )

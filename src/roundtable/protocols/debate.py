@@ -20,9 +20,10 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import debating as rule
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import chosen
+from roundtable.protocols.settling import chosen, offered
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
 SEED = PlannedRound("seed", "position", Turns(visibility="none"))
@@ -57,16 +58,15 @@ async def debate(table: Table) -> Decision:
     if ruling.outcome is Outcome.DEADLOCK:
         why = f"No consensus: {standing.tally_line()}. {ruling.why}"
         choice = await chosen(table, why, standing.proposals)
-    return await _planned(table, settings, rule.conclude(standing, settings.support, choice))
+    decision = await table.heed(rule.conclude(standing, settings.support, choice))
+    return await _planned(table, settings, decision)
 
 
 async def _seed(table: Table) -> Round:
     """Everybody at once, nobody before the others."""
     options = table.charter.options
-    choice = "Take exactly one of these as your position:\n" + "\n".join(f"- {it}" for it in options) if options else ""
-    return await table.ask(
-        "debate/1-seed", Prompt(SEED.template, {"choice": choice}), expect=Expect(SEED.codec, options), turns=SEED.turns
-    )
+    prompt = Prompt(SEED.template, {"choice": offered("Take as your position", options)})
+    return await table.ask("debate/1-seed", prompt, expect=Expect(SEED.codec, options), turns=SEED.turns)
 
 
 async def _argued(table: Table, settings: Settings, standing: rule.Debate) -> rule.Debate:
@@ -100,10 +100,11 @@ async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.
     """One round over the proposals, after the files and checks that seats asked for in the round before."""
     await serve(table, standing.latest)
     points = standing.points
-    values = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
+    quotes = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
+    lists = {"proposals": standing.reading()}
     return await table.ask(
         name,
-        Prompt(planned.template, values, {"proposals": standing.reading()}, agreed=points.settled()),
+        Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled()),
         expect=Expect(planned.codec, standing.authors),
         turns=planned.turns,
     )
@@ -112,16 +113,21 @@ async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.
 async def _planned(table: Table, settings: Settings, decision: Decision) -> Decision:
     """One seat says how it would carry the decision out, and the person says whether it may."""
     name = f"debate/{settings.rounds + 3}-plan"
-    if decision.outcome is not Outcome.REACHED or not await table.may_open(name):
-        return decision
     executor = settings.executor or decision.author
-    prompt = Prompt(PLAN.template, {"position": decision.position})
+    if decision.outcome is not Outcome.REACHED:
+        return decision
+    if executor not in decision.electorate:
+        why = f"{decision.how} {executor} is not at the table, so there is no plan to carry out."
+        return msgspec.structs.replace(decision, how=why)
+    if not await table.may_open(name):
+        return decision
+    prompt = Prompt(PLAN.template, quotes={"position": decision.position})
     drafted = await table.ask(name, prompt, seats=(executor,), turns=PLAN.turns)
     if drafted.by(executor) is None:
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
     details = {"yes": f"{executor} carries out its plan", "no": "nothing is carried out"}
-    question = f"{executor} has drafted a plan for: {decision.position} Shall it be carried out?"
+    question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step="apply" if answer == "yes" else "")
 
@@ -134,6 +140,6 @@ PROTOCOL = Protocol(
     plan,
     ("system", "seed", "objections", "consensus", "plan"),
     "Proposals at once, then agree, object, add; a consensus check, and a plan you say yes or no to.",
-    gates=("choose", "execute"),
+    gates=("interjection-2", "choose", "execute"),
     minimum=2,
 )

@@ -2,8 +2,8 @@
 
 1. By priority in the first round, in an order drawn by lot from the second on. Each turn ends with a score out of
    ten, the points agreed with and the issues that are open.
-2. After every round the scores of that round decide: all at the threshold and nothing blocking is consensus.
-   Before the last rounds the person is warned and may stop.
+2. After every round the scores of that round decide: all at the threshold and nothing blocking is consensus, in the
+   first round only where the proposals do not differ. Before the last rounds the person is warned and may stop.
 3. In the end the person chooses: apply, do it myself, later, send them back, choose one proposal, reject.
    Code presides, no seat does; and nothing is carried out without a yes.
 """
@@ -19,10 +19,10 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import scoring as rule
 from roundtable.core.rules.points import points
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Expect, Gate, Prompt, Round, Turns
+from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import chosen
+from roundtable.protocols.settling import chosen, offered
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
@@ -65,11 +65,14 @@ async def knights(table: Table) -> Decision:
     sitting = 1
     while rounds[-1].quorate:
         accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
+        lead = rule.lead_of(accord, table.charter.seats, table.charter.question)
+        heeded = await table.heed(rule.conclude(accord, lead, "later"))
+        if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
+            return heeded
         choice = await _persons_choice(table, accord, sitting)
         if choice != "back":
-            lead = rule.lead_of(accord, table.charter.seats, table.charter.question)
             taken = await chosen(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
-            return rule.conclude(accord, lead, choice, taken)
+            return rule.conclude(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
         rounds = await _argued(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
     return insufficient(rounds[-1])
@@ -99,9 +102,8 @@ async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     made = points(rounds)
     planned = RESPOND if rounds else SPEAK
     options = table.charter.options
-    offered = "Propose exactly one of these:\n" + "\n".join(f"- {it}" for it in options) if options else ""
-    values = {"points": "\n".join(made.reading()) or "(none)"} if rounds else {"choice": offered}
-    prompt = Prompt(planned.template, values, agreed=made.settled())
+    quotes = {"points": "\n".join(made.reading()) or "(none)"}
+    prompt = Prompt(planned.template, {"choice": offered("Propose", options)}, quotes=quotes, agreed=made.settled())
     return await table.ask(name, prompt, expect=Expect(planned.codec, options), turns=planned.turns)
 
 

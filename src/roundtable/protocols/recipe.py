@@ -18,7 +18,7 @@ from roundtable.core.rules.points import points
 from roundtable.core.rules.positions import insufficient, positions_of
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.recipe_file import BALLOT, OBJECTIONS, PITCH, Recipe, RecipeRound
+from roundtable.protocols.recipe_file import APPLY, BALLOT, OBJECTIONS, PITCH, Recipe, RecipeRound
 from roundtable.protocols.requests import serve
 from roundtable.protocols.settling import chosen
 
@@ -72,6 +72,11 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
                 break
         step = ""
         for gate in (it for it in recipe.gates if it.after == planned.purpose):
+            if APPLY in gate.options and hearing.deciding:
+                reached = recipe.rule.conclude(hearing)
+                heeded = await table.heed(reached)
+                if heeded.outcome is not reached.outcome:
+                    return heeded
             step = await table.gate(Gate(gate.id, gate.question, gate.options, gate.default))
             if step == "stop":
                 return await _concluded(table, recipe, hearing, step)
@@ -81,7 +86,8 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
 async def _asked(table: Table, name: str, planned: RecipeRound, hearing: Hearing) -> Round:
     made = points(hearing.rounds)
     options = table.charter.options
-    values = {"points": "\n".join(made.reading()) or "(none)", "options": "\n".join(f"- {it}" for it in options)}
+    values = {"options": "\n".join(f"- {it}" for it in options)}
+    quotes = {"points": "\n".join(made.reading()) or "(none)"}
     lists = {"candidates": reading(hearing.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
@@ -90,7 +96,7 @@ async def _asked(table: Table, name: str, planned: RecipeRound, hearing: Hearing
     }
     return await table.ask(
         name,
-        Prompt(planned.purpose, values, lists, agreed=made.settled()),
+        Prompt(planned.purpose, values, lists, quotes, made.settled()),
         expect=Expect(planned.codec, tuple(choices.get(planned.codec, ()))),
         turns=msgspec.convert(msgspec.to_builtins(planned.turns), Turns),
     )

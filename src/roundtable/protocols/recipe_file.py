@@ -12,6 +12,9 @@ from roundtable.core.rules.named import Rule
 from roundtable.core.values import Turns
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
+APPLY = "apply"
+"""The option of a gate by which the decision is carried out."""
+
 PLACEHOLDERS = frozenset({"candidates", "label", "options", "points", "seat"})
 """What a prompt may leave to be filled in."""
 
@@ -87,4 +90,6 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return f"gates.{gate.id}: after names no round; there are {', '.join(purposes)}."
             if gate.default not in gate.options:
                 return f"gates.{gate.id}: default must be one of its options."
+            if gate.default == APPLY:
+                return f"gates.{gate.id}: nothing is carried out without a yes, so {APPLY} cannot be the default."
         return ""

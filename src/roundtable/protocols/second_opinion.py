@@ -1,7 +1,7 @@
 """The second opinion: several seats answer at once, and what they said is put together in their own words.
 
 1. Every seat answers alone: a recommendation in one line, a plain yes or no where the question has one, the risks.
-2. Two opinions are compared by what was said outright: the option taken, the yes or no, the same words. Only where
+2. Two opinions are compared by what was said outright: the option taken, yes against no, the same words. Only where
    none of these tells, one secret ballot asks the seats themselves; it costs a few words each, and nothing is guessed.
 3. Only if it was asked for, and only if the answers show a disagreement, a gap or a risk that blocks, the seats
    read each other, unsigned, and answer once more.
@@ -19,7 +19,7 @@ from roundtable.core.rules import opinions, positions
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.core.views.stops import FOLLOW_UP, OPINIONS
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.settling import RATING, compared
+from roundtable.protocols.settling import RATING, compared, offered
 
 BALLOT = "second-opinion/2-ballot"
 
@@ -67,10 +67,9 @@ async def second_opinion(table: Table) -> Decision:
 async def _opinions(table: Table) -> Round:
     """The one round there always is: nobody knows what the others say."""
     options = table.charter.options
-    choice = "Recommend exactly one of these:\n" + "\n".join(f"- {it}" for it in options) if options else ""
     return await table.ask(
         OPINIONS,
-        Prompt(OPINION.template, {"choice": choice}),
+        Prompt(OPINION.template, {"choice": offered("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )

@@ -1,4 +1,4 @@
-"""What a table does where words alone settle nothing: compare positions on a secret ballot, or ask the person."""
+"""What meetings have in common: offer the options, compare positions on a secret ballot, ask the person."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
 RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
+
+
+def offered(task: str, options: Sequence[str]) -> str:
+    """The options as they are read out, with what to do with one of them; nothing where there are none."""
+    return "\n".join((f"{task} exactly one of these:", *(f"- {it}" for it in options))) if options else ""
 
 
 async def compared(table: Table, name: str, answers: Round) -> Ratings:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import count
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -76,6 +77,14 @@ def admit(session: str, event: Event, last: int, leased: bool) -> None:
         raise RecordError(
             f"A {kind_of(event)} fact needs the lease of its session.", "This is a bug: please report it."
         )
+
+
+def with_free_slug(event: Event, taken: Callable[[str], bool]) -> Event:
+    """An opening under a slug that no other session has: a number behind it, where the one it came with is taken."""
+    if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
+        return event
+    free = next(name for number in count(2) if not taken(name := f"{slug}-{number}"))
+    return SessionOpened(msgspec.structs.replace(event.charter, slug=free))
 
 
 def pack(event: Event, redactor: Redactor | None) -> Body:

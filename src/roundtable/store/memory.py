@@ -13,7 +13,17 @@ from roundtable.core.index import SessionRow, addressed, index
 from roundtable.core.ports import Lease, Removed
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.facts import BLOB_LIMIT, admit, check_blob, digest_of, digests_in, pack, stamp, unpack
+from roundtable.store.facts import (
+    BLOB_LIMIT,
+    admit,
+    check_blob,
+    digest_of,
+    digests_in,
+    pack,
+    stamp,
+    unpack,
+    with_free_slug,
+)
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
 from roundtable.store.memory_ledger import MemoryLedger
 
@@ -63,6 +73,7 @@ class MemoryStore(MemoryLedger):
         written: list[Recorded] = []
         for seq, event in enumerate(events, last + 1):
             admit(session, event, seq - 1, lease is not None)
+            event = with_free_slug(event, lambda slug: any(row.slug == slug for row in self._rows.values()))
             written.append(Recorded(seq, stamp(), session, self._written(event)))
         for recorded in written:
             self._offset += 1

@@ -18,7 +18,18 @@ from roundtable.core.ports import Lease, Removed
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store import ledger
-from roundtable.store.facts import BLOB_LIMIT, LONG_TEXT, Body, admit, check_blob, digest_of, pack, stamp, unpack
+from roundtable.store.facts import (
+    BLOB_LIMIT,
+    LONG_TEXT,
+    Body,
+    admit,
+    check_blob,
+    digest_of,
+    pack,
+    stamp,
+    unpack,
+    with_free_slug,
+)
 from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
 from roundtable.store.opening import explained, open_file
 from roundtable.store.removal import remove
@@ -64,6 +75,7 @@ _LIST_HERE = f"""
     SELECT {_ROW} FROM listed WHERE workspace = ? AND (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?
 """
 _NAMED = f"SELECT {_ROW} FROM listed WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
+_SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
 _NEWEST = f"""
     SELECT {_ROW} FROM listed
     WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0) AND forgotten_at = ''
@@ -140,7 +152,7 @@ class SqliteStore:
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
                 admit(session, event, seq - 1, lease is not None)
-                body = pack(event, self._redact)
+                body = pack(with_free_slug(event, lambda slug: _taken(db, slug)), self._redact)
                 written.append(Recorded(seq, stamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
@@ -331,6 +343,10 @@ def _recorded(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
 def _row(db: sqlite3.Connection, session: str) -> SessionRow | None:
     found = db.execute(_INDEXED, (session,)).fetchone()
     return SessionRow(*found) if found else None
+
+
+def _taken(db: sqlite3.Connection, slug: str) -> bool:
+    return db.execute(_SLUG, (slug,)).fetchone() is not None
 
 
 def _blob(db: sqlite3.Connection, digest: Digest) -> bytes:

@@ -29,6 +29,7 @@ T = TypeVar("T")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
 _WRONG_WORD = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
+_OUT_OF_BOUNDS = re.compile(r"Expected `(?:int|float)` (?P<side>[<>])= (?P<bound>\S+)")
 _LACKING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?:\d+|\.\.\.)\]")
 _TYPES = {
@@ -67,6 +68,8 @@ def _in_words(complaint: str, kind: object) -> str:
         return f"{subject} must be {wanted}, not {_GOT.get(types['got'], types['got'])}."
     if odd := _WRONG_WORD.fullmatch(what):
         return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_words(kind, place))}."
+    if beyond := _OUT_OF_BOUNDS.fullmatch(what):
+        return f"{name or 'it'} must be {beyond['bound']} or {'more' if beyond['side'] == '>' else 'less'}."
     if lacking := _LACKING.fullmatch(what):
         return f"{f'{name} has' if name else 'there is'} no {lacking['name']}."
     if unknown := _UNKNOWN.fullmatch(what):

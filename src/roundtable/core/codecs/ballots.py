@@ -15,6 +15,7 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import Issue, Parse, Stance, Verdict
 
 _NUMBERED = re.compile(r"^[ \t]*[*_]{0,3}(\d{1,2})[.)][ \t]+(.+)$", re.MULTILINE)
+_RANKING = ("RANKING",)
 _APPROVALS = {"APPROVE": Stance.SUPPORT, "REQUEST_CHANGES": Stance.OPPOSE, "ABSTAIN": Stance.ABSTAIN}
 
 
@@ -30,12 +31,12 @@ def _read_ranking(block: Fields, expect: Expect) -> Verdict | None:
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
-    found = sections(reply, ("RANKING",))
+    found = sections(reply, _RANKING)
     if found:
         lines = [line for line in found[-1].body.split("\n") if line.strip()]
         names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
         if len(names) == 1:
-            names = _last_numbered(found[-1].body)
+            names = _last_numbered(found[-1].body) or names
     else:
         names = _last_numbered(masked(reply))
     return _ranked(names, [_ranked_id(name, expect) for name in names])
@@ -109,6 +110,7 @@ RANKING = form(
     _ranking_schema,
     ("ranked_choices",),
     _read_ranking,
+    tags=_RANKING,
     read_tags=_read_ranking_lines,
     tag_format=_ranking_format,
 )
@@ -117,6 +119,7 @@ APPROVAL = form(
     _approval_schema,
     ("approval",),
     _read_approval,
+    tags=tuple(_APPROVALS),
     read_tags=_read_approval_tag,
     tag_format=_approval_format,
 )

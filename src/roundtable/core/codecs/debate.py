@@ -118,5 +118,11 @@ def _inferred(reply: str) -> Verdict | None:
 
 
 DEBATE = form(
-    "agree-object-add", _schema, ("agree", "object", "add"), _read, read_tags=_read_tags, tag_format=_tag_format
+    "agree-object-add",
+    _schema,
+    ("agree", "object", "add"),
+    _read,
+    tags=_TAGS,
+    read_tags=_read_tags,
+    tag_format=_tag_format,
 )

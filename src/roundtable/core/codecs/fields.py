@@ -10,8 +10,16 @@ from typing import cast
 from roundtable.core.codecs.relaxed import Cut, Fields
 from roundtable.core.verdict import Evidence, Issue
 
-# Possessive, because models may send long runs of dashes and spaces.
-_NOTHING = re.compile(r"\W*+(?:(?:no one|none|no|n/?a|nothing|nobody|null|nil)\b)?+\W*+", re.IGNORECASE)
+# Possessive, because models may send long runs of dashes and spaces. What may follow is a short list on purpose:
+# "no backups" and "no tests" say a lot.
+_NOTHING = re.compile(
+    r"\W*+(?:(?:I\W++(?:have|see)\W++)?+(?:no one|none|nothing|nobody|null|nil|n/?a|no)\b"
+    r"(?:\W++(?:(?:further|more|other)\W++)?+(?:objections?|concerns?|issues?|additions?|else|to (?:add|object))\b)?+"
+    r"(?:\W++(?:at (?:all|this (?:time|point|stage))|for now|so far|from me)\b)?+"
+    r"|我?(?:目前|暂时|暂)?(?:没有|没|无)(?:其他|任何)?(?:反对意见|异议|意见|反对|补充|要补充的)?"
+    r")?+\W*+",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[(?:model|seat|reason|point|agent)\]", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,9})?)(?:\s*/\s*10)?", re.ASCII)
 _LABEL = re.compile(r"(?:proposal|option|candidate|answer|position|seat)\s+", re.IGNORECASE)

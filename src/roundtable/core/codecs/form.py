@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Codec, Reading, Schema
-from roundtable.core.codecs.markdown import last_object, without
+from roundtable.core.codecs.markdown import last_object, sections, without
 from roundtable.core.codecs.relaxed import Fields, Found
 from roundtable.core.codecs.shape import ANSWER, block_format, field_format
 from roundtable.core.values import Expect
@@ -27,13 +27,24 @@ def form(
     keys: tuple[str, ...],
     read_fields: ReadFields,
     *,
+    tags: Sequence[str] = (),
     read_tags: ReadTags | None = None,
     tag_format: Callable[[Expect], str] | None = None,
 ) -> Codec:
-    """A codec that looks for its block first, and for its tags where it has any.
+    """A codec that reads a block of fields, and tags where it asks for them.
 
     `keys` must all be there before a block counts: one whose objections were cut off is not a vote.
     """
+
+    def read_text(reply: str, expect: Expect) -> Reading:
+        """Tags come first where they were asked for: a block beside them may be quoted from a file."""
+        block = last_object(reply, keys)
+        if block is not None and tags and read_tags is not None:
+            beside = without(reply, block)
+            verdict = read_tags(beside, expect) if sections(beside, tags, bare=True) else None
+            if verdict is not None and verdict.counts:
+                return Reading(reply.strip(), verdict)
+        return read(reply, expect)
 
     def read(reply: str, expect: Expect) -> Reading:
         block = last_object(reply, keys)
@@ -50,7 +61,7 @@ def form(
 
     return Codec(
         name,
-        read_text=read,
+        read_text=read_text,
         text_format=text_format,
         read_json=read,
         json_format=lambda expect: field_format(schema(expect)),

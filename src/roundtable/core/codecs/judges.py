@@ -87,7 +87,7 @@ def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Exp
         )
 
     required = ("ruling", *(label.lower() for label in labels or ("summary",)))
-    return form(name, schema, required, read_fields, read_tags=read_tags, tag_format=tag_format)
+    return form(name, schema, required, read_fields, tags=_RULINGS, read_tags=read_tags, tag_format=tag_format)
 
 
 def _label_format(label: str, schema: Schema) -> str:

@@ -6,7 +6,7 @@ import msgspec
 
 from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.conclusions import concluded, dissent_of, last_words
-from roundtable.core.rules.voting import irv_winners, ranked
+from roundtable.core.rules.voting import cleaned, irv_winners, ranked
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 
@@ -19,8 +19,10 @@ class Poll(msgspec.Struct, frozen=True):
 
     @property
     def ballots(self) -> dict[str, tuple[str, ...]]:
-        """Each seat's ranking, as far as it could be read."""
-        return {move.seat: move.verdict.ranking for move in self.ballot.moves if move.verdict.counts}
+        """Each seat's ranking of the candidates, as far as it could be read and names any."""
+        offered = [it.id for it in self.offered]
+        given = {it.seat: cleaned(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
+        return {seat: ballot for seat, ballot in given.items() if ballot}
 
     @property
     def ruling(self) -> Ruling:

@@ -120,10 +120,13 @@ def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
     stands, named = debate.stands(), debate.named()
     texts = {it.id: it.text for it in debate.proposals}
+    own = next((it.authors for it in debate.proposals if it.id == ruling.winner), ())
+    backers = [seat for seat, target in named.items() if target and target == ruling.winner]
+    content = [seat for seat in backers if seat in own or seat not in ruling.opposed]
     dissent = [
         dissent_of(move, texts.get(stands.get(move.seat, ""), ""))
         for move in debate.latest.moves
-        if move.seat in named and (named[move.seat] != ruling.winner or not ruling.winner)
+        if move.seat in named and move.seat not in content
     ]
     decision = concluded(
         ruling,

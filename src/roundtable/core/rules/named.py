@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -72,7 +72,7 @@ class KeyConvergence(NamedRule, frozen=True, tag="key_convergence"):
     """Enough seats that are sure name the same root cause."""
 
     codec: ClassVar[str] = "diagnosis-json"
-    seats: int = 2
+    seats: Annotated[int, msgspec.Meta(ge=1)] = 2
     confidence: float = 8
     similarity: float = 0.7
 

@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.rules import positions
 from roundtable.core.rules.base import heard, listed
 from roundtable.core.rules.conclusions import dissent_of
-from roundtable.core.rules.positions import OPPOSED, SAME, Ratings, Standing
+from roundtable.core.rules.positions import OPPOSED, SAME, Ratings, Standing, same_words
 from roundtable.core.values import Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -20,13 +20,19 @@ _WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it 
 
 
 def stated(first: Round, labels: dict[str, str]) -> Ratings:
-    """What the seats say of each other by a plain yes or no; nothing unless every one of them gave one."""
-    stances = {seat: said.stance for seat, said in _said(first).items()}
-    if not all(stance in (Stance.SUPPORT, Stance.OPPOSE) for stance in stances.values()):
+    """What the seats say of each other by a plain yes or no; nothing unless that tells all of them apart.
+
+    Yes against no is a difference. Yes and yes in other words is not yet the same: to an either-or question one can
+    say yes to either.
+    """
+    said = _said(first)
+    if not all(it.stance in (Stance.SUPPORT, Stance.OPPOSE) for it in said.values()):
+        return {}
+    if len({(it.stance, same_words(it.position)) for it in said.values()}) > len({it.stance for it in said.values()}):
         return {}
     return {
-        seat: {labels[other]: SAME if theirs is own else OPPOSED for other, theirs in stances.items()}
-        for seat, own in stances.items()
+        seat: {labels[other]: SAME if its.stance is own.stance else OPPOSED for other, its in said.items()}
+        for seat, own in said.items()
     }
 
 

@@ -14,7 +14,9 @@ from roundtable.core.verdict import Issue
 LONGEST = 200
 MOST_OPEN = 24
 
-_NAMED = re.compile(r"\W{0,3}(P\d{1,4})\b")
+_NAMED = re.compile(r"\W{0,3}(P\d{1,4})[*_`\])]{0,3}\s?(?:[:：]|\W{0,3}\Z)")
+"""An id alone, or before a colon: `P99 latency` and `P1 incidents` are words of a point."""
+
 _NO_MARKUP = str.maketrans("<>", "()")
 """Points are read out beside our own words, and must not close a tag there."""
 

@@ -15,7 +15,11 @@ SAME, ACCEPTABLE, OPPOSED = "same", "acceptable", "opposed"
 Ratings = Mapping[str, Mapping[str, str]]
 """Per seat, what it thinks of each position: `same`, `acceptable` or `opposed`."""
 
-UNREAD = Fault.of(FaultKind.MALFORMED, "Its answer could not be read as a vote.")
+UNREAD = Fault.of(
+    FaultKind.MALFORMED,
+    "Its answer could not be read as a vote.",
+    help="The model did not keep to the form it was given. A larger model, or another voice, may.",
+)
 _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from roundtable.core.rules.agreement import score_threshold
 from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.conclusions import concluded, dissent_of, in_one_line, last_words
-from roundtable.core.rules.positions import same_words
+from roundtable.core.rules.positions import differ, same_words
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
 
 
@@ -29,8 +30,13 @@ class Accord(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Nothing is left to argue. In the first round nobody has answered a proposal yet, so nothing is rejected."""
-        return self.ruling.reached or (self.ruling.outcome is Outcome.REJECTED and len(self.rounds) > 1)
+        """Nothing is left to argue. In the first round not everybody has answered every proposal yet, so nothing is
+        rejected, and high scores settle nothing between proposals that differ.
+        """
+        answered = len(self.rounds) > 1
+        if self.ruling.outcome is Outcome.REJECTED:
+            return answered
+        return self.ruling.reached and (answered or not differ(self.rounds[0]))
 
     @property
     def scores(self) -> str:
@@ -82,26 +88,33 @@ def _words(text: str) -> set[str]:
 
 
 def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -> Decision:
-    """The decision, in a seat's own words. `choice` is what the person did with it, `chosen` whose proposal it took."""
+    """The decision, in a seat's own words. `choice` is what the person did with it, `chosen` whose proposal it took.
+
+    Who agrees and proposed nothing stands behind what wins; who proposed something else dissents, whatever its score.
+    What the table itself rejects is nobody's, so that nobody speaks for it or against it.
+    """
     ruling, words = _taken(accord.ruling, choice, chosen), last_words(accord.rounds)
-    spokesman = None if ruling.outcome is Outcome.DEADLOCK or lead is None else lead.move
+    rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
+    spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman
     how = f"{ruling.why} Scores: {accord.scores}."
     if lead and spokesman is lead.move and not chosen:
         how = f"{how} {lead.move.seat} speaks for the table: {lead.why}."
-    content = ruling.supporters if accord.ruling.reached and ruling.reached else ()
-    speaker = spokesman.seat if spokesman else ""
-    winner = next((it.id for it in accord.proposals() if speaker in it.authors), "")
+    proposals = accord.proposals()
+    winner = next((it for it in proposals if spokesman and spokesman.seat in it.authors), Proposal("", ""))
+    agreed = accord.ruling.reached and not chosen
+    silent = [seat for seat in ruling.supporters if agreed and not words[seat].verdict.position]
+    behind = {seat: it.id for it in proposals for seat in it.authors} | dict.fromkeys(silent, winner.id)
     decision = concluded(
         msgspec.structs.replace(ruling, why=how),
         accord.rounds,
-        proposals=accord.proposals(),
-        winner=winner,
+        proposals=proposals,
+        winner=winner.id,
         spokesman=spokesman,
-        dissent=[dissent_of(move) for seat, move in words.items() if seat not in (*content, speaker)],
+        dissent=[dissent_of(move) for seat, move in words.items() if not rejected and behind[seat] != winner.id],
         chosen_by_person=bool(chosen),
     )
-    tally = {winner: len(ruling.supporters)} if accord.ruling.reached and not chosen else {}
+    tally = dict(Counter(behind[seat] for seat in ruling.counted)) if agreed else {}
     return msgspec.structs.replace(decision, tally=tally, next_step=choice)
 
 

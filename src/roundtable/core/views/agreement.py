@@ -15,14 +15,16 @@ from roundtable.core.stands import Stand, stands
 from roundtable.core.values import Decision
 from roundtable.core.views.clean import one_line
 
-WIDTH = 720
-MIDDLE = (360, 200)
-REACH = (250, 135)
-MARGIN = 72
 NODE = 24
+APART = 3 * NODE
+"""The least distance between two seats, from middle to middle."""
+REACH = 110
+"""From the middle of the table to a seat; more where there are many."""
+LABEL = (160, 40)
+"""The room that names have beside the seats, and above and below them."""
 COLORS = 6
 LONGEST_SIGN = 3
-LONGEST_NAME = 22
+LONGEST_NAME = 13
 
 Point = tuple[float, float]
 
@@ -50,19 +52,18 @@ class _Map:
         self._signs = {camp: _sign(camp, place) for place, camp in enumerate(camps, 1)}
         self._colors = {camp: f"c{place % COLORS}" for place, camp in enumerate(camps)}
         turn = 2 * pi / len(self._seats)
+        self._reach = max(REACH, APART / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
         self._places: dict[str, Point] = {
-            seat: (MIDDLE[0] + REACH[0] * sin(turn * place), MIDDLE[1] - REACH[1] * cos(turn * place))
+            seat: (self._reach * sin(turn * place), -self._reach * cos(turn * place))
             for place, seat in enumerate(self._seats)
         }
 
     def figure(self) -> Iterator[str]:
         """The drawing, and the same in words under it."""
-        heights = [y for _, y in self._places.values()]
-        top, bottom = min(heights) - MARGIN, max(heights) + MARGIN
-        box = f"0 {top:.0f} {WIDTH} {bottom - top:.0f}"
+        wide, high = (self._reach + NODE + room for room in LABEL)
+        box = f"{-wide:.0f} {-high:.0f} {2 * wide:.0f} {2 * high:.0f}"
         yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._in_words())}">'
-        x, y = MIDDLE
-        yield f'<ellipse class="board" cx="{x}" cy="{y}" rx="{REACH[0] - 62}" ry="{REACH[1] - 52}"/>'
+        yield f'<circle class="board" r="{self._reach - 2 * NODE:.0f}"/>'
         yield from self._lines()
         for seat in self._seats:
             yield from self._seat(seat)
@@ -87,13 +88,17 @@ class _Map:
         yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE}"/>'
         sign = escape(self._signs[self._ends[seat]]) if way else "?"
         yield f'<text class="mark" x="{x:.0f}" y="{y + 6:.0f}">{sign}</text>'
-        name = y - NODE - 30 if y < MIDDLE[1] else y + NODE + 24
-        yield f'<text x="{x:.0f}" y="{name:.0f}">{escape(one_line(seat, LONGEST_NAME))}</text>'
-        yield f'<text class="small" x="{x:.0f}" y="{name + 16:.0f}">{escape(self._went(way))}</text>'
+        side, x, y = self._beside(x, y)
+        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(one_line(seat, LONGEST_NAME))}</text>'
 
-    def _went(self, way: Stand | None) -> str:
-        if way is None:
-            return "not heard"
+    def _beside(self, x: float, y: float) -> tuple[str, float, float]:
+        """Where the name of a seat begins or ends: away from the table, where no other seat is."""
+        right, down = x / self._reach, y / self._reach
+        if abs(right) < 0.25:
+            return "", x, y + (NODE + 26 if down > 0 else -NODE - 14)
+        return ("right", x + NODE + 12, y + 5 + 10 * down) if right > 0 else ("left", x - NODE - 12, y + 5 + 10 * down)
+
+    def _went(self, way: Stand) -> str:
         if not way.moved:
             return "held"
         if self._ends[way.seat] != way.last:
@@ -104,14 +109,20 @@ class _Map:
     def _legend(self) -> Iterator[str]:
         yield "<ul>"
         for camp, sign in self._signs.items():
-            seats = ", ".join(escape(one_line(it)) for it in self._ends if self._ends[it] == camp)
+            seats = ", ".join(escape(self._with_way(it)) for it in self._ends if self._ends[it] == camp)
             won = " (decided)" if _won(self._decision, camp) else ""
             text = escape(one_line(self._texts.get(camp, camp), 160))
             who = f'<span class="soft">{seats or "nobody in the end"}{won}</span>'
             yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {who}</li>'
+        if unheard := [one_line(seat) for seat in self._seats if seat not in self._ways]:
+            yield f'<li><b>?</b><span class="soft">not heard: {escape(", ".join(unheard))}</span></li>'
         yield "</ul>"
         yield '<p class="soft">A thick line joins seats that ended with the same answer, a dotted one seats that did '
         yield "not; a broken ring marks a seat that moved.</p>"
+
+    def _with_way(self, seat: str) -> str:
+        way = self._ways[seat]
+        return f"{one_line(seat)} ({self._went(way)})" if way.moved else one_line(seat)
 
     def _in_words(self) -> str:
         told = [f"{it.seat} {self._signs[self._ends[it.seat]]}, {self._went(it)}" for it in self._ways.values()]

@@ -92,7 +92,11 @@ def _portable(session: Session, text: str) -> str:
     for voice in sorted(voices, key=len, reverse=True):
         kind, _, path = voice.partition(":")
         text = text.replace(inline(voice), inline(f"{kind}:{path.rpartition('/')[2]}"))
-    return text.replace(f"{workspace}/", "") if workspace.strip("/") else text
+    if not workspace.strip("/"):
+        return text
+    # Only where a path begins: the same letters further on in another path, or in an address, are not ours.
+    ours = "|".join(re.escape(f"{name}/") for name in (workspace, inline(workspace)))
+    return re.sub(rf"(?<![^\s\"'`(\[<:=,])(?:{ours})", "", text)
 
 
 def _log(title: str, entries: Sequence[Entry], nothing: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, count
 
 from roundtable.core.events import Recorded
 from roundtable.core.session import RoundRecord, Session, Turn
@@ -13,8 +14,11 @@ from roundtable.core.views.phrases import fault_line
 from roundtable.core.views.quoting import inline, quoted
 from roundtable.core.views.runs import state_files
 
+LONGEST = 120
+"""The bytes of a name that its file is called after; most file systems take 255 in all."""
+
 Kept = tuple[tuple[Session, Sequence[Recorded]], ...]
-"""Sessions of one name with their facts, the oldest first; the last is the one asked for."""
+"""The session asked for with its facts; where a layout takes every session of its name, the oldest first."""
 
 
 class Layout(Value, frozen=True):
@@ -29,8 +33,10 @@ class Layout(Value, frozen=True):
 def _debate(kept: Kept, _: str | None) -> dict[str, str]:
     """Each seat's words by round, and the count."""
     session = kept[-1][0]
+    rounds = _file_names(session.rounds)
+    seats = _file_names(dict.fromkeys(seat for record in session.rounds.values() for seat in record.turns))
     files = {
-        f"debate/{_file_name(record.name)}/agent-{_file_name(turn.seat)}.md": _speech(record, turn)
+        f"debate/{rounds[record.name]}/agent-{seats[turn.seat]}.md": _speech(record, turn)
         for record in session.rounds.values()
         if not record.opened.turns.secret
         for turn in record.turns.values()
@@ -45,9 +51,15 @@ def _speech(record: RoundRecord, turn: Turn) -> str:
     return f"# {inline(turn.seat)} in {inline(record.name)}\n\n{said}\n"
 
 
-def _file_name(name: str) -> str:
-    """A seat can be called anything; a file cannot."""
-    return re.sub(r"[/\\\x00-\x1f\x7f]", "-", name)[:80]
+def _file_names(names: Iterable[str]) -> dict[str, str]:
+    """A seat can be called anything; a file cannot, and no two can be called the same."""
+    files: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[/\\\x00-\x1f\x7f]", "-", name).encode()[:LONGEST].decode(errors="ignore")
+        taken = {file.casefold() for file in files.values()}
+        numbered = (f"{plain}-{number}" for number in count(2))
+        files[name] = next(it for it in chain([plain], numbered) if it.casefold() not in taken)
+    return files
 
 
 LAYOUTS: dict[str, Layout] = {

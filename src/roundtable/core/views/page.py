@@ -13,7 +13,7 @@ from roundtable.core.views.agreement import agreement_map
 from roundtable.core.views.clean import clean, one_line
 from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.page_style import STYLE
-from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, inapplicable, rule_rows, seat_rows
+from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
 from roundtable.core.views.states import status_words
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
@@ -141,14 +141,14 @@ class _Page:
         if not decision.proposals:
             return
         yield '<h3>Votes</h3><div class="scroll"><table>'
-        proposal, authors, blind, final = phrases.VOTE_HEAD
-        heads = f"<th>{proposal}</th><th>{authors}</th><th class=n>{blind}</th><th class=n>{final}</th>"
-        yield f"<tr><th></th>{heads}</tr>"
+        votes = phrases.votes(decision)
+        heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_HEAD)
+        yield f"<tr><th></th>{heads}{''.join(f'<th class=n>{head}</th>' for head in votes)}</tr>"
         for it in decision.proposals:
             won = ' class="won"' if it.id == decision.winner else ""
-            votes = f"{decision.blind_vote.get(it.id, 0)}</td><td class=n>{decision.tally.get(it.id, 0)}"
+            counts = "".join(f"<td class=n>{count.get(it.id, 0)}</td>" for count in votes.values())
             text = f'<td dir="auto">{_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
-            yield f"<tr{won}><td>{_line(it.id)}</td>{text}<td class=n>{votes}</td></tr>"
+            yield f"<tr{won}><td>{_line(it.id)}</td>{text}{counts}</tr>"
         yield "</table></div>"
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
@@ -214,7 +214,6 @@ def _recount(recount: Recount) -> Iterator[str]:
     yield from _table(SEAT_HEAD, seat_rows(recount))
     yield "<h3>By other rules</h3>"
     yield from _table(RULE_HEAD, rule_rows(recount))
-    yield f'<p class="soft">{_line(inapplicable(recount))}</p>'
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

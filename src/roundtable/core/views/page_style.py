@@ -54,10 +54,10 @@ td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabul
 tr.won td, tr.sum td { font-weight: 600; }
 tr.sum td { border-bottom: 0; }
 .map { margin: .7rem 0; padding: .4rem .6rem .9rem; }
-.map svg { display: block; width: 100%; height: auto; max-height: 30rem; }
-.map text { fill: var(--ink); font-size: 15px; text-anchor: middle; paint-order: stroke; stroke: var(--card);
+.map svg { display: block; width: 100%; height: auto; max-height: 27rem; }
+.map text { fill: var(--ink); font-size: 17px; text-anchor: middle; paint-order: stroke; stroke: var(--card);
   stroke-width: 5px; stroke-linejoin: round; }
-.map .small { fill: var(--soft); font-size: 12.5px; }
+.map .left { text-anchor: end; } .map .right { text-anchor: start; }
 .map .board { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
 .map .apart { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 6; opacity: .7; }
 .map .together { stroke: var(--camp); stroke-width: 4; opacity: .85; }

@@ -14,7 +14,13 @@ from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 COST_HEAD = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
 GLIMPSE = 2000
 """How many characters of an answer that never ended a document shows."""
-VOTE_HEAD = ("Proposal", "First from", "Blind vote", "Final")
+PROPOSAL_HEAD = ("Proposal", "First from")
+
+
+def votes(decision: Decision) -> dict[str, dict[str, int]]:
+    """The counts there are, each under its heading; not every meeting votes blind."""
+    counts = {"Blind vote": decision.blind_vote, "Final": decision.tally}
+    return {head: count for head, count in counts.items() if count}
 
 
 def counted(decision: Decision) -> str:

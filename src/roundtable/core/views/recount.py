@@ -61,7 +61,10 @@ class RuleCount(msgspec.Struct, frozen=True):
 
 
 class Recount(msgspec.Struct, frozen=True):
-    """The whole recount beside the decision as it was taken. `texts` are the proposals in words, by id."""
+    """The whole recount beside the decision as it was taken. `texts` are the proposals in words, by id.
+
+    `by_person` is True where a person's answer at a gate named the winner: then no seat's absence changes it.
+    """
 
     session: str
     slug: str
@@ -72,6 +75,7 @@ class Recount(msgspec.Struct, frozen=True):
     seats: tuple[SeatCount, ...]
     rules: tuple[RuleCount, ...]
     texts: dict[str, str] = {}
+    by_person: bool = False
     v: int = 1
 
 
@@ -98,18 +102,12 @@ def rule_rows(recount: Recount) -> list[tuple[str, ...]]:
     ]
 
 
-def inapplicable(recount: Recount) -> str:
-    """The rules that the answers of this meeting have nothing for, in one sentence; empty if there are none."""
-    rules = [it.rule for it in recount.rules if not it.applies]
-    return f"Not applicable, for no answer has what they count: {'; '.join(rules)}." if rules else ""
-
-
 def absence(recount: Recount, without: Absent) -> str:
     """What the absence of a seat would have changed, in a few words."""
     if without.changed is None:
         return f"cannot be told: {without.why}"
     if not without.changed:
-        return "the same"
+        return "the same: the person chose" if recount.by_person else "the same"
     if without.outcome != recount.outcome:
         return f"{without.outcome} instead of {recount.outcome}"
     return f"{without.winner or NOTHING} instead of {recount.winner or NOTHING}"
@@ -169,6 +167,7 @@ def recounted(session: Session, absences: Mapping[str, Absent]) -> Recount:
         ),
         tuple(_rules(session, decision, ways)),
         {it.id: it.text for it in decision.proposals},
+        bool(decision.winner) and any(said.option == decision.winner for said in session.answers.values()),
     )
 
 
@@ -212,8 +211,9 @@ def _counts(session: Session, ways: Mapping[str, Stand]) -> dict[str, Count | No
     stanced = _last(session, lambda said: said.stance is not Stance.UNKNOWN, OBJECTING)
     keyed = _last(session, lambda said: bool(said.key))
     ballot = _last(session, lambda said: bool(said.ranking))
+    blind = all(it.opened.turns.visibility != "same_round" for it in list(session.rounds.values())[:1])
     votes: dict[str, Count | None] = {
-        "blind vote": _plurality({seat: way.first for seat, way in ways.items()}),
+        "blind vote" if blind else "first positions": _plurality({seat: way.first for seat, way in ways.items()}),
         "majority of last positions": _majority({seat: way.last for seat, way in ways.items()}),
     }
     for least in THRESHOLDS:

@@ -10,21 +10,28 @@ import msgspec
 
 from roundtable.core.events import Recorded, encode_line
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.views.clean import clean
-from roundtable.core.views.phrases import fault_line
+from roundtable.core.verdict import Stance
+from roundtable.core.views.clean import clean, one_line
+from roundtable.core.views.phrases import fault_line, stands_for
 from roundtable.core.views.quoting import inline, quoted
 from roundtable.core.views.states import ANSWERED, turn_state
 from roundtable.core.views.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 
 VERSION = "2.1"
+UNREAD = "unread"
 _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What one participant said in one round, or why it said nothing."""
+    """What one participant recommended and said in one round, or why it said nothing.
+
+    An answer whose recommendation could not be read is `unread`, one that came too late to count is `late`.
+    """
 
     participant: str
     status: str
+    position: str = ""
+    stance: str = ""
     text: str = ""
     error: str = ""
     voice: str = ""
@@ -143,12 +150,14 @@ def run_markdown(session: Session) -> str:
         parts.append(f"## Round {round.number}: {inline(round.prompt_role)}")
         for answer in round.answers:
             parts.append(f"### {inline(answer.participant)} ({answer.status})")
+            parts += [f"Stands for **{inline(answer.position)}**"] if answer.position else []
+            parts += [f"Stance: {answer.stance}"] if answer.stance else []
             parts.append(quoted(answer.text) if answer.text else inline(answer.error) or "No answer yet.")
     return "\n\n".join(parts) + "\n"
 
 
 def state_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
-    """Every file of one key, oldest run first; the lock is there only while somebody holds the session."""
+    """Every file of one key, oldest run first; the lock is there only while somebody holds one of its sessions."""
     newest = kept[-1][0]
     key = session_key(newest)
     runs = tuple(run_id(session) for session, _ in kept if session.started_at)
@@ -185,9 +194,16 @@ def _answer(turn: Turn) -> Answer:
     state = turn_state(turn)
     if turn.move is None:
         return Answer(turn.seat, state, error=clean(fault_line(turn.missed.fault)) if turn.missed else "")
-    made = turn.move
-    status = "ok" if state == ANSWERED else state
-    return Answer(turn.seat, status, clean(made.text), voice=made.voice, seconds=round(made.timing.total, 3))
+    made, said = turn.move, turn.move.verdict
+    return Answer(
+        turn.seat,
+        state if state != ANSWERED else "ok" if said.counts else UNREAD,
+        one_line(stands_for(said)) if said.counts else "",
+        str(said.stance) if said.counts and said.stance is not Stance.UNKNOWN else "",
+        clean(made.text),
+        voice=made.voice,
+        seconds=round(made.timing.total, 3),
+    )
 
 
 def _json(data: msgspec.Struct) -> str:

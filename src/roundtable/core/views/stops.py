@@ -25,15 +25,16 @@ def stop_reason(session: Session) -> StopReason:
     decision = session.decision
     if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
         return ""
-    if not _answered(session.rounds.get(OPINIONS)):
+    first = session.rounds.get(OPINIONS)
+    if first is None or not any(move.verdict.counts for move in first.moves()):
         return "all_participants_failed"
-    if not follow_up_enabled(session):
+    if not follow_up_enabled(session) or not _quorate(first):
         return "round_one_complete"
     if FOLLOW_UP in session.limit_stops:
         return "follow_up_failed"
     if FOLLOW_UP not in session.rounds:
         return "follow_up_not_needed"
-    return "follow_up_complete" if _answered(session.rounds[FOLLOW_UP]) else "follow_up_failed"
+    return "follow_up_complete" if _quorate(session.rounds[FOLLOW_UP]) else "follow_up_failed"
 
 
 def follow_up_enabled(session: Session) -> bool:
@@ -54,5 +55,6 @@ def prompt_role(round: str) -> str:
     return round.rpartition("/")[2].partition("-")[2].replace("-", "_")
 
 
-def _answered(record: RoundRecord | None) -> bool:
-    return record is not None and any(move.verdict.counts for move in record.moves())
+def _quorate(record: RoundRecord) -> bool:
+    """Whether a round counts: enough of those who were asked have answered."""
+    return record.closed is not None and record.closed.quorate

@@ -133,17 +133,17 @@ def _decision(decision: Decision) -> Iterator[str]:
 
 
 def _votes(decision: Decision) -> str:
+    votes = phrases.votes(decision)
     rows = [
         (
             f"**{inline(it.id)}**" if it.id == decision.winner else inline(it.id),
             inline(it.text),
             _listed(it.authors) or "–",
-            str(decision.blind_vote.get(it.id, 0)),
-            str(decision.tally.get(it.id, 0)),
+            *(str(count.get(it.id, 0)) for count in votes.values()),
         )
         for it in decision.proposals
     ]
-    return _table(("", *phrases.VOTE_HEAD), rows)
+    return _table(("", *phrases.PROPOSAL_HEAD, *votes), rows)
 
 
 def _note(note: NoteSaid) -> Iterator[str]:

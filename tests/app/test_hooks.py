@@ -1,0 +1,169 @@
+"""Programs of a person's own that are told when a debate starts, agrees, and is carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app import config
+from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.places import Places
+from roundtable.core.effects import RunChecks
+from roundtable.core.faults import ConfigError
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Outcome, Seat
+from roundtable.engine.run import Meeting
+from tests.doors.terminal import PATIENCE, Cli, seat
+
+HOOKS = ("debate_started", "consensus_reached", "execution_complete")
+LISTENER = """
+import json, os, sys
+told = json.loads(sys.stdin.readline())
+told |= {"rest": sys.stdin.read(), "pid": os.getpid(), "argv": sys.argv[2:], "env": dict(os.environ)}
+with open(sys.argv[1], "a") as heard:
+    heard.write(json.dumps(told) + "\\n")
+"""
+
+
+class Listener:
+    """A small real program, and what it has heard."""
+
+    def __init__(self, folder: Path, text: str = LISTENER) -> None:
+        self.program = folder / "listener.py"
+        self.program.write_text(text)
+        self._heard = folder / "heard"
+
+    def toml(self, *hooks: str) -> str:
+        argv = json.dumps([sys.executable, str(self.program), str(self._heard), "a; touch b", "$HOME"])
+        return "[hooks]\n" + "".join(f"{name} = {argv}\n" for name in hooks)
+
+    async def heard(self, times: int) -> list[dict[str, Any]]:
+        """What it was told, once it was told so often, in the order of the moments."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                lines = self._heard.read_text().splitlines() if self._heard.exists() else []
+                if len(lines) >= times:
+                    return sorted(map(json.loads, lines), key=lambda it: HOOKS.index(it["hook"]))
+                await asyncio.sleep(0.02)
+
+
+def agreed(places: Places) -> Agenda:
+    """A debate of two seats which agree."""
+    block = '```json\n{"position": "Use REST", "confidence": 8}\n```'
+    turns = [{"round": "debate/1*", "text": f"Because.\n{block}"}, {"round": "*", "text": "AGREE: a"}]
+    places.data.mkdir(parents=True, exist_ok=True)
+    script = places.data / "script.json"
+    script.write_text(json.dumps({"turns": turns}))
+    seats = tuple(Seat(name, (f"script:{script}",)) for name in ("a", "b"))
+    return Agenda("REST or GraphQL?\nReally?", seats, meeting="debate", headless=True)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.feature("S4.99", "S4.100")
+async def test_a_program_is_told_when_a_debate_starts_and_when_its_seats_agree(
+    places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-real-key")
+    listener = Listener(tmp_path)
+    write(places.user_config, listener.toml(*HOOKS))
+    async with await Roundtable.open(workspace, places) as desk:
+        session, decision = await hold(desk, agreed(places))
+        started, consensus = await listener.heard(2)
+        assert await desk.hooks.troubles() == []
+    assert decision.outcome is Outcome.REACHED
+    said = {"session": session, "question": "REST or GraphQL?\nReally?", "rest": "", "argv": ["a; touch b", "$HOME"]}
+    assert started.items() >= {**said, "hook": "debate_started", "outcome": "", "position": ""}.items()
+    reached = {"hook": "consensus_reached", "outcome": "reached", "position": "Use REST"}
+    assert consensus.items() >= {**said, **reached}.items()
+    assert "PATH" in consensus["env"]
+    assert "OPENAI_API_KEY" not in consensus["env"]
+
+
+@pytest.mark.feature("S4.101")
+async def test_a_program_is_told_when_the_decision_has_been_carried_out(
+    places: Places, workspace: Path, tmp_path: Path
+) -> None:
+    async def carried_out(table: Table) -> Decision:
+        await table.do("debate/2-objections/checks", RunChecks(("tests",)))
+        await table.do("debate/execute", RunChecks(("tests",)))
+        return Decision(Outcome.CANCELLED, how="enough")
+
+    listener = Listener(tmp_path)
+    write(places.user_config, listener.toml("execution_complete"))
+    async with await Roundtable.open(workspace, places) as desk:
+        session = await desk.convene(agreed(places))
+        version = (await desk.session(session)).charter.version
+        await desk.engine.run(session, lambda _: Meeting("debate", version, carried_out), "test")
+    assert [(it["hook"], it["session"]) for it in await listener.heard(1)] == [("execution_complete", session)]
+
+
+async def test_a_meeting_taken_up_again_tells_nothing_twice(places: Places, workspace: Path, tmp_path: Path) -> None:
+    listener = Listener(tmp_path)
+    write(places.user_config, listener.toml(*HOOKS))
+    async with await Roundtable.open(workspace, places) as desk:
+        session, _ = await hold(desk, agreed(places))
+        await listener.heard(2)
+        await desk.run(session)
+        await desk.hooks.troubles()
+    assert len(await listener.heard(2)) == 2
+
+
+async def test_a_program_that_fails_or_never_ends_leaves_the_meeting_as_it_is(
+    places: Places, workspace: Path, tmp_path: Path
+) -> None:
+    endless = Listener(tmp_path, f"{LISTENER}\nimport time\ntime.sleep(600)")
+    write(places.user_config, f"{endless.toml('debate_started')}consensus_reached = ['/no/such/program']\n")
+    async with await Roundtable.open(workspace, places) as desk:
+        _, decision = await hold(desk, agreed(places))
+        (trouble,) = await desk.hooks.troubles()
+        assert await desk.hooks.troubles() == [], "each is told once"
+    (told,) = await endless.heard(1)
+    os.kill(told["pid"], signal.SIGKILL)
+    assert decision.outcome is Outcome.REACHED
+    assert trouble.startswith("The hook consensus_reached failed: /no/such/program cannot be started (No such file")
+
+
+def test_at_the_terminal_a_failed_hook_is_one_note(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    seats = cli.script(a=seat("Yes"), b=seat("Yes"))
+    write(cli.home / "config.toml", "[hooks]\ndebate_started = ['sh', '-c', 'exit 3']\n")
+    told = cli.run("discuss", "Why?", *seats, "--headless")
+    assert told.stderr.count("hook") == 1
+    assert "The hook debate_started failed: sh ended with 3." in told.stderr
+
+
+async def test_a_cloned_workspace_starts_no_program_before_it_is_trusted(
+    places: Places, workspace: Path, tmp_path: Path
+) -> None:
+    listener = Listener(tmp_path)
+    write(config.workspace_config(workspace), listener.toml("debate_started"))
+    async with await Roundtable.open(workspace, places) as desk:
+        assert desk.settings.withheld == ("hooks",)
+        await desk.convene(agreed(places))
+        await desk.hooks.troubles()
+        assert await listener.heard(0) == []
+    assert "hooks.debate_started" in config.reach(workspace)
+    config.trust(places, workspace)
+    async with await Roundtable.open(workspace, places) as desk:
+        await desk.convene(agreed(places))
+    assert [it["hook"] for it in await listener.heard(1)] == ["debate_started"]
+
+
+@pytest.mark.parametrize(
+    "line", ["consensus = ['true']", "debate_started = 'notify-send Roundtable'", "debate_started = []"]
+)
+def test_a_hook_is_one_of_three_names_and_a_list_of_arguments(places: Places, workspace: Path, line: str) -> None:
+    write(places.user_config, f"[hooks]\n{line}\n")
+    with pytest.raises(ConfigError, match="hooks"):
+        config.load(places, workspace)

@@ -88,7 +88,8 @@ def settings() -> str:
 def endpoints() -> str:
     """Every endpoint that is shipped."""
     parts = [HEAD + "# Endpoints\n\nWhere voices such as `openai:gpt-4o` are reached. Each is a data file in "]
-    parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one.\n\n")
+    parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one, and ")
+    parts.append("without a `base_url` changes one.\n\n")
     parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
     for name, it in shipped_endpoints().items():
         models = (f"`{model}`" if model else "" for model in (it.default_model, it.judge_model))

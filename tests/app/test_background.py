@@ -90,6 +90,32 @@ async def test_a_gate_waits_for_an_answer_from_elsewhere(desk: Roundtable, works
     assert state.decision.position == "REST"
 
 
+async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_later(
+    desk: Roundtable, workspace: Path
+) -> None:
+    write_script(workspace, SPLIT)
+    session = await desk.convene(Agenda("Which?", seats()[:2], options=("REST", "GraphQL")))
+    await run_in_background(desk, session, at_a_gate=0.2)
+    await until(desk, session, "open_gate")
+    await let_go(desk, session)
+    state = await desk.session(session)
+    assert state.open_gate is not None
+    assert not state.ended
+    assert why_stopped(desk.places, session) == ""
+    await desk.answer(session, state.open_gate.id, "A")
+    await run_in_background(desk, session, at_a_gate=0.2)
+    state = await until(desk, session, "ended")
+    assert state.decision is not None
+    assert state.decision.position == "REST"
+
+
+async def test_patience_at_gates_does_not_hurry_the_seats(desk: Roundtable, workspace: Path) -> None:
+    write_script(workspace, SLOW)
+    session = await desk.convene(agenda())
+    await run_in_background(desk, session, at_a_gate=0.05)
+    assert (await until(desk, session, "ended")).runs == 1
+
+
 async def test_a_run_told_to_stop_says_so_and_can_be_taken_up_again(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, {"turns": [{"hang": True}]})
     session = await desk.convene(agenda())

@@ -120,6 +120,16 @@ def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace
     assert "doctor" in caught.value.help
 
 
+async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_address(
+    places: Places, workspace: Path
+) -> None:
+    person(places, '[endpoints.xai]\nkey = "env:GROK_API_KEY"\n[endpoints.openai]\nbase_url = "http://127.0.0.1:9/v1"')
+    async with await Roundtable.open(workspace, places) as desk:
+        xai, openai = desk.endpoints["xai"], desk.endpoints["openai"]
+    assert (xai.base_url, xai.key) == ("https://api.x.ai/v1", "env:GROK_API_KEY")
+    assert (openai.base_url, openai.key) == ("http://127.0.0.1:9/v1", "none")
+
+
 def test_an_untrusted_workspace_reaches_nothing(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     loaded = config.load(places, workspace)

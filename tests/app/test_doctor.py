@@ -74,6 +74,7 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     assert data["participants"]["a"] == {**voice, "voices": [voice]}
     assert (data["seats_from"], data["deep"]) == ("config", False)
     assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
+    assert data["models"]["smollm2-135m"] == "can be fetched"
 
 
 @pytest.mark.parametrize(

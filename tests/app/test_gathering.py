@@ -69,8 +69,12 @@ async def test_what_a_person_names_is_shown_instead_of_the_project(workspace: Pa
     assert chosen.notices == ("2 of 2 files of src are shown.",)
     with pytest.raises(UsageError, match="outside the workspace"):
         await gather(workspace, folders=("..",))
+    (workspace / "empty").mkdir()
     with pytest.raises(UsageError, match="Nothing in empty can be shown"):
         await gather(workspace, folders=("empty",))
+    for absent in ("nodir", "README.md"):
+        with pytest.raises(UsageError, match=f"There is no folder {absent} here"):
+            await gather(workspace, folders=(absent,))
 
 
 @pytest.mark.feature("S3.83")

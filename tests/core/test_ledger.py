@@ -9,13 +9,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.events import DecisionMade, EntryWritten, Event, GateAnswered, GateOpened, Recorded, SessionOpened
+from roundtable.core.events import (
+    DecisionMade,
+    EntryWritten,
+    Event,
+    GateAnswered,
+    GateOpened,
+    MoveMade,
+    Recorded,
+    RoundOpened,
+    SessionOpened,
+)
 from roundtable.core.ledger import Entry, EntryKind, Foresight, State, foresight
 from roundtable.core.remembering import entries_of
 from roundtable.core.rules import decrees
 from roundtable.core.rules.decrees import against, answers, repeats, ruled, same_proposal
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Decision, Dissent, Gate, Move, Outcome, Proposal, Recalled, Seat
+from roundtable.core.values import (
+    Charter,
+    Decision,
+    Dissent,
+    Expect,
+    Gate,
+    Move,
+    Outcome,
+    Prompt,
+    Proposal,
+    Recalled,
+    Seat,
+    Turns,
+)
+from roundtable.core.verdict import Issue, Verdict
 from roundtable.core.wording import content_words
 
 SESSION = "01900000-0000-7000-8000-0000001a2b3c"
@@ -46,6 +70,13 @@ def decided(outcome: Outcome = Outcome.REACHED, **more: Any) -> DecisionMade:
 def answered(gate: str, option: str, text: str = "") -> tuple[Event, Event]:
     opened = GateOpened(Gate(gate, "What now?", (option, "other"), "other"))
     return opened, GateAnswered(gate, option, text)
+
+
+def round_of(name: str, **said: Verdict) -> tuple[Event, ...]:
+    seats = tuple(said)
+    opened = RoundOpened(name, seats, seats, Turns(), Expect(), Prompt("blind"), "sha256:0")
+    moves = [MoveMade(name, seat, f"{name}/{seat}#1", "Because.", "x", verdict) for seat, verdict in said.items()]
+    return opened, *moves
 
 
 def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
@@ -89,12 +120,21 @@ def test_a_meeting_held_under_another_leaves_nothing_but_a_branch_does() -> None
     assert len(entries_of(session_with(decided(), parent="another", branched_at=3))) == 1
 
 
+def test_a_meeting_that_differed_is_remembered_as_no_decision_with_what_was_proposed() -> None:
+    proposals = (Proposal("A", "Use REST", ("ada",)), Proposal("B", "Use GraphQL", ("bob",)))
+    made = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
+    (entry,) = entries_of(session_with(made, meeting="second-opinion"))
+    assert (entry.state, entry.text) == ("deadlock", "No decision: Use REST | Use GraphQL")
+
+
 def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
     told = entries_of(session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED)))
     assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
     assert [it.why for it in told] == ["All agree.", "Nobody can run it."]
     assert [it.bears for it in told] == [False, True]
     assert len(entries_of(session_with(*answered("decide", "later"), decided()))) == 1
+    _, unexplained = entries_of(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
+    assert unexplained.why == "no reason given"
 
 
 def test_what_the_table_itself_rejected_is_remembered_by_what_was_proposed() -> None:
@@ -110,12 +150,17 @@ def test_a_rejected_yes_is_remembered_with_its_question() -> None:
 
 
 @pytest.mark.feature("S3.9")
-@pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("report", "reported"), ("log", "logged")])
+@pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("log", "logged")])
 def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str) -> None:
     made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
     (entry,) = entries_of(session_with(*answered("outcome", option), made, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
     assert (entry.state, entry.bears) == (state, True)
+
+
+@pytest.mark.feature("S3.61")
+def test_an_error_that_was_only_reported_is_not_in_the_error_log() -> None:
+    assert entries_of(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
 
 
 def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
@@ -124,15 +169,19 @@ def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
 
-def test_whoever_is_outvoted_leaves_a_prediction() -> None:
+def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_lost_is_no_prediction() -> None:
     dissent = (
+        Dissent("claude", "Use SOAP", "It is typed."),
         Dissent("gpt", "Use GraphQL", "It will hurt.", "By May three clients ask for batching."),
         Dissent("grok", "Use tRPC", "Types!"),
     )
-    _, one, two = entries_of(session_with(decided(dissent=dissent)))
+    issues = (Issue("The docs are thin."), Issue("p99 on phones will suffer within two months.", blocking=True))
+    first = round_of("first", claude=Verdict(issues=(Issue("Settled since."),)), grok=Verdict())
+    last = round_of("last", claude=Verdict(), grok=Verdict(issues=issues))
+    _, one, two = entries_of(session_with(*first, *last, decided(dissent=dissent)))
     assert brief((one, two)) == [
         ("P-1a2b3c", "open", "By May three clients ask for batching."),
-        ("P-1a2b3c-2", "open", "Use tRPC"),
+        ("P-1a2b3c-2", "open", "p99 on phones will suffer within two months."),
     ]
     assert (one.seat, one.why) == ("gpt", "Held against D-1a2b3c: Use REST")
 
@@ -253,14 +302,30 @@ def test_everything_repeats_itself(text: str) -> None:
 
 def test_only_a_no_binds() -> None:
     told = [Recalled("D-1", "decision", "Use REST"), Recalled("CR-001", "error", "Use REST")]
-    assert repeats("Use REST", told) == []
+    assert repeats("Which?", "Use REST", told) == []
     failed = Recalled("F-1", "failure", "Use REST")
-    assert repeats("Use REST", [*told, failed]) == [failed]
+    assert repeats("Which?", "Use REST", [*told, failed]) == [failed]
 
 
 DECREE = Recalled("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
 CHARTER = Charter("REST or GraphQL?", (), "council", 1, recalled=(DECREE,))
 WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="It is typed.", author="gpt")
+
+
+@pytest.mark.parametrize(
+    ("question", "stopped"),
+    [
+        ("REST or GraphQL for the public API?", True),
+        ("Which API do we offer to the public?", True),
+        ("GraphQL?", True),
+        ("x?", False),
+        ("How do the two services of billing talk?", False),
+    ],
+)
+def test_what_failed_as_the_answer_to_one_question_is_free_for_another(question: str, stopped: bool) -> None:
+    failed = Recalled("F-1", "failure", "GraphQL", "The cache went stale.", "REST or GraphQL for the public API?")
+    charter = Charter(question, (), "council", 1, recalled=(failed,))
+    assert against(charter, WINNER) == ([failed] if stopped else [])
 
 
 def test_a_winner_that_answers_the_decree_may_win() -> None:

@@ -85,10 +85,16 @@ def test_a_diagnosis() -> None:
     assert (said.rules_out, said.confirms, said.wants.files) == (("dns",), (), ("src/a.py:10-50",))
 
 
-@pytest.mark.parametrize("key", ["", "Stale_Cache", "stale cache", "-a", "a--b", "unknown", "a" * 81, None, 7, ["a"]])
+@pytest.mark.parametrize("key", ["", "unknown", "Not known yet", "The root cause is", "--", "a" * 81, None, 7, ["a"]])
 def test_an_invalid_key_is_no_key(key: object) -> None:
     said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
     assert (said.key, said.parse) == ("", Parse.EXACT)
+
+
+@pytest.mark.parametrize("key", ["stale-cache", "Stale cache", "stale_cache", " stale--cache. "])
+def test_a_key_in_other_writing_is_the_same_key(key: str) -> None:
+    said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
+    assert said.key == "stale-cache"
 
 
 def test_a_diagnosis_without_a_number_does_not_count() -> None:

@@ -382,6 +382,7 @@ def test_one_round_alone() -> None:
     assert find_round(session, "2-ballot").name == find_round(session, BALLOT).name == BALLOT
     with pytest.raises(NotFound) as caught:
         find_round(session, "9")
+    assert caught.value.message == "There is no round 9 in this session."
     assert BLIND in caught.value.help
 
 

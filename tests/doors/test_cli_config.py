@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from roundtable.app.toml_text import with_setting, written
 from roundtable.core.faults import ConfigError
-from tests.doors.terminal import Cli
+from tests.doors.terminal import Cli, seat
 
 MINE = """\
 # What I like.
@@ -79,6 +79,20 @@ def test_a_config_with_mistakes_is_refused_with_each_of_them(cli: Cli) -> None:
     assert "seat_timeout must be a number" in refused
 
 
+def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_read(cli: Cli) -> None:
+    cli.run("discuss", "REST?", *cli.script(a=seat("REST"), b=seat("REST")))
+    workspace(cli).parent.mkdir()
+    workspace(cli).write_text("limits = [")
+    wrong = f"{workspace(cli)} is not valid TOML"
+    for args in (("config",), ("config", "get", "limits"), ("init", "--yes"), ("discuss", "x?")):
+        assert wrong in cli.run(*args, code=2).stderr
+    assert cli.run("config", "path").stdout == f"{workspace(cli)}\n"
+    for args, words in {("list",): "REST?", ("status",): "REST", ("show",): "REST"}.items():
+        done = cli.run(*args)
+        assert words in done.stdout
+        assert done.stderr.startswith(f"The config is passed over. {wrong}")
+
+
 def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
     person(cli).write_text(MINE)
     assert cli.run("config", "get", "language").stdout == "en\n"
@@ -113,6 +127,7 @@ def test_a_setting_is_changed_and_every_comment_stays(cli: Cli) -> None:
         ("limits.seat_timeout", "0", "limits.seat_timeout cannot be 0"),
         ("limits.seat_timout", "60", "there is no setting seat_timout"),
         ("table.meeting.name", "x", "meeting"),
+        ("table.meeting", "knigts", "Did you mean `knights`?"),
         ("", "x", "is no name of a setting"),
         ("language = 1\nx", "y", "is no name of a setting"),
         ("endpoints.lab.key", "sk-" + "a1B2" * 10, "a key is named, never written down"),

@@ -30,6 +30,12 @@ def written(cli: Cli) -> dict[str, Any]:
     return tomllib.loads(config(cli).read_text())
 
 
+def own_model(cli: Cli) -> None:
+    """A model file of the person's own."""
+    (cli.home / "models").mkdir(parents=True)
+    (cli.home / "models" / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
+
+
 def config(cli: Cli) -> Path:
     return cli.work / ".roundtable" / "config.toml"
 
@@ -38,7 +44,7 @@ def config(cli: Cli) -> Path:
 def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_question(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
         found = terminal.expect("Which ones? [numbers or names, Enter for all, q to leave]:")
-        assert "1. claude (cli:claude): Claude Code, " in found
+        assert "1. claude (cli:claude): Claude Code," in found
         assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in found
         terminal.type("1\n")
         shown = terminal.expect("Write it? [Y/n]:")
@@ -65,6 +71,38 @@ def test_a_no_writes_nothing(cli: Cli) -> None:
         terminal.type("n\n")
         assert "Nothing was written." in terminal.end(0)
     assert not config(cli).parent.exists()
+
+
+def test_a_person_who_leaves_has_nothing_written_and_did_nothing_wrong(cli: Cli) -> None:
+    with cli.terminal("init") as terminal:
+        terminal.expect("Which ones?")
+        terminal.type("q\n")
+        assert "Nothing was written." in terminal.end(0)
+    assert not config(cli).parent.exists()
+
+
+def test_a_lone_key_is_offered_three_tempers_and_the_models_here_beside_them(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "claude").unlink()
+    own_model(cli)
+    with cli.terminal("init") as terminal:
+        found = terminal.expect("Which ones? [numbers or names, Enter for the first 3, q to leave]:")
+        assert "openai:gpt-4o can take 3 seats, each with a temper of its own." in found
+        assert "4. mine (embedded:mine): installed" in found
+        terminal.type("1,4\n")
+        terminal.expect("Write it?")
+        terminal.type("\n")
+        terminal.expect("A first question")
+        terminal.type("\n")
+        terminal.end(0)
+    assert written(cli)["table"]["seats"] == ["ada", "mine"]
+
+
+def test_a_second_run_alone_adds_no_embedded_model(cli: Cli) -> None:
+    cli.run("init", "--yes")
+    before = config(cli).read_text()
+    own_model(cli)
+    assert "Nobody was found who has no seat" in cli.run("init", "--yes").stderr
+    assert config(cli).read_text() == before
 
 
 def test_scripts_say_yes_and_a_paid_seat_brings_a_budget_but_never_its_key(cli: Cli) -> None:
@@ -119,6 +157,8 @@ def test_where_nothing_is_found_it_says_how_to_get_a_seat(cli: Cli, tmp_path: Pa
     del cli.env["OPENAI_API_KEY"]
     told = cli.run("init", "--yes").stderr
     assert "roundtable keys set openai" in told
+    assert "`roundtable models get smollm2-135m` fetches a small model." in told
+    assert "`roundtable demo`" in told
     assert "# [seats.claude]" in config(cli).read_text()
     assert written(cli) == {}
 
@@ -191,6 +231,25 @@ def test_permission_is_never_imported_and_what_is_left_out_is_named(cli: Cli, kn
     assert "auto_execute" not in config(cli).read_text()
 
 
+def test_a_config_of_theirs_that_lies_here_is_offered_and_never_taken_without_asking(cli: Cli) -> None:
+    config(cli).parent.mkdir()
+    theirs = config(cli).with_suffix(".json")
+    theirs.write_text(json.dumps(THEIRS))
+    with cli.terminal("init") as terminal:
+        terminal.expect("Take it over? [Y/n]:")
+        terminal.type("\n")
+        terminal.expect("Write it?")
+        terminal.type("\n")
+        terminal.expect("A first question")
+        terminal.type("\n")
+        terminal.end(0)
+    assert written(cli)["table"] == {"meeting": "knights", "seats": ["claude", "gpt"]}
+    assert "TheRoundtAIble" not in cli.run("init", "--yes").stderr
+    config(cli).unlink()
+    assert f"`roundtable init --import {theirs}` takes it over." in cli.run("init", "--yes").stderr
+    assert written(cli)["table"]["seats"] == ["claude", "openai"]
+
+
 TERMINAL = f"""\
 models:
   claude:
@@ -227,7 +286,8 @@ def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
         "gpt": {"voices": ["openai:gpt-4o"]},
         "grok": {"voices": ["xai:grok-2"]},
     }
-    assert written(cli)["endpoints"]["xai"]["key"] == "env:GROK_API_KEY"
+    assert written(cli)["endpoints"] == {"xai": {"key": "env:GROK_API_KEY"}}
+    assert "xai:grok-4.7\tno\txAI: set GROK_API_KEY" in cli.run("voices").stdout
     assert KEY not in config(cli).read_text() + told
     assert "`roundtable keys set openai`" in told
     assert "gemini: its path is not taken over" in told

@@ -139,7 +139,7 @@ def test_a_discussion_leaves_with_its_exit_code(
         (("discuss", "x", "--seat", "a=script:s.json", "--meeting", "brawl"), "brawl"),
         (("discuss", "x", "--json", "--plain"), "exclude each other"),
         (("discuss", "x", "--timeout", "-1"), "--timeout"),
-        (("resume",), "There is no session last."),
+        (("resume",), "There are no sessions in this workspace yet."),
         (("say", "last", "one", "two"), "more than two arguments"),
         (("amend", "last"), "nothing to change"),
     ],
@@ -182,7 +182,7 @@ def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
     done = cli.run("discuss", "Which?", *cli.script(a=seat("REST", text=evil), b=seat("REST")), *OPTIONS)
     assert "\x1b" not in done.stdout
     assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in done.stdout
-    assert "[a] Stands for: REST (80% sure)" in done.stdout
+    assert "[a] Stands for: REST, 80% sure" in done.stdout
     assert "Decision reached: REST" in done.stdout
     assert "roundtable show " in done.stdout
 
@@ -332,12 +332,14 @@ def test_watching_what_is_there(cli: Cli) -> None:
 
 def test_a_branch_goes_its_own_way(cli: Cli) -> None:
     cli.run("discuss", "Which?", *cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B")), *OPTIONS, code=3)
-    own = cli.run("branch", "last", "--at", "3").stdout.split()[-1]
+    first = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["slug"]
+    own = cli.run("branch", first[:-2], "--at", "3").stdout.split()[-1]
+    assert own == f"{first}-2"
     cli.script(a=seat("REST", "A"), b=seat("REST", "A"))
     lines = cli.json("resume", own, code=3)
     assert lines[0]["charter"]["parent"]
     assert [it["round"] for it in lines if it["kind"] == "round.opened"] == ["council/1-blind", "council/3-reconsider"]
-    assert "There is no one round 9" in cli.run("branch", own, "--at", "9", code=2).stderr
+    assert "There is no round 9 in this session." in cli.run("branch", own, "--at", "9", code=2).stderr
 
 
 # --- at a terminal -------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
     with cli.terminal("discuss", "Which?", *seats, *OPTIONS, "--timeout", "3") as terminal:
         terminal.expect("● claude responding · 1-blind")
         terminal.expect("✗ gpt error")
-        terminal.expect("○ claude waiting")
+        terminal.expect("✓ claude done")
         shown = terminal.end(code=0)
     assert "\x1b[36m" in terminal.seen
     assert "\x1b[31mcheaper" not in terminal.seen
@@ -396,7 +398,22 @@ def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
         terminal.expect("Your choice")
         assert "is not an answer" in cli.run("answer", "last", "choose=maybe", code=2).stderr
         assert "Gate choose is answered: A" in cli.run("answer", "a").stdout
-        assert "Decision reached: REST" in terminal.end(code=0)
+        shown = terminal.end(code=0)
+    assert "Decision reached: REST" in shown
+    assert re.search(r"Enter for none\]: *\n", shown), "what follows is not on the line of the question"
+
+
+def test_who_watches_at_a_gate_is_told_how_to_answer_it(cli: Cli) -> None:
+    seats = cli.script(a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    with cli.terminal("discuss", "Which?", *seats, *OPTIONS) as runs:
+        runs.expect("Your choice")
+        with cli.terminal("watch", "last", columns=80) as watches:
+            watches.expect("=OPTION")
+            address = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["address"]
+            watches.expect(f"roundtable answer {address} choose=OPTION")
+            watches.expect("✓ a done")
+            cli.run("answer", "A")
+            watches.end(code=0)
 
 
 def test_a_gate_left_unanswered_waits_for_the_next_time(cli: Cli) -> None:

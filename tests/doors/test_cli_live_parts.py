@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from roundtable.cli.board import Board
@@ -15,7 +16,7 @@ from roundtable.cli.choices import chosen
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, explain, seconds, sentence
 from roundtable.cli.panels import layout, seat_colors
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words
+from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
 from roundtable.core.events import (
     CallFailed,
     DecisionMade,
@@ -33,6 +34,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import (
     Charter,
     Decision,
+    Dissent,
     Expect,
     Gate,
     Outcome,
@@ -42,6 +44,8 @@ from roundtable.core.values import (
     Turns,
     Usage,
 )
+from roundtable.core.verdict import Stance, Verdict
+from roundtable.core.views import page, transcript
 
 CHARTER = Charter("Which?", (Seat("claude", ("x:y",)), Seat("gpt", ("x:y",))), "council", 1)
 BLIND = "council/1-blind"
@@ -76,7 +80,7 @@ def test_a_seat_goes_through_its_signs() -> None:
     told.says(0, "Use REST")
     assert (claude.glyph, claude.tail(100), claude.tokens) == (RESPONDING, "Use REST", 2)
     told(MoveMade(BLIND, "claude", "c1", "Use REST.", "x:y", usage=Usage(900, 100, cost_usd=0.5)))
-    assert (claude.glyph, claude.tokens, claude.cost) == (WAITING, 1000, "$0.5000")
+    assert (claude.word, claude.tokens, claude.cost) == ("done", 1000, "$0.5000")
     told(SeatMissed(BLIND, "gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")))
     assert gpt.glyph == TIMED_OUT
     told(opened("council/3-reconsider"), SeatMissed("council/3-reconsider", "gpt", Fault.of(FaultKind.QUOTA, "Empty.")))
@@ -124,6 +128,43 @@ def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
     teller.facts(opened("council/3-reconsider"))
     (again,) = teller.facts(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
     assert again.plain() == "[x] asking lab:small again"
+
+
+@pytest.mark.parametrize(("line", "target"), [("A: REST", "A"), ("gpt, grok and claude: REST", "grok")])
+def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
+    teller = Teller()
+    offered = Prompt("reconsider", lists={"proposals": (line, "B: GraphQL")})
+    told = teller.facts(msgspec.structs.replace(opened("council/3-reconsider"), prompt=offered))
+    assert told
+    said = Verdict(Stance.SUPPORT, target=target, confidence=0.8)
+    lines = teller.facts(MoveMade("council/3-reconsider", "claude", "c1", "I hold.", "x:y", said))
+    assert lines[1].text == f"Stands for: {target} (REST), 80% sure"
+
+
+def test_how_sure_a_doctor_is_stands_beside_the_cause() -> None:
+    said = Verdict(key="stale-token", confidence=0.9)
+    lines = Teller().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
+    assert lines[1].text == "Root cause: stale-token, 90% sure"
+
+
+def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
+    secret = msgspec.structs.replace(opened("vote/3-ballot"), turns=Turns(secret=True))
+    (line,) = Teller().facts(secret)
+    assert line.text == "Round vote/3-ballot (a ballot the other seats never read): claude, gpt"
+
+
+@pytest.mark.parametrize("text", ["Keep it.", "Keep it.\n\nIt works."])
+def test_what_a_minority_stands_for_is_said_once(text: str) -> None:
+    dissent = Dissent("gpt", "Keep it.", text)
+    decision = Decision(
+        Outcome.REACHED, "Most agree.", position="Move", text="Move.", author="claude", dissent=(dissent,)
+    )
+    session = Session.fold(
+        "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
+    )
+    for shown in (plain(decision_words(session, "here")), transcript(session), page(session)):
+        assert shown.count("Keep it.") == 1
+        assert shown.count("It works.") == text.count("It works.")
 
 
 def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
@@ -180,7 +221,7 @@ def test_the_decision_says_what_it_rests_on() -> None:
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
     lines = [line.plain() for line in decision_words(session, "here")]
-    assert lines[1] == "DEGRADED: counted 3 of 3."
+    assert lines[1] == "DEGRADED: all were heard, but read this first."
     assert lines.index("Decision reached: REST") > 1
     assert (
         "Counted 3 of 3 (claude, gpt, grok†; † changed without a named reason, counted at its blind position)." in lines

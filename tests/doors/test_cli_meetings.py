@@ -10,6 +10,7 @@ import click
 import pytest
 
 from roundtable.cli.main import COMMANDS
+from roundtable.cli.options import HeadedCommand
 from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
 from tests.doors.terminal import HANGS, Cli, seat
 
@@ -90,6 +91,9 @@ def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, 
 def test_a_question_is_asked_once(cli: Cli) -> None:
     seats = cli.script(a=seat("REST"), b=seat("REST"))
     assert "given twice" in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
+    for command in ("ask", "vote"):
+        refused = cli.run(command, "", *seats, code=2).stderr
+        assert refused == "Error: There is no question.\nWrite it after the command, in quotes.\n"
 
 
 @pytest.mark.feature("S2.25")
@@ -98,6 +102,7 @@ def test_a_timeout_is_for_each_participant_and_the_others_still_count(cli: Cli) 
     lines = cli.json("ask", "Split it?", "--timeout", "0.5", *seats)
     (missed,) = [it for it in lines if it["kind"] == "seat.missed"]
     assert (missed["seat"], missed["fault"]["kind"]) == ("c", "timeout")
+    assert "with --timeout or limits.seat_timeout" in missed["fault"]["help"]
     assert decision(lines)["counted"] == ["a", "b"]
 
 
@@ -138,6 +143,13 @@ def test_every_commands_help_has_an_example_of_itself() -> None:
     for name, command in every_command():
         assert "Example" in (command.help or ""), name
         assert f"roundtable {name.split()[0]}" in (command.help or ""), name
+
+
+def test_help_begins_with_what_the_meeting_is_about() -> None:
+    for name, command in every_command():
+        if isinstance(command, HeadedCommand) and any(it.name == "files" for it in command.params):
+            told = command.get_help(click.Context(command))
+            assert told.index("The meeting:") < told.index("Limits:") < told.index("Gates:"), name
 
 
 def test_a_command_takes_few_options() -> None:

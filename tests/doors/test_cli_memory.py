@@ -22,6 +22,13 @@ from tests.stories.test_code_red import diagnosis, doctor
 
 QUESTION = "REST or GraphQL for the public API?"
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
+FORETOLD = '{"stand": "B", "prediction": "By May three clients ask for batching.", "confidence": 6}'
+SPLIT: dict[str, Any] = {
+    "claude": seat("REST", "A"),
+    "gpt": {"turns": [{"round": "*1-blind", "text": answer("GraphQL")}, {"round": "*reconsider", "text": FORETOLD}]},
+    "gemini": seat("REST", "A"),
+}
+"""A table that outvotes gpt, which says what will come of it."""
 
 
 @pytest.fixture
@@ -114,6 +121,24 @@ def test_the_workspaces_chronicle_file_is_a_living_summary_of_all_decisions() ->
     assert all(words in text for words in (first, second, "Spaces", "It was too slow."))
 
 
+def test_a_meeting_says_what_its_seats_were_told_and_shown_live_and_wherever_it_is_read(cli: Cli) -> None:
+    rest = decide(QUESTION, "Use REST")
+    Path("api.md").write_text("Ten clients.")
+    seats = talk({"turns": [{"text": answer("Use REST")}]})
+    told, shown = f"Told of earlier meetings (1): {rest} (decision)", "Shown as context (1): api.md"
+    live = cli.run("discuss", QUESTION, *seats, "--headless", "--file", "api.md")
+    assert {told, shown} <= set(live.stdout.splitlines())
+    assert {told, shown} <= set(run("show", "last").stdout.splitlines())
+    page = run("show", "last", "--format", "html").stdout
+    assert all(f'<p class="soft">{line}</p>' in page for line in (told, shown))
+    data = said("show", "last")
+    assert [it["id"] for it in data["recalled"]] == [rest]
+    assert [it["name"] for it in data["context"]] == ["api.md"]
+    assert "no decree stops them" in " ".join(run("discuss", "--help").stdout.split())
+    run("discuss", QUESTION, *seats, "--headless", "--fresh")
+    assert "Told of" not in run("show", "last").stdout
+
+
 # --- decrees -------------------------------------------------------------------------------------
 
 
@@ -121,7 +146,9 @@ def test_the_workspaces_chronicle_file_is_a_living_summary_of_all_decisions() ->
 @pytest.mark.usefixtures("cli")
 def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
     assert "Nothing was rejected" in run("decrees").stderr
-    decree = run("decrees", "add", "Use GraphQL", "--why", "Nobody here can run it.").stdout.strip()
+    added = run("decrees", "add", "Use GraphQL", "--why", "Nobody here can run it.").stdout
+    decree, _, told = added.partition(": ")
+    assert told == "new meetings are told of it, and a proposal that repeats it is stopped\n"
     assert run("decrees").stdout.splitlines()[1].split("\t") == [
         *(decree, "rejected", "standing"),
         *("Use GraphQL", "Nobody here can run it."),
@@ -139,6 +166,8 @@ def test_a_decree_stops_a_table_until_it_is_lifted_or_allowed() -> None:
     assert said("list")["sessions"][0]["outcome"] == "reached"
     assert "There is no decree or failure" in run("decrees", "lift", "R-0", code=2).stderr
     assert "A decree needs words." in run("decrees", "add", "", code=2).stderr
+    run("decrees", "add", "Use SOAP")
+    assert run("decrees").stdout.splitlines()[1].split("\t")[-2:] == ["Use SOAP", "no reason given"]
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -159,12 +188,15 @@ def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
     ]
     assert rows[0][3] == "Stale auth token"
     assert "is not closed" in run("errors", "reopen", "CR-001", code=2).stderr
-    run("errors", "close", "cr-001", "The token is refreshed now.")
+    run("errors", "close", "cr-001", "done")
     assert "closed already" in run("errors", "close", "CR-001", "x", code=2).stderr
     assert [it["state"] for it in said("errors")["entries"]] == ["fixing", "closed"]
     run("errors", "reopen", "CR-001", "Seen again on Monday.")
     one = said("errors")["entries"][1]
-    assert (one["state"], one["why"].endswith("Reopened: Seen again on Monday.")) == ("logged", True)
+    assert (one["state"], one["why"]) == (
+        "logged",
+        "The token is never refreshed. Closed: done. Reopened: Seen again on Monday.",
+    )
     assert "There is no error CR-009" in run("errors", "close", "CR-009", "x", code=2).stderr
     Path(".roundtable").mkdir()
     run("sync")
@@ -176,10 +208,9 @@ def test_every_code_red_gets_a_number_in_the_error_log_and_keeps_it() -> None:
 
 @pytest.mark.usefixtures("cli")
 def test_predictions_that_are_due_come_first_and_every_seat_gets_a_record() -> None:
-    assert "Nobody has been outvoted" in run("predictions").stderr
+    assert "No dissenter has foretold anything" in run("predictions").stderr
     for question in ("Which API?", "Which API, again?"):
-        split = {"claude": seat("REST", "A"), "gpt": seat("GraphQL", "B"), "gemini": seat("REST", "A")}
-        run("discuss", question, *talk({"seats": split}), *OPTIONS, "--headless", "--json")
+        run("discuss", question, *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
     newer, older = said("chronicle")["entries"]
     due, later = (it["id"].replace("D-", "P-") for it in (newer, older))
     assert {it["state"] for it in said("predictions")["entries"]} == {"open"}
@@ -194,10 +225,9 @@ def test_predictions_that_are_due_come_first_and_every_seat_gets_a_record() -> N
 def test_a_prediction_past_its_day_is_due(cli: Cli) -> None:
     cli.home.mkdir()
     (cli.home / "config.toml").write_text("[memory]\nprediction_days = 1\n")
-    split = {"claude": seat("REST", "A"), "gpt": seat("GraphQL", "B"), "gemini": seat("REST", "A")}
-    run("discuss", "Which API?", *talk({"seats": split}), *OPTIONS, "--headless", "--json")
+    run("discuss", "Which API?", *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
     assert run("predictions").stdout.splitlines()[1].split("\t")[1] == "open"
-    run("discuss", "Which API?", *talk({"seats": split}), *OPTIONS, "--headless", "--json")
+    run("discuss", "Which API?", *talk({"seats": SPLIT}), *OPTIONS, "--headless", "--json")
     make_old(newest())
     rows = [line.split("\t") for line in run("predictions").stdout.splitlines()[1:]]
     assert [row[1] for row in rows] == ["due", "open"]
@@ -214,12 +244,14 @@ def test_forget_frees_the_name_and_keeps_what_was_exported_and_decided() -> None
     run("export", "api", "--layout", "runs", "-o", "out")
     exported = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
     assert exported
-    assert "is forgotten" in run("forget", "--session", "api").stdout
+    forgotten = f"{row['slug']} is forgotten; until it is cleared away: roundtable show {row['slug']}\n"
+    assert run("forget", "--session", "api").stdout == forgotten
     assert said("list")["sessions"] == []
-    for address in ("api", "last"):
-        assert "There is no session" in run("forget", address, code=2).stderr
+    assert "There is no session api." in run("forget", "api", code=2).stderr
+    assert "There are no sessions in this workspace yet." in run("forget", "last", code=2).stderr
     assert [it["id"] for it in said("chronicle")["entries"]] == [decision]
-    assert "Use REST" in run("show", row["id"]).stdout, "its id still leads to it"
+    for address in ("id", "slug"):
+        assert "Use REST" in run("show", row[address]).stdout, "it is still there under its address"
     assert {path: path.read_bytes() for path in exported} == exported
     assert "forgotten already" in run("forget", row["id"], code=2).stderr
     assert "Name one session" in run("forget", code=2).stderr
@@ -283,7 +315,11 @@ def test_gc_clears_what_is_old_and_neither_run_nor_waiting_and_remembers_its_dec
         for session in (old, waiting, held):
             make_old(session)
         assert said("gc", "--max-age-days", "30", "--dry-run")["sessions"][0]["id"] == old
-        assert len(said("list")["sessions"]) == 4
+        slugs = {it["id"]: it["slug"] for it in said("list")["sessions"]}
+        assert len(slugs) == 4
+        told = run("gc", "--max-age-days", "30", "--dry-run")
+        assert told.stdout == f"{slugs[old]}\n"
+        assert f"{slugs[held]} stays: somebody runs it." in told.stderr
         done = said("gc", "--max-age-days", "30")
         assert [it["id"] for it in done["sessions"]] == [old]
         assert done["kept"] == {waiting: "it waits for your answer at the gate choose", held: "somebody runs it"}

@@ -65,7 +65,7 @@ async def shown(cli: Cli) -> tuple[str, dict[str, str]]:
 
 
 @pytest.mark.feature("S3.31")
-async def test_summon_puts_staged_and_unstaged_changes_to_the_table_and_names_new_files(cli: Cli) -> None:
+async def test_summon_puts_staged_and_unstaged_changes_and_new_files_to_the_table(cli: Cli) -> None:
     write(
         cli.work,
         {"src/cart.py": "def add(item, count=1):\n    return item\n", "poetry.lock": "x = 2\n", "src/new.py": "x"},
@@ -78,8 +78,32 @@ async def test_summon_puts_staged_and_unstaged_changes_to_the_table_and_names_ne
     assert "+def add(item, count=1):" in context["the changes"]
     assert "+x = 2" in context["the changes"]
     assert "Branch: main" in context["where they stand"]
-    assert "- src/new.py" in context["where they stand"]
+    assert "+++ b/src/new.py\n@@ -0,0 +1,1 @@\n+x\n" in context["the changes"]
     assert "The beginning" in context["where they stand"]
+
+
+async def test_new_files_alone_are_discussed_by_their_text_and_sensitive_ones_are_named(cli: Cli) -> None:
+    write(cli.work, {"src/new.py": "first\nsecond\n", ".env.local": "A=tulip", "dist/app.js": "built", "empty.py": ""})
+    write(cli.work, {"client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n", ".roundtable/notes.md": "ours"})
+    (cli.work / "logo.png").write_bytes(b"\x89PNG\0\xff")
+    (cli.work / "link.md").symlink_to(".env.local")
+    args = voices(cli)
+    with opened(cli.work, (".env.local", "src/new.py", "dist/app.js")) as seen:
+        told = cli.run("summon", *args).stderr
+    assert seen == {"src/new.py"}
+    assert "Sensitive files are not looked at, changed or not: .env.local." in told
+    assert "Holds what looks like a secret, so not shown: client.py." in told
+    _, context = await shown(cli)
+    assert context["the changes"].endswith("+++ b/src/new.py\n@@ -0,0 +1,2 @@\n+first\n+second\n")
+    assert "by name only:\n- empty.py\n- link.md\n- logo.png\n" in context["where they stand"]
+    for kept_back in ("tulip", "ghp_", "built", "ours"):
+        assert kept_back not in "".join(context.values())
+
+
+def test_where_only_a_sensitive_file_is_new_there_is_nothing_to_discuss(cli: Cli) -> None:
+    write(cli.work, {".env.local": "A=tulip"})
+    told = cli.run("summon", *voices(cli), code=2).stderr
+    assert "There is nothing to discuss: no file was changed. Sensitive files are not looked at: .env.local." in told
 
 
 async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one(cli: Cli) -> None:
@@ -162,6 +186,8 @@ def test_where_nothing_was_changed_one_sentence_says_so(cli: Cli) -> None:
     done = cli.run("summon", *voices(cli), code=2)
     assert done.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
     assert "empty" in cli.run("summon", "--patch", "-", *voices(cli), code=2).stderr
+    no_patch = cli.run("summon", "--patch", "src/cart.py", *voices(cli), code=2).stderr
+    assert no_patch.startswith("Error: That is no patch: it names no file that it changes.\nGive a file with changes")
     assert "either" in cli.run("summon", "--patch", "-", "--branch", "x", code=2).stderr
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -215,6 +216,7 @@ def test_a_running_session_names_its_process() -> None:
     text = run("status").stdout
     assert f"running in process {os.getpid()}" in text
     assert f"{SLUG} choose=none" in text
+    assert "roundtable resume" not in text
 
     async def let_go() -> None:
         async with await Roundtable.open() as desk:
@@ -222,7 +224,9 @@ def test_a_running_session_names_its_process() -> None:
 
     asyncio.run(let_go())
     assert said("list", "--json")["sessions"][0]["pid"] is None
-    assert "no process runs it" in run("status").stdout
+    text = run("status").stdout
+    assert "no process runs it" in text
+    assert re.search(rf"go on with: roundtable resume [\d-]+{SLUG}\n", text)
 
 
 # --- doctor and voices ----------------------------------------------------------------------------

@@ -18,6 +18,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
+from roundtable.app.background import run_in_background
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import Places
+from tests.app.test_background import let_go
 from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, seat
 from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion
 from tests.stories.test_second_opinion import seat as opinion_seat
@@ -183,6 +187,19 @@ async def test_an_answer_takes_up_a_meeting_whose_process_was_killed_at_the_gate
         gate = (await until_it_ends(client, session))["gate"]
         kill_the_run(cli, session)
         await called(client, "answer_gate", session=session, gate=gate["id"], option="A")
+        assert (await until_it_ends(client, session))["result"]["position"] == "REST"
+
+
+async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_gate(cli: Cli) -> None:
+    seated(cli, a=seat("REST", "A"), b=seat("GraphQL", "B"))
+    async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
+        session = await desk.convene(Agenda(CHOICE["question"], options=tuple(CHOICE["options"])))
+        await run_in_background(desk, session, at_a_gate=0.2)
+        await let_go(desk, session)
+    async with over_stdio(cli) as client:
+        told = await called(client, "watch_meeting", session=session)
+        assert (told["status"], told["trouble"]) == ("waiting", "")
+        await called(client, "answer_gate", session=session, gate=told["gate"]["id"], option="A")
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
 
 

@@ -414,6 +414,20 @@ class StoreKit(ABC):
         await store.append("0193aaaa-1", NoteSaid("back to this one"))
         assert await found("last") == ["1"]
 
+    async def test_the_beginning_of_a_slug_is_enough_where_it_fits_one_session(self, store: Record) -> None:
+        await store.append("s1", opening(slug="2026-11-16-tiny", workspace="/w"))
+        await store.append("s2", opening(slug="2026-11-16-tall", workspace="/w"))
+        await store.append("s3", opening(slug="2026-11-16-timid", workspace="/v"))
+        await store.append("s4", opening(slug="2026-11-16-tiny-2", workspace="/w"))
+        assert await store.find("2026-11-16-ta", "/w") == ["s2"]
+        assert await store.find("2026-11-16-tiny", "/w") == ["s1"], "a whole slug means itself"
+        assert await store.find("2026-11-16-ti", "/v") == ["s3"], "those of this workspace come first"
+        assert await store.find("2026-11-16-tim", "/w") == ["s3"]
+        assert await store.find("2026-11-16-ti", "/w") == ["s1", "s4"]
+        assert await store.find("2026-", "/w") == [], "too little to go by"
+        await store.append("s4", SessionForgotten())
+        assert await store.find("2026-11-16-ti", "/w") == ["s1"], "what is off the list is not in the way"
+
     @pytest.mark.feature("S2.24", "S2.27")
     async def test_a_name_that_was_used_again_means_the_session_opened_last_under_it(self, store: Record) -> None:
         for session, workspace in (("s3", "/w"), ("s1", "/w"), ("s2", "/v")):

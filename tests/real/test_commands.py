@@ -19,7 +19,7 @@ MODEL = "qwen2.5-coder-1.5b"
 SEATS = ("--seat", f"ada=embedded:{MODEL}", "--seat", f"grace=embedded:{MODEL}")
 ALONE = ("--headless", "--json")
 CONFIG = """
-limits = { seat_timeout = 600, round_deadline = 1800, max_tokens = 400 }
+limits = { seat_timeout = 600, round_deadline = 1800, max_tokens = 300 }
 meetings = { debate.rounds = 1, code-red.rounds = 1, vote.rounds = 1, knights.rounds = 2 }
 """
 

@@ -96,7 +96,8 @@ async def test_first_triage_then_blind_diagnoses_then_they_compare_root_causes()
         ((STALE, 9), ("stale-auth-tokens", 8), ("x-y", 3), STALE),
         ((STALE, 9), (STALE, 7), ("x-y", 3), ""),
         ((STALE, 9), ("cart-null-pointer", 9), ("x-y", 9), ""),
-        (("Not A Slug!", 10), ("Not A Slug!", 10), ("x-y", 9), ""),
+        (("Leaked file handle", 9), ("leaked_file_handle", 9), ("x-y", 9), "leaked-file-handle"),
+        (("Root cause: unknown", 10), ("Root cause: unknown", 10), ("x-y", 9), ""),
         (("unknown", 10), ("unknown", 10), ("unknown", 10), ""),
         (("lower-case-with-dashes", 10), ("lower-case-with-dashes", 10), ("x-y", 3), ""),
     ],
@@ -110,6 +111,12 @@ async def test_two_doctors_sure_of_the_same_key_converge_and_an_invalid_key_neve
     decision = await held(house)
     assert decision.winner == winner
     assert decision.outcome is (Outcome.REACHED if winner else Outcome.DEADLOCK)
+
+
+async def test_who_names_no_cause_is_said_to_have_named_none() -> None:
+    house = table(claude=doctor(diagnosis(STALE, 9)), gpt=doctor(diagnosis("unknown", 9)))
+    decision = await held(house, seats=("claude", "gpt"))
+    assert decision.how == "Fewer than 2 doctors are sure of the same root cause. gpt named none."
 
 
 @pytest.mark.feature("S3.64", "S3.65", "S3.66", "S3.68")

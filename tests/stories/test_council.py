@@ -7,6 +7,7 @@ from typing import Any
 
 from roundtable.core.values import Limits, Outcome
 from roundtable.core.verdict import Parse
+from roundtable.core.views import transcript
 from tests.stories.house import DISPUTE, House, again, answer, ratings, seat_script
 
 
@@ -85,6 +86,7 @@ async def test_a_dispute_is_argued_out_and_the_blind_vote_stays_beside_the_resul
     assert decision.position == "Use REST"
     assert decision.conformity == ()
     assert decision.basis == ("council/1-blind", "council/4-reconsider")
+    assert "Stands for **B (Use REST)**" in transcript(await house.session())
 
 
 async def test_debate_ends_when_nobody_moves() -> None:
@@ -98,7 +100,8 @@ async def test_debate_ends_when_nobody_moves() -> None:
     assert "council/4-reconsider" not in await rounds_of(house)
     assert decision.outcome is Outcome.REACHED
     assert decision.how == "2 of 3 counted seats agree, after reading each other."
-    assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gpt", "Y", "On reflection.")]
+    assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gpt", "Y", "Because.")]
+    assert decision.text == "Because.", "who held is quoted with its argument, not with the word that it holds"
 
 
 async def test_a_flip_without_a_reason_is_conformity_and_counts_at_the_blind_position() -> None:

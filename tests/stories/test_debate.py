@@ -153,6 +153,13 @@ async def test_who_objects_to_what_the_person_chose_is_in_the_minority_report() 
     assert (dissent.seat, dissent.text) == ("gpt", "AGREE: claude\nOBJECT: It will lose all data.")
 
 
+async def test_whose_proposal_the_person_chose_is_in_no_minority() -> None:
+    ada, bob = seat("REST", "OBJECT: GraphQL is slow."), seat("GraphQL", "OBJECT: REST over-fetches.")
+    decision = await held(table(ada=ada, bob=bob), answers={"choose": "ada"})
+    assert decision.author == "ada"
+    assert [it.seat for it in decision.dissent] == ["bob"]
+
+
 async def test_two_who_say_that_they_have_no_objections_agree() -> None:
     content = "AGREE: claude\nOBJECT: No objections.\nADD: nothing to add"
     decision = await held(table(claude=seat("REST", content), gpt=seat("GraphQL", content)))

@@ -226,7 +226,7 @@ async def test_after_five_rounds_without_consensus_the_person_decides() -> None:
     assert decision.next_step == "later"
     assert {(it.seat, it.text) for it in decision.dissent} >= {("gpt", "It will not scale.")}
     gate = (await house.session()).gates["decide"]
-    assert gate.options == ("later", "back", "choose", "reject"), "there is nothing to apply"
+    assert gate.options == ("later", "back", "choose"), "there is nothing to apply, and nothing to reject"
 
 
 @pytest.mark.feature("S3.81")
@@ -238,6 +238,7 @@ async def test_the_person_is_warned_before_the_last_rounds_and_may_stop_there() 
     assert decision.outcome is Outcome.DEADLOCK
     warning = (await house.session()).gates["warning"]
     assert "No consensus after 3 rounds" in warning.question
+    assert "Scores: claude 9, gpt 4, gemini 9." in warning.question
     assert warning.default == "continue", "alone, the table goes on"
 
 
@@ -248,6 +249,42 @@ async def test_nobody_is_warned_where_they_agree_or_where_the_end_is_reached_any
         await house.open(settings={"rounds": rounds})
         await house.run()
         assert "warning" not in (await house.session()).gates
+
+
+async def test_the_person_is_asked_about_a_proposal_that_is_named_and_about_what_blocks_it() -> None:
+    house = table(claude=[turn(9, proposal="Use Redis")], gpt=[turn(9)], gemini=[turn(9)])
+    await house.open()
+    await house.run()
+    asked = (await house.session()).gates["decide"].question
+    assert asked.endswith(
+        "claude speaks for the table: of the highest scores, it comes first in priority. "
+        "It proposes: Use Redis. What next?"
+    )
+
+    house = table(claude=[turn(9)], gpt=[turn(9, blocking("will lose all data"))], gemini=[turn(9)])
+    await house.open(headless=False)
+    await answered(house, warning="stop", decide="later")
+    gates = (await house.session()).gates
+    assert all("Open and blocking: gpt: will lose all data." in gates[id].question for id in ("warning", "decide"))
+    assert gates["warning"].details["continue"] == "up to 2 more rounds"
+
+
+@pytest.mark.parametrize("proposal", ["Use Redis", ""])
+async def test_who_only_agrees_does_not_say_what_the_table_decides(proposal: str) -> None:
+    ada = turn(9, text="Use Redis", **({"proposal": proposal} if proposal else {}))
+    house = table(ada=[ada], bob=[turn(10, text="Agreed, with a cache.")])
+    await house.open(seats=("ada", "bob"))
+    decision = await house.run()
+    assert (decision.position, decision.author) == ("Use Redis", "ada")
+
+
+async def test_who_agrees_in_the_end_is_quoted_with_what_it_proposed() -> None:
+    assents = turn(10, text="I agree.")
+    house = table(ada=[turn(7, text="Redis is shared.", proposal="Use Redis"), assents], bob=[turn(8), assents])
+    await house.open(seats=("ada", "bob"))
+    decision = await house.run()
+    assert (decision.position, decision.text) == ("Use Redis", "Redis is shared.")
+    assert decision.dissent == ()
 
 
 @pytest.mark.feature("S3.50", "S3.82")
@@ -298,7 +335,9 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     assert (decision.winner, decision.position, decision.text) == ("gpt", "Use Postgres", "Postgres can do it.")
     assert decision.how.startswith("The person chose the proposal of gpt.")
     assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
-    assert (await house.session()).gates["choose"].details["claude"] == "Use Redis"
+    session = await house.session()
+    assert session.gates["choose"].details["claude"] == "Use Redis"
+    assert "What next" not in plain(decision_words(session, "here")), "it was chosen"
 
 
 async def test_one_proposal_of_several_seats_is_offered_once() -> None:
@@ -315,8 +354,8 @@ async def test_a_document_shows_every_score_and_what_is_open() -> None:
     await house.open(settings={"rounds": 1})
     await house.run()
     text = transcript(await house.session())
-    assert "Gives 9 of 10, agrees with Keep JWT, blocked by: no backup, open: names" in text
-    assert "Gives 4 of 10" in text
+    assert "Scores 9 of 10; agrees on: Keep JWT; blocked by: no backup; open: names" in text
+    assert "Scores 4 of 10" in text
 
 
 async def test_options_are_read_out_and_a_proposal_is_one_of_them() -> None:

@@ -412,6 +412,18 @@ async def test_a_decision_that_failed_is_told_and_stopped_in_the_next_meeting(de
     assert [it.id for it in await recalled(desk, QUESTION)] == [], "neither the lifted failure nor a failed decision"
 
 
+async def test_what_failed_for_one_question_is_told_with_it_and_stops_no_other(desk: Roundtable) -> None:
+    session = await decide(desk, QUESTION, "REST")
+    failure = await desk.memory.fail(f"D-{session[-6:]}", "The cache went stale.")
+    other = await decide(desk, "x?", "REST")
+    (told,) = (await desk.session(other)).charter.recalled
+    assert (told.id, told.text, told.question) == (failure.id, "REST", QUESTION)
+    house = all_say("REST")
+    await house.open(question="x?", recalled=(told,))
+    await house.run()
+    assert f"{failure.id} (failure): REST (asked: {QUESTION})" in house.voices.calls[0].messages[0].text
+
+
 async def test_a_yes_that_failed_is_remembered_with_its_question_and_stopped(desk: Roundtable) -> None:
     session = await decide(desk, "Should we use Redis?", "Yes")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "It lost data.")

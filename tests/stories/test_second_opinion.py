@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from roundtable.cli.words import decision_words, plain
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.core.views import page, transcript
 from roundtable.core.views.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
@@ -83,7 +84,40 @@ async def test_definitely_split_against_never_split_is_divergent_and_followed_up
     assert [it.seat for it in decision.dissent] == list(PAIR)
 
 
+def test_that_they_differ_is_said_once_and_is_no_deadlock(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    risky = seat(opinion("Never split it", "no", blocking("two release trains"), "more reviews"))
+    told = cli.run("ask", "Split it?", *cli.script(claude=SPLIT["claude"], opencode=risky), code=3).stdout
+    assert "Risk to be settled first: two release trains; risk: more reviews" in told
+    end = told[told.index("No decision (they differ)") :]
+    assert end.count("Never split it") == end.count("Definitely split it") == 1
+    assert "Votes" not in end
+    assert "deadlock" not in end
+    shown = cli.run("show").stdout
+    assert "they differ" in shown
+    assert "What the seats stand for" not in shown
+    html = cli.run("show", "--format", "html").stdout
+    assert "they differ" in html
+    assert "What the seats stand for" not in html
+
+
 BOTH_THE_SAME = ratings(A="same", B="same")
+
+
+async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() -> None:
+    house = table(
+        claude=seat(opinion("Split it", "depends", blocking("two release trains")), BOTH_THE_SAME),
+        opencode=seat(opinion("Make it two", "yes"), BOTH_THE_SAME),
+    )
+    decision = await held(house)
+    session = await house.session()
+    assert decision.how.endswith("come to the same, in the first round. claude sees risks to be settled first.")
+    assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
+    told = "All 2 spoke through one model, script:test."
+    assert f"Counted 2 of 2 (claude, opencode). {told}" in plain(decision_words(session, "here"))
+    assert told in transcript(session)
+    assert told in page(session)
+    assert not decision.degraded
 
 
 @pytest.mark.feature("S2.3")

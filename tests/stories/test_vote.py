@@ -55,7 +55,7 @@ async def test_ideas_are_pitched_blind_discussed_and_ranked() -> None:
     assert await rounds_of(house) == ["vote/1-pitch", "vote/2-discuss", "vote/3-ballot"]
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.author) == ("A", "A chess app", "gpt")
-    assert decision.text == "gpt argues.", "the words of who pitched it, as last said"
+    assert decision.text == "A chess app, because.", "the words in which it was pitched"
     assert decision.how == "A beats every other candidate one against one."
     assert [(it.seat, it.position) for it in decision.dissent] == [("gemini", "A tax app")]
     assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}
@@ -166,7 +166,22 @@ async def test_to_change_nothing_is_always_a_candidate_and_may_win() -> None:
     decision = await house.run()
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position) == ("no-change", "No change needed")
-    assert decision.text == "claude argues.", "in the words of one who wanted it"
+    assert decision.text == "My reasons.", "in the words of one who wanted it, as it voted"
+
+
+async def test_who_ranks_another_idea_above_its_own_does_not_speak_for_its_own() -> None:
+    house = table(ranking("C", "A", "B"), ranking("C", "A", "B"), ranking("A", "C", "B"))
+    await house.open()
+    decision = await house.run()
+    assert (decision.position, decision.author, decision.text) == ("A tax app", "claude", "My reasons.")
+    assert [(it.seat, it.position, it.text) for it in decision.dissent] == [("gemini", "A chess app", "My reasons.")]
+
+
+async def test_a_ballot_without_words_is_nobodys_reason() -> None:
+    bare = json.dumps({"ranked_choices": ["no-change", "A", "B", "C"]})
+    house = table(bare, bare, CHESS[2])
+    await house.open()
+    assert (await house.run()).text == "claude argues."
 
 
 async def test_the_same_idea_twice_is_one_candidate() -> None:

@@ -13,7 +13,7 @@ class Agenda(msgspec.Struct, frozen=True):
     """What a person brings to the table; everything left out comes from the config.
 
     `files` are `path` or `path:10-50`, `folders` are chosen from, `texts` are what a door brings, such as a diff.
-    `fresh` keeps earlier decisions from the seats.
+    `fresh` keeps earlier meetings from the seats, and no decree stops them.
     """
 
     question: str

@@ -1,5 +1,6 @@
 """Meetings that outlive whoever asked for them: each is run by a process of its own, which answers to nobody but
-the record. A gate waits there for an answer from elsewhere, as long as it takes; a headless session asks nobody.
+the record. At a gate it waits some minutes for an answer from elsewhere, then lets go of the session, and whoever
+answers has it run again. A headless session asks nobody.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ _OUR_ROOT = Path(__file__).parents[2]
 _LOOK_SECONDS = 0.1
 _PATIENCE = 30.0
 """Seconds in which a process must have taken the session up; one that still starts then is left to it."""
+AT_A_GATE = 600.0
+"""Seconds for which a process waits at a gate where nothing happens."""
 _LONGEST_WHY = 4000
 
 
-async def run_in_background(desk: Roundtable, session: str) -> None:
+async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = AT_A_GATE) -> None:
     """Have a session run by a process of its own, unless one runs it already; what keeps it from running is raised."""
     if (await desk.session(session)).ended or await desk.holder(session):
         return
     _log(desk.places, session).unlink(missing_ok=True)
-    process = _start(desk, session)
+    process = _start(desk, session, at_a_gate)
     give_up = asyncio.get_running_loop().time() + _PATIENCE
     while process.poll() is None and asyncio.get_running_loop().time() < give_up:
         if await desk.holder(session):
@@ -50,10 +53,10 @@ def why_stopped(places: Places, session: str) -> str:
         return ""
 
 
-def _start(desk: Roundtable, session: str) -> subprocess.Popen[bytes]:
+def _start(desk: Roundtable, session: str, at_a_gate: float) -> subprocess.Popen[bytes]:
     """Everything that happens from here on is on the record, so nothing of it is printed."""
     places = desk.places
-    told = (_OUR_ROOT, places.data, places.config, desk.workspace, session)
+    told = (_OUR_ROOT, places.data, places.config, desk.workspace, session, at_a_gate)
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM, *map(str, told)],
         stdin=subprocess.DEVNULL,
@@ -66,11 +69,11 @@ def _start(desk: Roundtable, session: str) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """The process itself: `… ROOT DATA CONFIG WORKSPACE SESSION`."""
-    _, data, config, workspace, session = sys.argv[1:]
+    """The process itself: `… ROOT DATA CONFIG WORKSPACE SESSION SECONDS`."""
+    _, data, config, workspace, session, at_a_gate = sys.argv[1:]
     places = Places(Path(data), Path(config))
     try:
-        asyncio.run(_run(places, Path(workspace), session))
+        asyncio.run(_run(places, Path(workspace), session, float(at_a_gate)))
     except asyncio.CancelledError:
         sys.exit(128 + signal.SIGTERM)
     except SessionHeld as held:
@@ -83,11 +86,36 @@ def main() -> None:
         sys.exit(1)
 
 
-async def _run(places: Places, workspace: Path, session: str) -> None:
+async def _run(places: Places, workspace: Path, session: str, at_a_gate: float) -> None:
     async with await Roundtable.open(workspace, places) as desk:
-        run = asyncio.create_task(desk.run(session))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
-        await run
+        while await _left_at_a_gate(desk, session, at_a_gate):
+            if (await desk.session(session)).open_gate is not None:
+                return
+            # Who answered while we were leaving still saw us as the one who goes on.
+
+
+async def _left_at_a_gate(desk: Roundtable, session: str, seconds: float) -> bool:
+    """Run a session to its end, or until it has waited long enough at a gate."""
+    run = asyncio.create_task(desk.run(session))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
+    waiting = asyncio.create_task(_unanswered(desk, session, seconds))
+    await asyncio.wait({run, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    left = not run.done() and run.cancel()
+    waiting.cancel()
+    await asyncio.wait({run, waiting})
+    if run.cancelled() and left:
+        waiting.result()
+        return True
+    await run
+    return False
+
+
+async def _unanswered(desk: Roundtable, session: str, seconds: float) -> None:
+    """Wait until a gate of the session is open and for so long nothing happened."""
+    while True:
+        state = await desk.session(session)
+        if not await desk.store.changed(session, state.seq, seconds) and state.open_gate is not None:
+            return
 
 
 def _say_why(places: Places, session: str, why: str) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from roundtable.app import config
+from roundtable.app.choosing import setting_aside
+from roundtable.app.context import Refused, read_confined
 from roundtable.app.git import LONGEST, Changes, Git, git_of
-from roundtable.app.places import workspace_of
+from roundtable.app.places import Places, workspace_of
+from roundtable.core.diffs import added, is_diff
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.sensitive import is_sensitive
 from roundtable.core.views import one_line
 
 CHANGES = "the changes"
 STANDING = "where they stand"
+PATCH = "Give a file with changes, such as the output of `git diff`."
 _NAMED = 100
 _FEW = 8
 
@@ -26,17 +32,24 @@ class Found(NamedTuple):
 
 
 def changed(start: Path) -> Found:
-    """What stands in the working tree and not in the last commit, and what the new files are called."""
-    with git_of(workspace_of(start)) as git, ThreadPoolExecutor(3) as pool:
+    """What stands in the working tree and not in the last commit, the text of new files included."""
+    workspace = workspace_of(start)
+    ignore = config.load(Places.of_this_person(), workspace).config.context.ignore
+    with git_of(workspace) as git, ThreadPoolExecutor(3) as pool:
         _need_repository(git)
         untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
         changes = git.uncommitted()
-        new = untracked.result()
-        if not (changes.diff or new):
-            apart = f" Sensitive files are not looked at: {_few(changes.sensitive)}." if changes.sensitive else ""
+        set_aside = setting_aside(ignore)
+        new = [name for name in untracked.result() if not set_aside(name)]
+        sensitive = (*changes.sensitive, *filter(is_sensitive, new))
+        room = LONGEST - len(changes.diff) if changes.whole else 0
+        texts, unread = _new_files(workspace, (name for name in new if not is_sensitive(name)), room)
+        changes = changes._replace(diff=changes.diff + texts, sensitive=sensitive)
+        if not (changes.diff or unread):
+            apart = f" Sensitive files are not looked at: {_few(sensitive)}." if sensitive else ""
             message = f"There is nothing to discuss: no file was changed.{apart}"
             raise UsageError(message, "Name a branch with --branch.")
-        return _found(changes, standing.result(), new)
+        return _found(changes, standing.result(), unread)
 
 
 def changed_on(start: Path, branch: str) -> Found:
@@ -61,15 +74,37 @@ def patched(raw: bytes) -> Found:
     """What a patch says."""
     text = raw[:LONGEST].decode(errors="replace")
     if not text.strip():
-        raise UsageError("The patch is empty.", "Give a file with changes, such as the output of `git diff`.")
+        raise UsageError("The patch is empty.", PATCH)
+    if not is_diff(text):
+        raise UsageError("That is no patch: it names no file that it changes.", PATCH)
     return Found({CHANGES: text}, _cut(len(raw) < LONGEST))
 
 
-def _found(changes: Changes, standing: str, new: tuple[str, ...] = ()) -> Found:
-    if new:
-        more = f"\nand {len(new) - _NAMED} more" if len(new) > _NAMED else ""
-        names = "\n".join(f"- {one_line(name, 200)}" for name in new[:_NAMED])
-        standing += f"\nNew files that git does not know yet, by name only:\n{names}{more}"
+def _new_files(workspace: Path, names: Iterable[str], room: int) -> tuple[str, list[str]]:
+    """New files as a diff shows them, while there is room; and those of which only the name can be told."""
+    shown: list[str] = []
+    unread: list[str] = []
+    for name in names:
+        text = _new_file(workspace, name) if room > 0 else ""
+        room -= len(text)
+        (shown if text else unread).append(text or name)
+    return "".join(shown), unread
+
+
+def _new_file(workspace: Path, name: str) -> str:
+    if not name.isprintable() or (workspace / name).is_symlink():
+        return ""
+    try:
+        return added(name, read_confined(workspace, name))
+    except Refused:
+        return ""
+
+
+def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> Found:
+    if unread:
+        more = f"\nand {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+        names = "\n".join(f"- {one_line(name, 200)}" for name in unread[:_NAMED])
+        standing += f"\nNew files, by name only:\n{names}{more}"
     notices = _cut(changes.whole)
     if changes.sensitive:
         left_out = f"Sensitive files are not looked at, changed or not: {_few(changes.sensitive)}."

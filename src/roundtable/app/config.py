@@ -21,7 +21,7 @@ from roundtable.core.values import Limits, Quorum, Right
 from roundtable.protocols import Protocol, protocol
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.datafile import fill
-from roundtable.voices.endpoints import read_endpoint
+from roundtable.voices.endpoints import own_endpoint
 
 Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
 """One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
@@ -116,12 +116,16 @@ def load(places: Places, workspace: Path) -> Settings:
     person, own, withheld = layers(places, workspace)
     path = workspace_config(workspace)
     config = _convert(_overlay(person, own), path)
+    check_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
+    return Settings(config, withheld)
+
+
+def check_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
+    """Refuse a usual meeting that nobody knows here."""
     known = known_meetings(places, workspace)
     if config.table.meeting not in known:
         wrong = no_such_meeting(config.table.meeting, known)
-        said_in = path if "meeting" in own.get("table", {}) else places.user_config
-        raise ConfigError(f"{said_in}: {wrong.message}", wrong.help)
-    return Settings(config, withheld)
+        raise ConfigError(f"{path}: {wrong.message}", wrong.help)
 
 
 def layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
@@ -137,10 +141,10 @@ def workspace_config(workspace: Path) -> Path:
     return workspace / ".roundtable" / "config.toml"
 
 
-def check(values: dict[str, Any], path: Path) -> None:
-    """Refuse what a config file may not say, and a key among it."""
+def check(values: dict[str, Any], path: Path) -> Config:
+    """The config that a file makes by itself; what it may not say is refused, and a key among it."""
     refuse_keys(values, str(path))
-    _convert(values, path)
+    return _convert(values, path)
 
 
 def trust(places: Places, workspace: Path) -> None:
@@ -275,7 +279,7 @@ def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable
 def _read_own(kind: str, name: str, data: object, path: str) -> None:
     values = fill(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
-        read_endpoint(name, values, f"{path}endpoints.{name}")
+        own_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
         with_own({name: values}, path)
 

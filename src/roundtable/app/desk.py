@@ -58,7 +58,7 @@ from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints
+from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 
@@ -101,12 +101,14 @@ class Roundtable:
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run)
 
     @classmethod
-    async def open(cls, workspace: Path | None = None, places: Places | None = None) -> Roundtable:
-        """Sit down at the desk of this person, in this workspace."""
+    async def open(
+        cls, workspace: Path | None = None, places: Places | None = None, loaded: settings.Settings | None = None
+    ) -> Roundtable:
+        """Sit down at the desk of this person, in this workspace; with `loaded`, no config is read."""
         places = places or Places.of_this_person()
         workspace = workspace_of(workspace or Path.cwd())
-        loaded = settings.load(places, workspace)
-        own = [read_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
+        loaded = loaded or settings.load(places, workspace)
+        own = [own_endpoint(name, data) for name, data in loaded.config.endpoints.items()]
         endpoints = merged(shipped_endpoints().values(), own)
         keys = Keys(places, endpoints.values())
         store = await SqliteStore.open(places.database, keys.redactor)
@@ -336,12 +338,15 @@ class Roundtable:
         return await self.memory.entries(limit=-1)
 
     async def find(self, address: str) -> str:
-        """A session by id, unique beginning of an id, slug, name in this workspace (its newest session), or `last`."""
+        """A session by id, slug, unique beginning of either, name in this workspace (its newest session), or `last`."""
         found = await self.store.find(address, self._here)
         if len(found) == 1:
             return found[0]
         if found:
-            raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of the id: `roundtable list`.")
+            raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of it: `roundtable list`.")
+        if address == LAST:
+            start = 'Start one: roundtable discuss "…". `roundtable list --all` shows those of other workspaces.'
+            raise NotFound("There are no sessions in this workspace yet.", start)
         raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
 
     @property
@@ -399,7 +404,7 @@ class Roundtable:
 def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits: Limits) -> None:
     names = [seat.name for seat in seats]
     if not agenda.question.strip():
-        raise UsageError("The question is empty.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
+        raise UsageError("The question is empty.", "Say what it is about.")
     if len(seats) < rules.minimum:
         needed = f"{rules.minimum} seats" if rules.minimum > 1 else "a seat"
         alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum > 1 else ""

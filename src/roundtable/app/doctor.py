@@ -171,7 +171,7 @@ def _report(
 
 
 def _model_words(installed: bool, default: bool) -> str:
-    return "default" if default else "installed" if installed else "available"
+    return "in use" if default else "installed" if installed else "can be fetched"
 
 
 def _advice(home: Home, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:

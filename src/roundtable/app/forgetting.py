@@ -20,7 +20,7 @@ class Cleared(msgspec.Struct, frozen=True):
     """Which old sessions went, which stayed and why, and how many bytes were freed."""
 
     gone: list[SessionRow]
-    kept: dict[str, str]
+    kept: list[tuple[SessionRow, str]]
     size: int = 0
 
 
@@ -46,8 +46,9 @@ async def clear(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -
     old = [row for row in rows if row.updated_at < before and row.meeting != NOTEBOOK]
     await desk.memory.catch_up()
     unfiled = set(await desk.store.unfiled())
-    kept = {row.id: why for row in old if (why := await _needed(desk, row, unfiled))}
-    gone = [row for row in old if row.id not in kept]
+    kept = [(row, why) for row in old if (why := await _needed(desk, row, unfiled))]
+    needed = {row.id for row, _ in kept}
+    gone = [row for row in old if row.id not in needed]
     if dry_run:
         return Cleared(gone, kept)
     removed = await desk.store.remove([row.id for row in gone])

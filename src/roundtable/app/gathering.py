@@ -83,6 +83,8 @@ class Gathering:
 
     def _folder(self, pile: _Pile, words: Sequence[str], folder: str) -> None:
         within = inside(self._workspace.resolve(), folder, folder).as_posix()
+        if not (self._workspace / within).is_dir():
+            raise Refused(f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f.")
         with git_of(self._workspace) as git:
             paths = may_be_chosen(git.files(), self._ignore, within)
             found = self._choose(pile, words, paths, git.commits() if git.repository else ())

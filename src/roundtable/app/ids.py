@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import unicodedata
 from uuid import UUID
 
+from roundtable.core.views.folder import in_folder_name
+
 SLUG_WORDS = 6
+SLUG_BYTES = 80
 
 
 def new_session_id() -> str:
@@ -21,7 +23,12 @@ def new_session_id() -> str:
 
 
 def slug_of(question: str, day: str) -> str:
-    """`2026-11-15-rest-or-graphql`."""
-    plain = unicodedata.normalize("NFKD", question).encode("ascii", "ignore").decode()
-    words = re.findall(r"[a-z0-9]+", plain.lower())[:SLUG_WORDS]
-    return "-".join([day, *words])[:80] if words else f"{day}-meeting"
+    """`2026-11-15-rest-or-graphql`; letters of any script stay, and Latin ones lose their accents."""
+    letters = "".join(map(_plain, unicodedata.normalize("NFKC", question))).lower()
+    words = "".join(letter if in_folder_name(letter) else " " for letter in letters).split()[:SLUG_WORDS]
+    slug = "-".join([day, *(words or ["meeting"])])
+    return slug.encode()[:SLUG_BYTES].decode(errors="ignore").rstrip("-")
+
+
+def _plain(letter: str) -> str:
+    return unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode() or letter

@@ -50,6 +50,12 @@ def import_file(path: Path) -> Imported:
     return _models(_filled(_Models, read_yaml(text, str(path)), path))
 
 
+def theirs_in(workspace: Path) -> Path | None:
+    """The config of TheRoundtAIble, where a workspace has one."""
+    path = workspace / ".roundtable" / "config.json"
+    return path if path.is_file() else None
+
+
 # --- TheRoundtAIble ------------------------------------------------------------------------------
 
 
@@ -176,8 +182,7 @@ def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes
     if model.api_key and variable is None:
         notes.append(f"{name}: a key is written down there and was not copied; `roundtable keys set {endpoint}`.")
     elif variable is not None and known.key != f"env:{variable[1]}":
-        own = msgspec.to_builtins(msgspec.structs.replace(known, key=f"env:{variable[1]}"))
-        endpoints[endpoint] = {key: value for key, value in own.items() if key != "name"}
+        endpoints[endpoint] = {"key": f"env:{variable[1]}"}
     return f"{endpoint}:{model.default_model or known.default_model}"
 
 

@@ -15,12 +15,12 @@ from roundtable.app.config import MemorySettings
 from roundtable.app.secrets import Keys
 from roundtable.core.events import EntryWritten, SessionOpened
 from roundtable.core.faults import NotFound, RecordError, RoundtableError, UsageError
-from roundtable.core.ledger import BINDING, Entry, EntryKind, State
+from roundtable.core.ledger import BINDING, NO_REASON, Entry, EntryKind, State
 from roundtable.core.remembering import LONGEST, entries_of
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Outcome, Recalled
 from roundtable.core.views import one_line
-from roundtable.core.wording import content_words, in_full, words
+from roundtable.core.wording import content_words, ended, in_full, words
 from roundtable.store.facts import stamp
 from roundtable.store.sqlite import SqliteStore
 
@@ -99,7 +99,7 @@ class Memory:
     async def recalled(self, question: str) -> tuple[list[Recalled], list[Recalled]]:
         """The entries that bear on a question, the most relevant first and few enough to be read; and every other no.
 
-        A no holds for the workspace, whatever the question and however much else there is to tell.
+        A no is kept in mind whatever the question, and however much else there is to tell.
         """
         if not self._settings.recall:
             return [], []
@@ -120,8 +120,8 @@ class Memory:
         """An entry as seats read it. A no is told in the words of the proposal, for that is what is compared."""
         text = entry.text
         if entry.kind is EntryKind.DECISION:
-            ended = "Rejected" if entry.state == Outcome.REJECTED else "Decided"
-            text = f"{entry.question} {ended}: {entry.text}"
+            outcome = "Rejected" if entry.state == Outcome.REJECTED else "Decided"
+            text = f"{entry.question} {outcome}: {entry.text}"
         elif entry.kind is EntryKind.ERROR:
             text = f"{entry.text} (seen as: {entry.question})"
         clean = self._keys.redactor.redact
@@ -130,6 +130,7 @@ class Memory:
             str(entry.kind),
             one_line(clean(text), LONGEST_TEXT),
             one_line(clean(entry.why), LONGEST_WHY),
+            one_line(clean(entry.question), LONGEST_TEXT) if entry.kind is EntryKind.FAILURE else "",
         )
 
     # --- what a person writes ---------------------------------------------------------------------
@@ -139,7 +140,9 @@ class Memory:
         if not words(text):
             raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
         id = f"R-{secrets.token_hex(3)}"
-        entry = Entry(id, EntryKind.DECREE, text, why, State.STANDING, workspace=self._workspace, at=stamp())
+        entry = Entry(
+            id, EntryKind.DECREE, text, why or NO_REASON, State.STANDING, workspace=self._workspace, at=stamp()
+        )
         return await self._write(entry)
 
     async def lift(self, id: str) -> Entry:
@@ -175,20 +178,20 @@ class Memory:
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state == State.CLOSED:
             raise UsageError(f"{entry.id} is closed already.", f"Reopen it first: roundtable errors reopen {entry.id}")
-        return await self._write(_changed(entry, why=f"{entry.why} Closed: {how}", state=State.CLOSED))
+        return await self._write(_changed(entry, why=_and_then(entry.why, f"Closed: {how}"), state=State.CLOSED))
 
     async def reopen(self, id: str, why: str = "") -> Entry:
         """An error is back."""
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state != State.CLOSED:
             raise UsageError(f"{entry.id} is not closed: it is {entry.state}.")
-        told = f"{entry.why} Reopened{f': {why}' if why else '.'}"
+        told = _and_then(entry.why, f"Reopened: {why}" if why else "Reopened")
         return await self._write(_changed(entry, why=told, state=State.LOGGED))
 
     async def settle(self, id: str, right: bool, seen: str) -> Entry:
         """Time has told about a prediction; saying it again corrects it."""
         entry = await self.entry(id, EntryKind.PREDICTION)
-        told = f"{entry.why.partition(' Seen: ')[0]} Seen: {seen}"
+        told = _and_then(entry.why.partition(" Seen: ")[0], f"Seen: {seen}")
         return await self._write(_changed(entry, why=told, state=State.RIGHT if right else State.WRONG))
 
     async def _write(self, *entries: Entry) -> Entry:
@@ -224,6 +227,10 @@ def _changed(entry: Entry, **changes: str) -> Entry:
     return msgspec.structs.replace(entry, **changes)
 
 
+def _and_then(why: str, more: str) -> str:
+    return " ".join(ended(part) for part in (why, more) if part)
+
+
 def _cut(entry: Entry) -> Entry:
     return _changed(entry, text=one_line(entry.text, LONGEST), why=one_line(entry.why, LONGEST))
 
@@ -245,7 +252,7 @@ def _bounded(told: Iterable[Recalled]) -> Iterator[Recalled]:
     """As many as may be told, and no more bytes than that."""
     room = MOST_BYTES
     for number, it in enumerate(told):
-        room -= len(it.text.encode()) + len(it.why.encode())
+        room -= sum(len(part.encode()) for part in (it.text, it.why, it.question))
         if number == MOST_RECALLED or room < 0:
             return
         yield it

@@ -14,7 +14,7 @@ from roundtable.app.places import Places
 from roundtable.app.vault import Stored, Vault, tail_of
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.redaction import Redactor, random_looking, telling
-from roundtable.voices.endpoints import Endpoint, merged, read_endpoint, shipped_endpoints, variables
+from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints, variables
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
@@ -181,4 +181,4 @@ def _endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
         own = config.load(places, workspace).config.endpoints
     except ConfigError:
         own = {}
-    return merged(shipped_endpoints().values(), [read_endpoint(name, data) for name, data in own.items()])
+    return merged(shipped_endpoints().values(), [own_endpoint(name, data) for name, data in own.items()])

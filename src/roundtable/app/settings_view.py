@@ -59,7 +59,9 @@ def change(places: Places, workspace: Path, name: str, typed: str, *, for_person
     place = path_of(name)
     if not place:
         raise NotFound(f"{name} is no name of a setting.", "They look like limits.seat_timeout.")
-    value = _fitting(_values(before, path), place, typed, path)
+    values = _values(before, path)
+    value = _fitting(values, place, typed, path)
+    config.check_meeting(places, workspace, config.check(placed(values, place, value), path), path)
     known = for_person or config.is_trusted(places, workspace) or not config.reach(workspace)
     put_config(path, with_setting(before, place, value, str(path)))
     if not for_person and known:

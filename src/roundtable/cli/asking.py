@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.cli.choices import REASONS, choice
 from roundtable.cli.words import Line, gate_words
-from roundtable.core.events import GateAnswered, GateOpened, Recorded, RunStarted
+from roundtable.core.events import Event, GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
@@ -39,6 +39,9 @@ async def read_line(prompt: str, fd: int = 0) -> str | None:
     loop.add_reader(fd, ready)
     try:
         data = await typed
+    except asyncio.CancelledError:
+        os.write(2, b"\n")  # nobody ends this line any more
+        raise
     finally:
         loop.remove_reader(fd)
     return data.decode(errors="replace").strip() if data else None
@@ -72,7 +75,10 @@ class Gatekeeper:
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
             self._display.tell(gate_words(self._left_open))
             self._start_asking(self._left_open)
-        elif isinstance(event, GateAnswered):
+
+    async def make_way(self, event: Event) -> None:
+        """Stop asking what has been answered, before that is shown."""
+        if isinstance(event, GateAnswered):
             self._settled.add(event.gate)
             if self._asking is not None and self._asking[0] == event.gate:
                 await self.close()

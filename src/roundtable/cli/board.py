@@ -8,7 +8,7 @@ from functools import reduce
 
 import msgspec
 
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, fault_words, glyph_of
+from roundtable.cli.words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, fault_words, glyph_of
 from roundtable.core.events import (
     CallFailed,
     ContinueAsked,
@@ -30,7 +30,7 @@ from roundtable.core.events import (
 from roundtable.core.values import Charter, Usage
 from roundtable.core.views.costs import NOTHING, is_priced, price
 
-WORDS = {RESPONDING: "responding", WAITING: "waiting", TIMED_OUT: "timed out", ERROR: "error"}
+WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
 BYTES_PER_TOKEN = 4
 
 
@@ -184,7 +184,7 @@ class Board:
                 else:
                     seat.begin(event.call, event.round, at)
             case MoveMade():
-                seat.rest(WAITING, at)
+                seat.rest(DONE, at)
                 seat.said, seat.length, seat.took = [event.text], len(event.text), event.timing.total
                 seat.use(event.usage)
                 self.done.add(event.seat)
@@ -217,7 +217,7 @@ class Board:
                     seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on
             case RunStopped():
                 for seat in self.seats.values():
-                    seat.rest(WAITING, seat.since)
+                    seat.rest(DONE if seat.glyph == DONE else WAITING, seat.since)
             case DecisionMade():
                 self.ended = True
             case _:

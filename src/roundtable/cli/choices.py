@@ -8,7 +8,7 @@ from roundtable.core.values import Gate
 from roundtable.core.views import one_line
 
 MEANINGS = {
-    "apply": "carry it out now",
+    "apply": "to be carried out (nothing was yet: that comes with a later version)",
     "myself": "I do it myself",
     "later": "decide later",
     "back": "send them back to think again",

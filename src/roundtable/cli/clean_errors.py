@@ -10,11 +10,14 @@ from typing import TextIO, cast
 
 import click
 
+from roundtable.cli.wrapping import fitted
 from roundtable.core.redaction import Redactor
 
 
 class CleanErrors(io.TextIOBase):
     """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed.
+
+    Lines are fitted to a terminal here, where nothing is left to redact: a secret in two halves is not found.
 
     It shows no `buffer`: bytes written there would pass by unseen.
     """
@@ -50,7 +53,8 @@ class CleanErrors(io.TextIOBase):
         """Take text; whole lines are passed on."""
         lines, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
-            self._stream.write(self._redactor.redact(lines + end))
+            clean = self._redactor.redact(lines + end)
+            self._stream.write(clean if isinstance(self._stream, CleanErrors) else fitted(clean, self._stream))
         return len(text)
 
     def flush(self) -> None:

@@ -138,6 +138,8 @@ async def follow(items: AsyncGenerator[Recorded | Delta], show: Display, keeper:
     try:
         async with contextlib.aclosing(items):
             async for item in items:
+                if keeper is not None and isinstance(item, Recorded):
+                    await keeper.make_way(item.event)
                 show.take(item)
                 if keeper is not None and isinstance(item, Recorded):
                     await keeper.see(item)

@@ -65,7 +65,7 @@ class Manner(msgspec.Struct, frozen=True):
 
 
 def display(manner: Manner, view: View) -> Display:
-    """The display that fits; facts up to `brief_until` are told in short, panels open after `live_from`."""
+    """The display that fits; facts up to `brief_until` are told in short, panels open with `live_from`."""
     outlet = Outlet()
     if manner.json:
         return JsonLines(outlet)

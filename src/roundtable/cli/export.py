@@ -32,7 +32,8 @@ def export(session: str, form: str, layout: str | None, output: str | None, forc
     """Write a session to files: markdown, html, json, jsonl.
 
     HTML is one file without scripts, with the map of who stood with whom. Layouts: `runs` writes sessions/, runs/ and
-    logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md and debate/vote-results.md.
+    logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md, and debate/vote-results.md where
+    ballots were cast.
 
     \b
     Examples:

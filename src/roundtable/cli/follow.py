@@ -11,7 +11,7 @@ import click
 
 from roundtable.cli.board import View
 from roundtable.cli.conduct import conclude, conduct, follow, stopping
-from roundtable.cli.displays import Manner, display
+from roundtable.cli.displays import Display, Manner, display
 from roundtable.cli.options import HeadedCommand, manner_options, option, session_argument, strict_option
 from roundtable.cli.output import INTERRUPTED, TAKEN, address_of, at_desk, ended_with, let_go_of_stdout, note
 from roundtable.core.events import Delta, Recorded
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ALONE_SECONDS = 2.0
 FOREVER = 1 << 60
-"""Panels that open after this fact never do."""
+"""Panels that open with this fact never do."""
 
 
 @click.command(cls=HeadedCommand)
@@ -36,7 +36,7 @@ FOREVER = 1 << 60
 def watch(session: str, as_json: bool, plain: bool, strict: bool, after: int, no_follow: bool) -> int:
     """Follow a session that runs here or in another process.
 
-    SESSION is an id, the beginning of one, a slug, a name, or `last` (the default).
+    SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
     Leaving with Ctrl-C does not stop the session. The exit code is the session's own.
 
     \b
@@ -57,7 +57,7 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
     show = display(manner, View(state.charter, address, live_from=state.seq if stay else FOREVER, own=False))
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(follow(items, show))
-    looking = asyncio.create_task(_say_when_alone(desk, state.id, address)) if stay else None
+    looking = asyncio.create_task(_say_when_alone(desk, state.id, address, show)) if stay else None
     with stopping(following.cancel, show.close):
         await asyncio.wait({following})
     if looking is not None:
@@ -75,13 +75,15 @@ async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, 
     return await conclude(desk, state.id, show, address, strict=strict) if ended else TAKEN
 
 
-async def _say_when_alone(desk: Roundtable, session: str, address: str) -> None:
+async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Display) -> None:
     """Say so, once, whenever no process runs the session any more: a killed one cannot say it itself."""
     said = False
     while True:
         alone = await desk.holder(session) is None
         if alone and not said and not (await desk.session(session)).ended:
+            show.suspend()
             note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
+            show.resume()
         said = alone
         await asyncio.sleep(ALONE_SECONDS)
 
@@ -106,7 +108,7 @@ async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[
 def resume(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
     """Go on with a session that was stopped or paused.
 
-    SESSION is an id, the beginning of one, a slug, a name, or `last` (the default).
+    SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
     Seats that have answered are not asked again. If another process runs the session and it is
     paused, it is told to go on.
 

@@ -22,7 +22,7 @@ def forget(session: str, name: str) -> None:
     """Take a session off the list; exported files stay.
 
     Its name is free for another one, and `last` no longer means it. What it decided is still known, and `show` still
-    prints it by its id until `roundtable gc` clears it away. A session that somebody runs is not forgotten.
+    prints it by its address until `roundtable gc` clears it away. A session that somebody runs is not forgotten.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ async def _forget(desk: Roundtable, address: str) -> str:
         raise UsageError(f"The session {address} is forgotten already.", "`roundtable gc` clears it away.")
     short = await address_of(desk, state.id, state.charter.slug)
     await let_go(desk, state.id)
-    return f"{short} is forgotten; until it is cleared away: roundtable show {state.id}"
+    return f"{short} is forgotten; until it is cleared away: roundtable show {short}"
 
 
 @click.command()
@@ -72,12 +72,13 @@ def gc(max_age_days: int, dry_run: bool, as_json: bool) -> None:
     done = at_desk(work)
     if as_json:
         gone = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in done.gone]
-        show_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": done.kept, "freed_bytes": done.size})
+        kept = {row.id: why for row, why in done.kept}
+        show_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": done.size})
         return
     for row in done.gone:
-        click.echo(f"{row.id}\t{row.slug}")
-    for session, why in done.kept.items():
-        note(f"{session} stays: {why}.")
+        click.echo(row.slug or row.id)
+    for row, why in done.kept:
+        note(f"{row.slug or row.id} stays: {why}.")
     number = f"{len(done.gone)} session{'' if len(done.gone) == 1 else 's'}"
     note(
         f"{number} would be cleared away." if dry_run else f"Cleared {number} away; {done.size:,} bytes are free again."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from roundtable.cli.output import address_of, at_desk
 from roundtable.cli.sessions import age, pid_of
 from roundtable.cli.tables import show_json
 from roundtable.cli.words import gate_words, plain
+from roundtable.cli.wrapping import fitted
 from roundtable.core.views import clean, one_line
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def gates(everywhere: bool, as_json: bool) -> None:
     if not found:
         click.echo(f"No gate waits{'' if everywhere else ' in this workspace'}.", err=True)
     for it, address in found:
-        click.echo(_block(it, address))
+        click.echo(fitted(_block(it, address), sys.stdout))
 
 
 def _told(it: OpenGate, address: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roundtable.cli.asking import read_line
+from roundtable.cli.demo import SMALLEST
 from roundtable.cli.meeting_options import Given
 from roundtable.cli.opening import hold
 from roundtable.cli.output import at_desk, note
@@ -19,7 +20,6 @@ from roundtable.core.views import clean, one_line
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
     from roundtable.app.setting_up import Draft
-    from roundtable.core.values import Seat
 
 
 @click.command()
@@ -53,12 +53,17 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     from roundtable.app.setting_up import draft, write
 
     path = desk.places.user_config if for_person else workspace_config(desk.workspace)
+    if not source and not for_person and not path.exists():
+        source = await _theirs(desk, yes=yes)
     settings = _imported(source) if source else await _found(desk, yes=yes)
+    if settings is None:
+        note("Nothing was written.")
+        return ""
     plan = draft(path, settings, "for you, in every workspace" if for_person else "in this workspace")
     _show(plan)
     if not plan.added:
         return ""
-    if not yes and (await read_line("Write it? [Y/n]: ") or "y").casefold() not in ("y", "yes"):
+    if not yes and not await _agreed("Write it? [Y/n]: "):
         note("Nothing was written.")
         return ""
     trusted = write(plan, desk.places, None if for_person else desk.workspace)
@@ -73,6 +78,23 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     return await read_line("A first question for the table? [Enter for none]: ") or ""
 
 
+async def _agreed(question: str) -> bool:
+    return (await read_line(question) or "y").casefold() in ("y", "yes")
+
+
+async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
+    """The config of TheRoundtAIble, where one is here and the person wants it."""
+    from roundtable.app.importing import theirs_in
+
+    path = theirs_in(desk.workspace)
+    if path is None:
+        return None
+    note(f"There is {path}, which is where TheRoundtAIble has its config.")
+    if yes:
+        note(f"It is left alone; `roundtable init --import {path}` takes it over.")
+    return str(path) if not yes and await _agreed("Take it over? [Y/n]: ") else None
+
+
 def _imported(source: str) -> dict[str, Any]:
     from roundtable.app.importing import import_file
 
@@ -82,29 +104,33 @@ def _imported(source: str) -> dict[str, Any]:
     return imported.settings
 
 
-async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any]:
+async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
+    """What the config shall say of those who were found and chosen; None where the person chose nobody."""
     from roundtable.app.discovery import discover, proposed
     from roundtable.app.setting_up import settings_for
 
     known = {voice for seat in desk.settings.config.seats.values() for voice in seat.voices}
     found = [it for it in await discover(desk) if it.kind != "configured" and it.voice not in known]
-    offered = tuple(it.as_seat() for it in found if it.usable) if known else proposed(found)
-    if known and not offered:
+    usable = [it for it in found if it.usable]
+    offered = tuple(it.as_seat() for it in usable if it.kind != "embedded") if known else proposed(found)
+    voices = {seat.voices[0] for seat in offered}
+    others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
+    if known and not (offered or others):
         note("Nobody was found who has no seat in the config yet.")
         return {}
     if not offered:
         note("Nothing was found that could sit at the table: no agent, no key, no local server, no embedded model.")
-        note("`roundtable keys set openai` stores a key, `roundtable models get` fetches a model that needs none.")
+        note(f"`roundtable keys set openai` stores a key; `roundtable models get {SMALLEST}` fetches a small model.")
+        note("`roundtable demo` fetches it too, and shows a meeting at once.")
         return settings_for(desk, ())
     notes = {it.voice: it.note for it in found}
     note("Found here:")
-    for number, seat in enumerate(offered, 1):
+    for number, seat in enumerate((*offered, *others), 1):
         note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])}): {one_line(notes[seat.voices[0]])}")
-    return settings_for(desk, await _chosen(offered, yes=yes))
-
-
-async def _chosen(offered: tuple[Seat, ...], *, yes: bool) -> tuple[Seat, ...]:
-    return offered if yes else await pick(offered)
+    if len(offered) > len(voices):
+        note(f"{one_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own.")
+    seats = offered if yes else await pick(offered, others)
+    return settings_for(desk, seats) if seats else None
 
 
 def _show(plan: Draft) -> None:

@@ -141,7 +141,7 @@ _EVERY_MEETING: tuple[Callable[[Any], Any], ...] = (
         help="Go on with the unfinished session of that name, or give it to a new one.",
         shell_complete=completing.sessions,
     ),
-    option(MEETING, "--fresh", is_flag=True, help="Tell the seats nothing of earlier decisions."),
+    option(MEETING, "--fresh", is_flag=True, help="Tell the seats nothing of earlier meetings; no decree stops them."),
     limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
     limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."),
     option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing."),

@@ -39,8 +39,8 @@ def ask(question: str, follow_up: bool, **given: Any) -> int:
 
 @click.command(cls=HeadedCommand)
 @question_argument
-@rounds_option
 @meeting_options
+@rounds_option
 def debate(question: str, rounds: int | None, **given: Any) -> int:
     """Have the seats agree, object and add until nobody objects.
 
@@ -58,8 +58,8 @@ def debate(question: str, rounds: int | None, **given: Any) -> int:
 
 @click.command("code-red", cls=HeadedCommand)
 @question_argument
-@rounds_option
 @meeting_options
+@rounds_option
 def code_red(question: str, rounds: int | None, **given: Any) -> int:
     """Have a fault diagnosed: triage, blind, then together.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 1000
+NOTHING_FORETOLD = "No dissenter has foretold anything in this workspace yet."
 
 
 class Listing(click.Group):
@@ -116,7 +117,7 @@ def fail(id: str, why: str) -> None:
       roundtable chronicle fail D-1a2b3c "The cache went stale under load."
     """
     entry = at_desk(lambda desk: desk.memory.fail(id, why))
-    click.echo(f"{entry.id}: new meetings are told that this failed, and a proposal that repeats it is stopped")
+    click.echo(f"{entry.id}: new meetings are told that this failed, and the same answer to such a question is stopped")
 
 
 # --- decrees -------------------------------------------------------------------------------------
@@ -165,7 +166,8 @@ def add(proposal: str, why: str) -> None:
     Example:
       roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
     """
-    click.echo(at_desk(lambda desk: desk.memory.reject(proposal, why)).id)
+    entry = at_desk(lambda desk: desk.memory.reject(proposal, why))
+    click.echo(f"{entry.id}: new meetings are told of it, and a proposal that repeats it is stopped")
 
 
 @decrees.command("lift")
@@ -187,7 +189,7 @@ def lift(id: str) -> None:
 def errors() -> None:
     """The error log: what was diagnosed, and what became of it.
 
-    Every code-red meeting leaves an entry with a number of its own.
+    Every code-red meeting leaves an entry with a number of its own, unless you chose only to have it reported.
 
     \b
     Examples:
@@ -244,7 +246,8 @@ def reopen(id: str, why: str) -> None:
 def predictions() -> None:
     """What dissenters foretold, and who was right.
 
-    Whoever is outvoted leaves a prediction that falls due. You say how it turned out, and each seat gets a record.
+    What an outvoted seat said will be seen, or objected, falls due. You say how it turned out, and each seat gets a
+    record.
 
     \b
     Examples:
@@ -267,7 +270,7 @@ def list_predictions(as_json: bool) -> None:
 
     found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != State.OPEN, it.due))
     rows = [(it.id, "due" if overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
-    none = "Nobody has been outvoted in this workspace yet."
+    none = NOTHING_FORETOLD
     _show(found, ("prediction", "state", "due", "seat", "foretold", "about"), rows, none, as_json)
 
 
@@ -300,7 +303,7 @@ def record(as_json: bool) -> None:
         show_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
         return
     rows = [(it.seat, f"{it.right} of {it.settled}", str(it.open)) for it in found]
-    _show((), ("seat", "right", "open"), rows, "Nobody has been outvoted in this workspace yet.", as_json=False)
+    _show((), ("seat", "right", "open"), rows, NOTHING_FORETOLD, as_json=False)
 
 
 # --- shared --------------------------------------------------------------------------------------

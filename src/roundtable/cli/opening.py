@@ -98,7 +98,7 @@ async def _agenda(desk: Roundtable, given: Given) -> Agenda:
     from roundtable.app.desk import Agenda
 
     if not given.question:
-        raise UsageError("There is no question.", 'Say what to discuss: roundtable discuss "REST or GraphQL?"')
+        raise UsageError("There is no question.", "Write it after the command, in quotes.")
     return Agenda(
         question=given.question,
         seats=await seats_for(desk, given),

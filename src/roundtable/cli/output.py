@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from roundtable.cli.clean_errors import clean_stderr, keep_clean
-from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 
@@ -26,12 +26,26 @@ SHORT_ID = 13
 """The part of an id that holds its milliseconds: enough to tell sessions of one person apart."""
 
 
-def at_desk(work: Callable[[Roundtable], Awaitable[T]]) -> T:
-    """Open the desk of this person and workspace, do something there, and close it again."""
+def at_desk(work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False) -> T:
+    """Open the desk of this person and workspace, do something there, and close it again.
+
+    What only reads the record is done without a config if it cannot be read, and says so.
+    """
+    from roundtable.app.config import Config, Settings
     from roundtable.app.desk import Roundtable
 
+    async def opened() -> Roundtable:
+        try:
+            return await Roundtable.open()
+        except ConfigError as error:
+            if not only_reads:
+                raise
+            with clean_stderr():
+                note(f"The config is passed over. {sentence(error.message)} {error.help}")
+            return await Roundtable.open(loaded=Settings(Config()))
+
     async def sit() -> T:
-        async with await Roundtable.open() as desk:
+        async with await opened() as desk:
             keep_clean(desk.redactor)
             return await work(desk)
 

@@ -22,7 +22,7 @@ from rich.text import Text
 from roundtable.cli.board import Board, SeatView, View
 from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, seconds
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, move_words, short
+from roundtable.cli.words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, short
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.values import Seat
 from roundtable.core.views import clean, one_line, price
@@ -46,7 +46,7 @@ TONES = {
     "fault": "red",
     "": "",
 }
-GLYPHS = {RESPONDING: "bold", WAITING: "dim", TIMED_OUT: "yellow", ERROR: "red"}
+GLYPHS = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "yellow", ERROR: "red"}
 
 
 def seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
@@ -80,6 +80,7 @@ class LivePanels:
         )
         self._live: Live | None = None
         self._suspended = False
+        self._closed = False
         self._dirty = False
         self._ticker: asyncio.Task[None] | None = None
         self._keys = _Keys()
@@ -93,7 +94,7 @@ class LivePanels:
         if isinstance(item, Delta):
             self._start()
             return
-        if item.seq > self._view.live_from:
+        if item.seq >= self._view.live_from:
             self._start()
         if item.seq <= self._view.brief_until:
             self.tell(brief(item.event))
@@ -115,7 +116,7 @@ class LivePanels:
         figures = (f"{count(usage.tokens)} tok", price(usage), seconds(move.timing.total))
         head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
-        parts = [Text(clean(line.text), TONES[line.tone]) for line in move_words(move)]
+        parts = [Text(clean(line.text), TONES[line.tone]) for line in self._teller.move(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
         self._print(Text())
@@ -139,6 +140,7 @@ class LivePanels:
 
     def close(self) -> None:
         """Take the panels away for good."""
+        self._closed = True
         self.suspend()
         if self._ticker is not None:
             self._ticker.cancel()
@@ -147,7 +149,7 @@ class LivePanels:
     # --- the terminal ----------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._live is not None or self._suspended or self._board.ended:
+        if self._live is not None or self._suspended or self._closed or self._board.ended:
             return
         self._keys.quiet()
         self._live = Live(
@@ -237,8 +239,9 @@ class LivePanels:
 
     def _foot(self, width: int) -> Text:
         keys = "Ctrl-C stops, nothing is lost" if self._view.own else "Ctrl-C leaves, the session goes on"
-        words = f"{self._view.address} · {keys}"
-        more = " · elsewhere: roundtable say | pause | cancel"
+        address, gate = self._view.address, self._board.gate
+        words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
+        more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"
         words += more if len(words + more) < width else ""
         return Text(one_line(words, width - 1), "dim", no_wrap=True)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SEAT_FORM = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
 SEAT_NAME = re.compile(r"[\w.-]+")
-NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models get` fetches one."
+NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models` what can be fetched."
 
 
 def pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -85,17 +85,20 @@ async def _picked(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
         note("Seats with a key may cost money.")
     note("Your choice is remembered; [seats] in the config overrules it.")
     seats = await pick(offered)
+    if not seats:
+        raise UsageError("No seats were chosen.", NO_SEATS)
     discovery.remember(desk, seats)
     return seats
 
 
-async def pick(offered: tuple[Seat, ...]) -> tuple[Seat, ...]:
-    """Let the person choose among seats that were listed with their numbers."""
+async def pick(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
+    """Let the person choose among seats that were listed with their numbers; Enter takes those offered, q nobody."""
+    usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
+    by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
     while True:
-        typed = await read_line("Which ones? [numbers or names, Enter for all, q to leave]: ")
+        typed = await read_line(f"Which ones? [numbers or names, Enter for {usual}, q to leave]: ")
         if typed is None or typed.lower() == "q":
-            raise UsageError("No seats were chosen.", NO_SEATS)
-        by_word = {word: seat for n, seat in enumerate(offered, 1) for word in (str(n), seat.name)}
+            return ()
         words = typed.replace(",", " ").split()
         if not words:
             return offered

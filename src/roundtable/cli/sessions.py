@@ -39,7 +39,7 @@ def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
         rows = await desk.sessions(everywhere=everywhere, limit=limit)
         return [await _listed(desk, row) for row in rows if not row.child]
 
-    found = at_desk(look)
+    found = at_desk(look, only_reads=True)
     if as_json:
         show_json({"v": 1, "sessions": found})
     elif found:
@@ -120,7 +120,7 @@ def status(session: str, as_json: bool) -> None:
         found = await desk.session(await desk.find(session))
         return found, await desk.holder(found.id), await address_of(desk, found.id, found.charter.slug)
 
-    found, holder, address = at_desk(look)
+    found, holder, address = at_desk(look, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": pid_of(holder)}
         show_json({**summary(found), **running})
@@ -158,6 +158,8 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
     if gate is not None:
         lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={gate.default}")
+    if not (holder or session.ended):
+        lines.append(f"  go on with: roundtable resume {address}")
     return lines
 
 

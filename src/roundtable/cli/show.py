@@ -48,11 +48,11 @@ def show(session: str, form: str, round: str | None, cost: bool, run_id: str | N
     if part and form not in TWO_FORMATS:
         raise UsageError(f"{part} cannot be shown as {form}.", f"Take {' or '.join(TWO_FORMATS)}.")
     if run_id is not None:
-        _print(at_desk(lambda desk: _artifact(desk, run_id, form)), form)
+        _print(at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
-        _show_bill(at_desk(lambda desk: _read(desk, session))[0], form)
+        _show_bill(at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
     else:
-        _print(at_desk(lambda desk: _text(desk, session, form, round)), form)
+        _print(at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
 
 
 async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:

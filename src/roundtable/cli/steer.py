@@ -213,7 +213,7 @@ def branch(session: str, round: str) -> None:
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.session(await desk.find(address))
     child = await desk.branch(state.id, find_round(state, round).name)
-    own = await address_of(desk, child, "")
+    own = await address_of(desk, child, (await desk.session(child)).charter.slug)
     return f"New session {own}; hold it with: roundtable resume {own}"
 
 

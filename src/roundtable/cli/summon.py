@@ -26,9 +26,9 @@ QUESTION = "Review these changes: is anything wrong, missing or risky, and shoul
 def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Put your changes to the table: git diff, a branch or a patch.
 
-    Without --branch or --patch it is what you have not committed, staged or not; new files are
-    named. Sensitive files are left out and named, and so is whatever has no room. QUESTION asks for
-    a review if you give none.
+    Without --branch or --patch it is what you have not committed, staged or not, and new files.
+    Sensitive files are left out and named, and so is whatever has no room. QUESTION asks for a
+    review if you give none.
 
     \b
     Examples:

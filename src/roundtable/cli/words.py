@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from roundtable.cli.choices import MEANINGS, letters, meaning
@@ -35,12 +35,11 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, MoveStatus
-from roundtable.core.views import clean, one_line
+from roundtable.core.views import clean, one_line, phrases
 from roundtable.core.views.costs import NOTHING, costs, price
-from roundtable.core.views.phrases import glimpse, rates, stands_for, substitutions, weighs, whose_words
 from roundtable.core.views.serving import served_words
 
-RESPONDING, WAITING, TIMED_OUT, ERROR = "●", "○", "◌", "✗"
+RESPONDING, WAITING, DONE, TIMED_OUT, ERROR = "●", "○", "✓", "◌", "✗"
 BRIEF = 100
 GLIMPSE = 200
 
@@ -60,10 +59,11 @@ class Line(NamedTuple):
 
 
 class Teller:
-    """Tells facts as they come; why a seat's voices failed is told with the next one it asks."""
+    """Tells facts as they come: why a seat's voices failed with the next one it asks, a choice with what was chosen."""
 
     def __init__(self) -> None:
         self._failed: dict[str, dict[str, Fault]] = {}
+        self._proposals: dict[str, str] = {}
 
     def facts(self, event: Event) -> list[Line]:
         """What is worth telling of one fact; the decision has its own block at the end."""
@@ -75,18 +75,23 @@ class Teller:
                 return [_fallback(event, self._failed.pop(event.seat, {}))]
             case RoundOpened():
                 self._failed.clear()
+                self._proposals = phrases.offered(event)
                 return _facts(event)
+            case MoveMade():
+                return [*self.move(event), Line(move_figures(event), "dim", event.seat)]
             case _:
                 return _facts(event)
+
+    def move(self, move: MoveMade) -> list[Line]:
+        """What a seat said, then what that comes to."""
+        return _move(move, self._proposals)
 
 
 def _facts(event: Event) -> list[Line]:
     match event:
-        case MoveMade():
-            return [*move_words(event), Line(move_figures(event), "dim", event.seat)]
         case SeatMissed():
             lines = [Line(f"{glyph_of(event.fault)} {fault_words(event.fault)}", "fault", event.seat)]
-            partial = one_line(glimpse(event.partial, GLIMPSE))
+            partial = one_line(phrases.glimpse(event.partial, GLIMPSE))
             return lines + ([Line(f"Until then: {partial}", "dim", event.seat)] if partial else [])
         case CallFailed() | TurnAsked() | TurnInterrupted():
             return _call(event)
@@ -130,17 +135,17 @@ def brief(event: Event) -> list[Line]:
 # --- seats ---------------------------------------------------------------------------------------
 
 
-def move_words(move: MoveMade) -> list[Line]:
-    """What a seat said, then what that comes to."""
+def _move(move: MoveMade, proposals: Mapping[str, str]) -> list[Line]:
     verdict, lines = move.verdict, list[Line]()
     if verdict.ratings:
-        return [Line(f"Ballot: {one_line(rates(verdict))}", seat=move.seat)]
+        return [Line(f"Ballot: {one_line(phrases.rates(verdict))}", seat=move.seat)]
     lines.append(Line(move.text.strip(), seat=move.seat))
-    if words := stands_for(verdict):
-        sure = f" ({verdict.confidence:.0%} sure)" if verdict.confidence is not None else ""
+    sure = f", {verdict.confidence:.0%} sure" if verdict.confidence is not None else ""
+    if words := phrases.stands_for(verdict, proposals):
         lines.append(Line(f"Stands for: {one_line(words)}{sure}", "strong", move.seat))
-    if weighed := weighs(verdict):
-        lines.append(Line(f"Gives: {one_line(weighed)}", seat=move.seat))
+        sure = ""
+    if weighed := phrases.weighs(verdict):
+        lines.append(Line(f"{one_line(weighed)}{sure}", seat=move.seat))
     if verdict.error:
         lines.append(Line(f"Because: {one_line(verdict.error)}", seat=move.seat))
     if not verdict.counts:
@@ -201,15 +206,13 @@ def _opened(event: SessionOpened) -> list[Line]:
     lines = [Line(f"Question: {one_line(charter.question)}", "strong"), Line(f"Seats: {one_line(seats)}", "dim")]
     if charter.options:
         lines.append(Line(f"Options: {one_line(', '.join(charter.options))}", "dim"))
-    if charter.context:
-        lines.append(Line(f"Files: {one_line(', '.join(item.name for item in charter.context))}", "dim"))
-    return lines
+    return lines + [Line(one_line(line), "dim") for line in phrases.surroundings(charter)]
 
 
 def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
     match event:
         case RoundOpened():
-            secret = " (a secret ballot)" if event.turns.secret else ""
+            secret = " (a ballot the other seats never read)" if event.turns.secret else ""
             return Line(f"Round {event.round}{secret}: {', '.join(event.electorate)}", "system")
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
@@ -287,23 +290,20 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         return
     yield Line("")
     yield from _notices(decision)
-    for line in substitutions(session):
+    for line in phrases.substitutions(session):
         yield Line(one_line(line), "fault")
     position = f": {one_line(decision.position)}" if decision.position else ""
-    headline = f"Decision {decision.outcome}{position}" if decision.settled else f"No decision ({decision.outcome})"
+    outcome = phrases.outcome(decision)
+    headline = f"Decision {outcome}{position}" if decision.settled else f"No decision ({outcome})"
     yield Line(headline, "decision")
     yield Line(one_line(decision.how))
-    yield Line(one_line(_counted(decision)))
-    yield from _votes(decision)
-    if decision.text:
-        yield Line(whose_words(one_line(decision.author)), "system")
-        yield Line(decision.text.strip(), indent=2)
-    if decision.dissent:
-        yield Line("Minority report:" if decision.settled else "What the seats stand for:", "system")
-    for dissent in decision.dissent:
-        stand = one_line(dissent.position) or "(no position)"
-        yield Line(f"{one_line(dissent.seat)}: {stand}", "strong", indent=2)
-        yield Line(dissent.text.strip(), indent=4)
+    yield Line(one_line(f"{_counted(decision)} {phrases.one_model(session)}"))
+    if phrases.put_together(decision):
+        yield from _text(decision)
+    else:
+        yield from _votes(decision)
+        yield from _text(decision)
+        yield from _minority(decision)
     if decision.next_step:
         yield Line(f"What next: {one_line(MEANINGS.get(decision.next_step, decision.next_step))}.", "system")
     yield from _bill(session)
@@ -313,7 +313,7 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
 def _notices(decision: Decision) -> Iterator[Line]:
     if not decision.degraded:
         return
-    yield Line(f"DEGRADED: counted {len(decision.counted)} of {len(decision.electorate)}.", "fault")
+    yield Line(phrases.degraded(decision), "fault")
     for absence in decision.missing:
         sign = glyph_of(absence.fault)
         yield Line(f"{sign} {one_line(absence.seat)} was not heard: {fault_words(absence.fault)}", "fault", indent=2)
@@ -337,6 +337,22 @@ def _votes(decision: Decision) -> Iterator[Line]:
         blind = f"{decision.blind_vote.get(it.id, 0):>2} → " if decision.blind_vote else ""
         final = decision.tally.get(it.id, 0)
         yield Line(f"{mark}{it.id:<{width}}  {blind}{final:<2}  {one_line(it.text)}", indent=1)
+
+
+def _text(decision: Decision) -> Iterator[Line]:
+    if decision.text:
+        yield Line(phrases.whose_words(one_line(decision.author)), "system")
+        yield Line(decision.text.strip(), indent=2)
+
+
+def _minority(decision: Decision) -> Iterator[Line]:
+    if decision.dissent:
+        yield Line(f"{phrases.minority(decision)}:", "system")
+    for dissent in decision.dissent:
+        stand = one_line(dissent.position) or "(no position)"
+        yield Line(f"{one_line(dissent.seat)}: {stand}", "strong", indent=2)
+        if words := phrases.argument(dissent):
+            yield Line(words, indent=4)
 
 
 def _bill(session: Session) -> Iterator[Line]:

@@ -37,6 +37,18 @@ class Cut(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
+def is_diff(text: str) -> bool:
+    """Whether a text says of any file how it changes."""
+    return bool(_GIT.search(text) or _PLAIN.search(text))
+
+
+def added(path: str, text: str) -> str:
+    """A new file as a diff shows it."""
+    lines = text.removesuffix("\n").split("\n")
+    head = f"diff --git a/{path} b/{path}\nnew file\n--- {_NOTHING}\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
+    return head + "".join(f"+{line}\n" for line in lines)
+
+
 def sections(diff: str) -> list[Section]:
     """The diff file by file; what stands before the first file is a section without a path."""
     parts = (_GIT if _GIT.search(diff) else _PLAIN).split(diff)

@@ -48,7 +48,7 @@ class FaultKind(StrEnum):
 
 
 _POLICY: dict[FaultKind, tuple[bool, str]] = {
-    FaultKind.TIMEOUT: (False, "Give the seat more time with limits.seat_timeout, or a faster voice."),
+    FaultKind.TIMEOUT: (False, "Give the seat more time with --timeout or limits.seat_timeout, or a faster voice."),
     FaultKind.RATE_LIMITED: (True, "Wait a little, lower the endpoint's concurrency, or add a fallback voice."),
     FaultKind.OVERLOADED: (True, "The provider is busy. Ask again later, or add a fallback voice."),
     FaultKind.SERVER: (True, "The provider failed on its side. Ask again later, or add a fallback voice."),

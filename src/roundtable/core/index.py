@@ -16,7 +16,7 @@ from roundtable.core.events import (
 )
 
 PREFIX = 6
-"""The fewest characters of an id that may stand for the whole."""
+"""The fewest characters of an id or a slug that may stand for the whole."""
 
 LAST = "last"
 
@@ -102,8 +102,8 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
 def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = None) -> list[str]:
     """The ids an address may mean: none, the one, or several when it is ambiguous.
 
-    An id comes before a name within the workspace, a name before a slug, a slug before an id's prefix. A name may be
-    used again, and then means the session that was opened last under it.
+    An id comes before a name within the workspace, a name before a slug, a slug before the beginning of an id, and that
+    before the beginning of a slug. A name may be used again, and then means the session that was opened last under it.
     """
     rows = list(rows)
     here = [row for row in rows if workspace is None or row.workspace == workspace]
@@ -113,12 +113,16 @@ def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = 
         )
         return [newest.id] if newest else []
     named = sorted((row for row in here if row.name == address), key=lambda row: (row.opened_at, row.id))
+    long = len(address) >= PREFIX
+    begun = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
     readings = (
         (row.id for row in rows if row.id == address),
         (row.id for row in named[-1:]),
         (row.id for row in here if row.slug == address),
         (row.id for row in rows if row.slug == address),
-        (row.id for row in rows if len(address) >= PREFIX and row.id.startswith(address)),
+        (row.id for row in rows if long and row.id.startswith(address)),
+        (row.id for row in begun if row in here),
+        (row.id for row in begun),
     )
     for reading in readings:
         if address and (found := sorted(reading)):

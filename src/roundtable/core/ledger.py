@@ -22,6 +22,10 @@ BINDING = (EntryKind.DECREE, EntryKind.FAILURE)
 """What forbids; a decision or an error is only told."""
 
 
+NO_REASON = "no reason given"
+"""Why something was rejected, where the person did not say."""
+
+
 class State(StrEnum):
     """What became of an entry, besides the outcome that a decision begins with."""
 
@@ -30,7 +34,6 @@ class State(StrEnum):
     STANDING = "standing"
     LIFTED = "lifted"
     FIXING = "fixing"
-    REPORTED = "reported"
     LOGGED = "logged"
     CLOSED = "closed"
     OPEN = "open"
@@ -42,7 +45,7 @@ _BEARING: dict[EntryKind, frozenset[str]] = {
     EntryKind.DECISION: frozenset({"reached", "rejected"}),
     EntryKind.DECREE: frozenset({State.STANDING}),
     EntryKind.FAILURE: frozenset({State.STANDING}),
-    EntryKind.ERROR: frozenset({State.FIXING, State.REPORTED, State.LOGGED}),
+    EntryKind.ERROR: frozenset({State.FIXING, State.LOGGED}),
     EntryKind.PREDICTION: frozenset(),
 }
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.ledger import Entry, EntryKind, State
+from roundtable.core.ledger import NO_REASON, Entry, EntryKind, State
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Dissent, Outcome
+from roundtable.core.values import Decision, Outcome
+from roundtable.core.verdict import Verdict
 from roundtable.core.views.clean import one_line
 from roundtable.core.wording import in_full
 
@@ -16,7 +17,9 @@ LONGEST = 500
 """Characters of a text or a reason; the whole of it stays in the session."""
 
 CODE_RED = "code-red"
-_DIAGNOSED = {"fix": State.FIXING, "report": State.REPORTED, "log": State.LOGGED}
+REPORT = "report"
+"""What a person chooses who wants no entry in the error log."""
+
 _TOLD = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
@@ -36,21 +39,22 @@ def _folded(session: Session) -> Iterator[Entry]:
     if decision is None or decision.outcome not in _TOLD or _under_another(session):
         return
     if session.charter.meeting == CODE_RED:
-        yield _error(session, decision)
+        yield from _error(session, decision)
         return
     decrees = _decrees(session, decision)
     yield _entry(
         session,
         "D",
         EntryKind.DECISION,
-        _substance(decision) or f"No decision ({decision.outcome}).",
+        _substance(decision) if decision.settled else _undecided(decision),
         why=decision.how,
         state=State.OVERRULED if decrees else str(decision.outcome),
     )
     yield from decrees
     if decision.outcome is Outcome.REACHED and not decrees:
-        for number, dissent in enumerate(decision.dissent, 1):
-            yield _prediction(session, decision, dissent, number)
+        told = [(it.seat, words) for it in decision.dissent if (words := it.prediction or _foretold(session, it.seat))]
+        for number, (seat, words) in enumerate(told, 1):
+            yield _prediction(session, decision, seat, words, number)
 
 
 def _under_another(session: Session) -> bool:
@@ -81,6 +85,12 @@ def _substance(decision: Decision) -> str:
     return own or rejected
 
 
+def _undecided(decision: Decision) -> str:
+    """What stood against each other in the end."""
+    proposed = " | ".join(proposal.text for proposal in decision.proposals)
+    return f"No decision: {proposed}" if proposed else f"No decision ({decision.outcome})."
+
+
 def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
     """The person's own no, where the meeting asked what to do with its result."""
     rejections = [
@@ -90,31 +100,32 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
     ]
     text = in_full(session.charter.question, _substance(decision))
     return [
-        _entry(session, "R", EntryKind.DECREE, text, number=number, why=answer.text, state=State.STANDING)
+        _entry(session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=State.STANDING)
         for number, answer in enumerate(rejections, 1)
     ]
 
 
-def _error(session: Session, decision: Decision) -> Entry:
+def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     """An error gets its number where it is filed; until a person has chosen, it is logged."""
     answer = session.answers.get("outcome")
+    if answer is not None and answer.option == REPORT:
+        return
     text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
     found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
-    state = _DIAGNOSED.get(answer.option, State.LOGGED) if answer else State.LOGGED
+    state = State.FIXING if answer is not None and answer.option == "fix" else State.LOGGED
     entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
-    return msgspec.structs.replace(entry, id="")
+    yield msgspec.structs.replace(entry, id="")
 
 
-def _prediction(session: Session, decision: Decision, dissent: Dissent, number: int) -> Entry:
-    """Dissent is worth keeping where time can tell who was right; the seat's own words, or what it held."""
-    foretold = dissent.prediction or _next_test(session, dissent.seat) or dissent.position or dissent.text
+def _prediction(session: Session, decision: Decision, seat: str, foretold: str, number: int) -> Entry:
+    """Dissent is worth keeping where time can tell who was right: that a position lost is no prediction."""
     against = f"Held against D-{tail(session.id)}: {_substance(decision)}"
-    return _entry(
-        session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=State.OPEN, seat=dissent.seat
-    )
+    return _entry(session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=State.OPEN, seat=seat)
 
 
-def _next_test(session: Session, seat: str) -> str:
-    """What the seat last said should be looked at to tell."""
+def _foretold(session: Session, seat: str) -> str:
+    """What the seat last said should be looked at to tell, or its last objection; one that blocks comes first."""
     turns = [record.turns[seat] for record in session.rounds.values() if seat in record.turns]
-    return next((turn.move.verdict.next_test for turn in reversed(turns) if turn.move is not None), "")
+    said = next((turn.move.verdict for turn in reversed(turns) if turn.move is not None), Verdict())
+    issues = sorted(said.issues, key=lambda issue: not issue.blocking)
+    return said.next_test or next((issue.text for issue in issues), "")

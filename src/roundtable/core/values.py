@@ -87,12 +87,16 @@ class ContextItem(Value, frozen=True):
 
 
 class Recalled(Value, frozen=True):
-    """What an earlier meeting left behind and this one must know of: a decision, a decree, a failed approach…"""
+    """What an earlier meeting left behind and this one must know of: a decision, a decree, a failed approach…
+
+    `question` is what a failed approach was the answer to: as the answer to another it may serve.
+    """
 
     id: str
     kind: str
     text: str
     why: str = ""
+    question: str = ""
 
 
 class Charter(Value, frozen=True):

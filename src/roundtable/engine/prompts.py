@@ -65,7 +65,12 @@ def settled(points: Sequence[str]) -> str:
 
 def recollection(entries: Sequence[Recalled]) -> str:
     """What earlier meetings of this workspace left behind, each under the id by which it can be answered."""
-    lines = [f"- {it.id} ({it.kind}): {it.text}{f' Why: {it.why}' if it.why else ''}" for it in entries]
+    lines = [
+        f"- {it.id} ({it.kind}): {it.text}"
+        + (f" (asked: {it.question})" if it.question else "")
+        + (f" Why: {it.why}" if it.why else "")
+        for it in entries
+    ]
     told = quoted("memory", "earlier meetings", "\n".join(lines))
     return (
         f"{told}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "

@@ -29,7 +29,16 @@ from roundtable.core.ledger import Entry
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
 from roundtable.core.views import clean, costs, one_line
-from roundtable.core.views.phrases import counted, fault_line, minority, rates, stands_for, substitutions, whose_words
+from roundtable.core.views.phrases import (
+    counted,
+    degraded,
+    fault_line,
+    minority,
+    rates,
+    stands_for,
+    substitutions,
+    whose_words,
+)
 from roundtable.mcp.shapes import Dissenter, Fact, Meeting, Missing, OpenGate, Remembered, Result
 
 LONGEST = 300
@@ -158,7 +167,7 @@ def memory_words(it: Remembered) -> str:
 def _result_lines(result: Result, session: Session) -> Iterator[str]:
     assert session.decision is not None
     if result.degraded:
-        yield f"DEGRADED: {counted(session.decision)}."
+        yield degraded(session.decision)
     for missing in result.missing:
         yield f"Not heard: {missing.seat}, {missing.why}"
     yield from result.notices

@@ -37,7 +37,7 @@ LAST_SEQ = 2**63 - 1
 _LOOK_SECONDS = 1.0
 _LOOKED_UP = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
 
-SessionName = Annotated[str, Field(description="An id or the beginning of one, a slug, a name, or `last`.")]
+SessionName = Annotated[str, Field(description="An id, a slug, the beginning of either, a name, or `last`.")]
 Seats = Annotated[list[str] | None, Field(description="Names of configured seats; all of them if left out.")]
 Files = Annotated[list[str] | None, Field(description="Files of the workspace to show: `path` or `path:10-50`.")]
 Budget = Annotated[

@@ -21,12 +21,17 @@ from roundtable.core.values import Decision, Expect, Gate, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
+from roundtable.protocols.settling import NOT_YET
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
 BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
 CONVERGE = PlannedRound("converge", "diagnosis-json", Turns(visibility="previous_rounds"))
 
-CHOICES = {"fix": "have it fixed now", "report": "only report it", "log": "write it into the error log for later"}
+CHOICES = {
+    "fix": f"note that it is to be fixed ({NOT_YET})",
+    "report": "only report it",
+    "log": "write it into the error log for later",
+}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

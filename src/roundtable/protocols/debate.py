@@ -23,7 +23,7 @@ from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Roun
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import chosen, offered
+from roundtable.protocols.settling import NOT_YET, chosen, offered
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
 SEED = PlannedRound("seed", "position", Turns(visibility="none"))
@@ -126,7 +126,7 @@ async def _planned(table: Table, settings: Settings, decision: Decision) -> Deci
     if drafted.by(executor) is None:
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
-    details = {"yes": f"{executor} carries out its plan", "no": "nothing is carried out"}
+    details = {"yes": f"note that it may be ({NOT_YET})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step="apply" if answer == "yes" else "")

@@ -20,9 +20,10 @@ from roundtable.core.rules import scoring as rule
 from roundtable.core.rules.points import points
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import chosen, offered
+from roundtable.protocols.settling import NOT_YET, chosen, offered
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
@@ -33,7 +34,7 @@ FURTHER_ROUNDS = 2
 """How often they can be sent back, and for how many rounds each time."""
 
 CHOICES = {
-    "apply": "have it carried out now",
+    "apply": f"note that it is to be carried out ({NOT_YET})",
     "myself": "carry it out myself",
     "later": "decide later",
     "back": "send them back, with what I say",
@@ -66,10 +67,11 @@ async def knights(table: Table) -> Decision:
     while rounds[-1].quorate:
         accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
         lead = rule.lead_of(accord, table.charter.seats, table.charter.question)
-        heeded = await table.heed(rule.conclude(accord, lead, "later"))
+        decision = rule.conclude(accord, lead, "later")
+        heeded = await table.heed(decision)
         if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
             return heeded
-        choice = await _persons_choice(table, accord, sitting)
+        choice = await _persons_choice(table, accord, decision, sitting)
         if choice != "back":
             taken = await chosen(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
             return rule.conclude(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
@@ -110,18 +112,21 @@ async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
 async def _warning(table: Table, accord: rule.Accord, upto: int) -> str:
     """The person is told before the end, not only at it."""
     left = upto - len(accord.rounds)
-    question = f"No consensus after {len(accord.rounds)} rounds: {accord.ruling.why} Go on for up to {left} more?"
-    details = {"continue": f"scores: {accord.scores}", "stop": "end the discussion and choose yourself"}
+    head = f"No consensus after {len(accord.rounds)} rounds: {accord.ruling.why}"
+    question = " ".join((head, f"Scores: {accord.scores}.", *accord.blocking(), f"Go on for up to {left} more?"))
+    details = {"continue": f"up to {left} more rounds", "stop": "end the discussion and choose yourself"}
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
 
 
-async def _persons_choice(table: Table, accord: rule.Accord, sitting: int) -> str:
-    """What becomes of it. Without a consensus there is nothing to apply, and the person decides."""
-    barred = () if accord.ruling.reached else ("apply", "myself")
+async def _persons_choice(table: Table, accord: rule.Accord, decision: Decision, sitting: int) -> str:
+    """What becomes of it. Without a consensus there is nothing to apply or to reject, and the person decides."""
+    barred = () if accord.ruling.reached else ("apply", "myself", "reject")
     barred = barred if sitting < MOST_SITTINGS else (*barred, "back")
     details = {option: meaning for option, meaning in CHOICES.items() if option not in barred}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
-    return await table.gate(Gate(id, f"{accord.ruling.why} What next?", tuple(details), "later", details))
+    proposed = [f"It proposes: {ended(decision.position)}"] if decision.position else []
+    question = " ".join((decision.how, *proposed, *accord.blocking(), "What next?"))
+    return await table.gate(Gate(id, question, tuple(details), "later", details))
 
 
 PROTOCOL = Protocol(

@@ -131,7 +131,7 @@ class MemoryStore(MemoryLedger):
         return sorted(rows, key=lambda row: -row.offset)[:limit]
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
-        """The ids an address may mean: an id or its prefix, a slug, a name within the workspace, or `last`."""
+        """The ids an address may mean: an id, a slug, how either begins, a name within the workspace, or `last`."""
         return addressed(address, self._rows.values(), workspace)
 
     async def rebuild(self) -> None:

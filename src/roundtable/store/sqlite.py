@@ -74,7 +74,10 @@ _LIST = f"SELECT {_ROW} FROM listed WHERE (? OR forgotten_at = '') ORDER BY pos 
 _LIST_HERE = f"""
     SELECT {_ROW} FROM listed WHERE workspace = ? AND (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?
 """
-_NAMED = f"SELECT {_ROW} FROM listed WHERE name = :address OR slug = :address OR id BETWEEN :address AND :upto"
+_NAMED = f"""
+    SELECT {_ROW} FROM listed
+    WHERE name = :address OR slug BETWEEN :address AND :upto OR id BETWEEN :address AND :upto
+"""
 _SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
 _NEWEST = f"""
     SELECT {_ROW} FROM listed
@@ -213,7 +216,7 @@ class SqliteStore:
         return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
-        """The ids an address may mean: an id or its prefix, a slug, a name within the workspace, or `last`."""
+        """The ids an address may mean: an id, a slug, how either begins, a name within the workspace, or `last`."""
         upto = f"{address}\U0010ffff" if len(address) >= PREFIX else address
         named = {"address": address, "upto": upto, "workspace": workspace}
         query = _NEWEST if address == LAST else _NAMED

@@ -124,6 +124,12 @@ def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoi
     )
 
 
+def own_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+    """An endpoint of a config; without an address of its own it is the shipped one of that name, with these changes."""
+    shipped = shipped_endpoints().get(name) if "base_url" not in data else None
+    return read_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
+
+
 def variables(endpoint: Endpoint) -> list[str]:
     """The names of the variables that its address and headers are made of, written as `${NAME}`."""
     return [name for text in (endpoint.base_url, *endpoint.headers.values()) for name in _VARIABLE.findall(text)]

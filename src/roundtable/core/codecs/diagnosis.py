@@ -12,9 +12,12 @@ from roundtable.core.codecs.shape import out_of_ten, record, several, spoken, wo
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict, Wants
 
-_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_WORDS = re.compile(r"[^\W_]+")
 _FORM = "lower-case-with-dashes"
-_NO_CAUSE = frozenset({_FORM, "unknown", "none", "unclear", "undetermined", "tbd", "n-a", "not-known"})
+_NO_CAUSE = frozenset(
+    f"{_FORM}-unknown-none-unclear-undetermined-unsure-tbd-n-a-na-no-not-known-yet-still-the-root-cause-is".split("-")
+)
+"""Words that name no cause by themselves."""
 _LONGEST_KEY = 80
 
 _FILE = words("a file you need to see, such as src/a.py:10-50", 200)
@@ -74,10 +77,10 @@ def _wants(block: Fields) -> Wants:
 
 
 def key(value: object) -> str:
-    """A kebab-case name of a cause, or nothing: not knowing is not a cause two seats can share."""
-    slug = fields.line(value)
-    valid = _SLUG.fullmatch(slug) and len(slug) <= _LONGEST_KEY and slug not in _NO_CAUSE
-    return slug if valid else ""
+    """The words of a cause in kebab-case, or nothing: not knowing is not a cause two seats can share."""
+    words = _WORDS.findall(fields.line(value).casefold())
+    slug = "-".join(words)
+    return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
 
 
 DIAGNOSIS = form("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)

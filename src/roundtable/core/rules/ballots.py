@@ -6,6 +6,7 @@ import msgspec
 
 from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.conclusions import concluded, dissent_of, last_words
+from roundtable.core.rules.positions import same_words
 from roundtable.core.rules.voting import cleaned, irv_winners, ranked
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
@@ -43,26 +44,36 @@ def conclude(poll: Poll, chosen: str = "") -> Decision:
     if chosen:
         why = f"The person chose {chosen}: {ruling.why}"
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
-    words = last_words((poll.ballot, *poll.open_rounds))
     texts = {it.id: it.text for it in poll.offered}
-    others = [seat for seat, ballot in poll.ballots.items() if ballot[0] != winner]
+    firsts = {seat: ballot[0] for seat, ballot in poll.ballots.items()}
+    others = {seat: first for seat, first in firsts.items() if first != winner}
     decision = concluded(
         ruling,
         (*poll.open_rounds, poll.ballot),
         proposals=poll.offered,
         winner=winner,
-        spokesman=_spokesman(poll, winner, words) if winner else None,
-        dissent=[dissent_of(words[seat], texts[poll.ballots[seat][0]]) for seat in others],
+        spokesman=_spokesman(poll, winner) if winner else None,
+        dissent=[dissent_of(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
         chosen_by_person=bool(chosen),
     )
     pitched = {it.id: len(it.authors) for it in poll.offered if it.authors}
-    firsts = {id: int(count) for id, count in ruling.tally.items()}
-    return msgspec.structs.replace(decision, blind_vote=pitched, tally=firsts)
+    tally = {id: int(count) for id, count in ruling.tally.items()}
+    return msgspec.structs.replace(decision, blind_vote=pitched, tally=tally)
 
 
-def _spokesman(poll: Poll, winner: str, words: dict[str, Move]) -> Move | None:
-    """Who pitched the winner speaks for it, else who ranked it highest."""
-    authors = next(it.authors for it in poll.offered if it.id == winner)
+def _spokesman(poll: Poll, winner: str) -> Move | None:
+    """Who ranked the winner highest speaks for it; among equals who pitched it."""
     ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
-    voters = sorted(ranking, key=lambda seat: poll.ballots[seat].index(winner))
-    return next((words[seat] for seat in (*authors, *voters) if seat in words), None)
+    authors = next(it.authors for it in poll.offered if it.id == winner)
+    voters = sorted(ranking, key=lambda seat: (poll.ballots[seat].index(winner), seat not in authors))
+    return _plea(poll, voters[0], winner) if voters else None
+
+
+def _plea(poll: Poll, seat: str, candidate: str) -> Move:
+    """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
+    pitch = same_words(next(it.text for it in poll.offered if it.id == candidate))
+    heard = (move for round in poll.open_rounds if (move := round.by(seat)))
+    own = next((move for move in heard if same_words(move.verdict.position) == pitch), None)
+    voted = last_words((poll.ballot,))[seat]
+    bare = voted.text.lstrip().startswith(("{", "```"))
+    return own or (last_words(poll.open_rounds).get(seat, voted) if bare else voted)

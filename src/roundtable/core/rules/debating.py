@@ -121,8 +121,9 @@ def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
     stands, named = debate.stands(), debate.named()
     texts = {it.id: it.text for it in debate.proposals}
     own = next((it.authors for it in debate.proposals if it.id == ruling.winner), ())
-    backers = [seat for seat, target in named.items() if target and target == ruling.winner]
-    content = [seat for seat in backers if seat in own or seat not in ruling.opposed]
+    holders = [seat for seat in own if stands.get(seat) == ruling.winner]
+    agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
+    content = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
     dissent = [
         dissent_of(move, texts.get(stands.get(move.seat, ""), ""))
         for move in debate.latest.moves

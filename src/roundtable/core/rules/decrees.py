@@ -6,6 +6,8 @@ after it in its clause: `GraphQL, not REST` is for GraphQL and against REST. A p
 if it says nothing else and at least three in ten of all their words are shared. A word exchanged for another makes
 another proposal (sessions in Redis, sessions in Postgres), unless nearly everything else is shared. In doubt it is a
 repetition: that costs the person one question, and a no that is overlooked is none.
+
+What has failed, failed as the answer to a question: to one that shares fewer than half of the words it may be given.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ GATE = "decree"
 UPHOLD, ALLOW = "uphold", "allow"
 
 _LEAST_SHARED, _NEARLY_ALL = 0.3, 0.8
+_LEAST_ASKED = 0.5
+"""The share of the shorter question's words that two questions on one matter have in common."""
+
 _STEM = 5
 """`index` and `indexes` are one word: alike for so many letters, and no more than three apart."""
 
@@ -104,9 +109,20 @@ def _alike(one: Word, other: Word) -> bool:
     )
 
 
-def repeats(text: str, recalled: Iterable[Recalled]) -> list[Recalled]:
-    """The decrees and failed approaches that a proposal comes to again."""
-    return [it for it in recalled if it.kind in BINDING and same_proposal(text, it.text)]
+def repeats(question: str, position: str, recalled: Iterable[Recalled]) -> list[Recalled]:
+    """The decrees and failed approaches that an answer to a question comes to again."""
+    text = in_full(question, position)
+    return [
+        it
+        for it in recalled
+        if it.kind in BINDING and _same_matter(question, it.question) and same_proposal(text, it.text)
+    ]
+
+
+def _same_matter(question: str, earlier: str) -> bool:
+    """Whether two questions ask about the same; a no without a question holds for all of them."""
+    new, old = set(content_words(question)), set(content_words(earlier))
+    return not earlier or len(new & old) >= _LEAST_ASKED * min(len(new), len(old))
 
 
 def names(entry: Recalled, text: str) -> bool:
@@ -136,7 +152,7 @@ def against(charter: Charter, decision: Decision) -> list[Recalled]:
 
 
 def _repeated(charter: Charter, position: str) -> list[Recalled]:
-    return repeats(in_full(charter.question, position), (*charter.recalled, *charter.untold)) if position else []
+    return repeats(charter.question, position, (*charter.recalled, *charter.untold)) if position else []
 
 
 def answered(entry: Recalled, decision: Decision, moves: Iterable[Move]) -> bool:
@@ -168,7 +184,7 @@ def ruled(entry: Recalled, decision: Decision, option: str) -> Decision:
     if option == ALLOW:
         notice = f"Allowed all the same: {what}."
         return msgspec.structs.replace(decision, notices=tuple(dict.fromkeys((*decision.notices, notice))))
-    why = f" It was turned down because: {ended(entry.why)}" if entry.why else ""
+    why = f" Why it was turned down: {ended(entry.why)}" if entry.why else ""
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,

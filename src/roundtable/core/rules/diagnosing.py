@@ -32,10 +32,15 @@ def ruling(round: Round, criteria: Criteria) -> Ruling:
         case Outcome.TIE:
             why = f"The doctors are split: as many are sure of {listed(list(found.tally)[:2])}."
         case Outcome.DEADLOCK:
-            why = f"Fewer than {criteria.doctors} doctors are sure of the same root cause."
+            why = f"Fewer than {criteria.doctors} doctors are sure of the same root cause.{_unnamed(round, found)}"
         case _:
             why = "None of the doctors gave a diagnosis that can be read."
     return msgspec.structs.replace(found, why=why)
+
+
+def _unnamed(round: Round, found: Ruling) -> str:
+    none = [move.seat for move in round.moves if move.seat in found.counted and not move.verdict.key]
+    return f" {listed(none)} named none." if none else ""
 
 
 def over(rounds: Sequence[Round], criteria: Criteria) -> bool:

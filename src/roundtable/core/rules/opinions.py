@@ -58,6 +58,8 @@ def conclude(standing: Standing) -> Decision:
     decision = msgspec.structs.replace(decision, text=synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
         how = f"All {count} counted seats come to the same, {where}." if count > 1 else decision.how
+        first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
+        how += f" {listed(first)} {'sees' if len(first) == 1 else 'see'} risks to be settled first." if first else ""
         return msgspec.structs.replace(decision, how=how)
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
     return msgspec.structs.replace(

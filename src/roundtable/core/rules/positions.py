@@ -24,7 +24,7 @@ _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "n
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """The state of the argument after a round."""
+    """The state of the argument after a round. `words` are what a seat said when it came to where it stands."""
 
     blind: Round
     last: Round
@@ -167,7 +167,8 @@ def reconsidered(standing: Standing, again: Round) -> Standing:
             stand = f"{standing.labels[seat]}{len(proposals) + 1}"
             proposals.append(Proposal(stand, move.verdict.position, (seat,)))
         moved = moved or stand != before
-        stands[seat], words[seat] = stand, move
+        held = words.get(seat) if stand == before else None
+        stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=held.text) if held else move
     return msgspec.structs.replace(
         standing,
         last=again,
@@ -204,7 +205,7 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         outcome,
         how=_how(standing, outcome, winner, chosen),
         winner=winner,
-        position=_position(standing, author, winner),
+        position=texts.get(winner, ""),
         text=words.text if words else "",
         author=author,
         electorate=electorate,
@@ -229,13 +230,6 @@ def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tu
     proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
     author = next(proposed, "")
     return author, standing.blind.by(author)
-
-
-def _position(standing: Standing, author: str, winner: str) -> str:
-    """The proposal in one line: its author's own, where several positions were found to be one."""
-    proposal = next((it for it in standing.proposals if it.id == winner), Proposal("", ""))
-    own = standing.blind.by(author) if author in proposal.authors and len(proposal.authors) > 1 else None
-    return own.verdict.position if own else proposal.text
 
 
 def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:

@@ -13,6 +13,9 @@ from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.conclusions import concluded, dissent_of, in_one_line, last_words
 from roundtable.core.rules.positions import differ, same_words
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
+from roundtable.core.wording import ended
+
+_ASSENT = re.compile(r"\W*(?:I\s+(?:\w+\s+)?)?(?:agree|agreed)\b|\W*同意", re.IGNORECASE)
 
 
 class Lead(msgspec.Struct, frozen=True):
@@ -43,10 +46,25 @@ class Accord(msgspec.Struct, frozen=True):
         """The newest scores in one line."""
         return ", ".join(f"{seat} {score:g}" for seat, score in self.ruling.tally.items())
 
+    def blocking(self) -> tuple[str, ...]:
+        """The sentence that names every open issue that blocks, in its seat's words; none where nothing does."""
+        open = [
+            f"{move.seat}: {' '.join(it.text.split())}"
+            for move in self.rounds[-1].moves
+            for it in move.verdict.issues
+            if it.blocking and move.seat in self.ruling.counted
+        ]
+        return (f"Open and blocking: {ended('; '.join(open))}",) if open else ()
+
+    def words(self) -> dict[str, Move]:
+        """What each seat said last that is more than agreement, where it ever said more."""
+        said = {it.seat: it for round in self.rounds for it in round.moves if it.verdict.counts and _proposes(it)}
+        return {seat: said.get(seat, move) for seat, move in last_words(self.rounds).items()}
+
     def proposals(self) -> tuple[Proposal, ...]:
         """What the seats proposed last, each under the name of its first author; the same words are one proposal."""
         found: dict[str, Proposal] = {}
-        for seat, move in last_words(self.rounds).items():
+        for seat, move in self.words().items():
             said = in_one_line(move)
             known = found.get(same_words(said), Proposal(seat, said))
             found[same_words(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
@@ -62,14 +80,19 @@ def accord(rounds: Sequence[Round], minimum: float, pending_blocks: str) -> Acco
 
 
 def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None:
-    """The highest score leads; among equals whose capabilities the question names, then who comes first."""
+    """The highest score leads; among equals whose capabilities the question names, then who comes first.
+
+    Who only agrees says what the table decides in nobody's words, and leads only where nobody says more.
+    """
     asked = _words(question)
     known = {seat.name: seat for seat in seats}
 
     def fit(move: Move) -> int:
         return sum(_words(it) <= asked for it in known[move.seat].capabilities)
 
-    scored = [move for move in accord.rounds[-1].moves if move.seat in accord.ruling.tally and move.seat in known]
+    words = accord.words()
+    scored = [words[seat] for seat in accord.ruling.tally if seat in known]
+    scored = [move for move in scored if _proposes(move)] or scored
     order = [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
     ranked = sorted(scored, key=lambda it: (-accord.ruling.tally[it.seat], -fit(it), order.index(it.seat)))
     if not ranked:
@@ -83,6 +106,10 @@ def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None
     return Lead(first, "of the highest scores, it comes first in priority")
 
 
+def _proposes(move: Move) -> bool:
+    return bool(move.verdict.position) or not _ASSENT.match(move.text)
+
+
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", text.casefold()))
 
@@ -93,7 +120,8 @@ def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -
     Who agrees and proposed nothing stands behind what wins; who proposed something else dissents, whatever its score.
     What the table itself rejects is nobody's, so that nobody speaks for it or against it.
     """
-    ruling, words = _taken(accord.ruling, choice, chosen), last_words(accord.rounds)
+    ruling, words = _taken(accord.ruling, choice, chosen), accord.words()
+    newest = last_words(accord.rounds)
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman
@@ -103,7 +131,7 @@ def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -
     proposals = accord.proposals()
     winner = next((it for it in proposals if spokesman and spokesman.seat in it.authors), Proposal("", ""))
     agreed = accord.ruling.reached and not chosen
-    silent = [seat for seat in ruling.supporters if agreed and not words[seat].verdict.position]
+    silent = [seat for seat in ruling.supporters if agreed and not newest[seat].verdict.position]
     behind = {seat: it.id for it in proposals for seat in it.authors} | dict.fromkeys(silent, winner.id)
     decision = concluded(
         msgspec.structs.replace(ruling, why=how),
@@ -115,7 +143,7 @@ def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -
         chosen_by_person=bool(chosen),
     )
     tally = dict(Counter(behind[seat] for seat in ruling.counted)) if agreed else {}
-    return msgspec.structs.replace(decision, tally=tally, next_step=choice)
+    return msgspec.structs.replace(decision, tally=tally, next_step="" if chosen else choice)
 
 
 def _taken(ruling: Ruling, choice: str, chosen: str) -> Ruling:

@@ -6,6 +6,7 @@ No times but those on the record and no path of this machine, so that the folder
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -20,7 +21,8 @@ from roundtable.core.views.transcript import decisions, discussion, topic
 MARK = "Made by Roundtable from its record; what is changed here is lost at the next `roundtable sync`."
 """Stands in every file of ours: one without it is a person's own, and is left alone."""
 
-_SAFE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_LONGEST_NAME = 100
+"""Bytes."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -58,7 +60,17 @@ def ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
 
 def folder_name(session: Session) -> str:
     """The slug, which begins with the date; the id where a slug would be no name for a folder."""
-    return session.charter.slug if _SAFE.fullmatch(session.charter.slug) else session.id
+    return session.charter.slug if _names_folder(session.charter.slug) else session.id
+
+
+def in_folder_name(letter: str) -> bool:
+    """Whether it is a letter, a mark on one, or a digit, of any script: nothing that a file system minds."""
+    return unicodedata.category(letter)[0] in "LMN"
+
+
+def _names_folder(slug: str) -> bool:
+    plain = all(letter == "-" or in_folder_name(letter) for letter in slug) and slug == slug.lower()
+    return plain and not slug.startswith("-") and 0 < len(slug.encode()) <= _LONGEST_NAME
 
 
 def status(session: Session) -> Status:
@@ -114,5 +126,5 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield f"Why: {inline(clean(entry.why))}"
     if entry.due:
         yield f"Due: {inline(entry.due)}"
-    if _SAFE.fullmatch(entry.slug):
+    if _names_folder(entry.slug):
         yield f"From [{entry.slug}](sessions/{entry.slug}/discussion.md)"

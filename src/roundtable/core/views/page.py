@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from roundtable.core.events import MoveMade, NoteSaid
@@ -89,7 +89,7 @@ class _Page:
         heard = f'<span class="soft">{_line(phrases.heard(record))}</span>'
         yield f"<details open><summary>{_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
-            yield from self._turn(record.turns[seat])
+            yield from self._turn(record.turns[seat], phrases.offered(record.opened))
         yield "</details>"
 
     def _class(self, seat: str) -> str:
@@ -113,6 +113,8 @@ class _Page:
             yield f"<details><summary>The whole question</summary>{_words(charter.question)}</details>"
         if charter.options:
             yield f"<p>Options: {', '.join(_line(option) for option in charter.options)}</p>"
+        for line in phrases.surroundings(charter):
+            yield f'<p class="soft">{_line(line)}</p>'
 
     def _decision(self, decision: Decision) -> Iterator[str]:
         yield "<h2>Decision</h2>"
@@ -122,11 +124,11 @@ class _Page:
                 f"Not heard: <b>{_line(it.seat)}</b>, {_line(phrases.fault_line(it.fault))}" for it in decision.missing
             ]
             items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
-            yield f'<div class="card degraded"><b>DEGRADED: {counted}.</b><ul>{items}</ul></div>'
-        for line in phrases.substitutions(self._session):
+            yield f'<div class="card degraded"><b>{_line(phrases.degraded(decision))}</b><ul>{items}</ul></div>'
+        for line in filter(None, (*phrases.substitutions(self._session), phrases.one_model(self._session))):
             yield f'<p class="soft">{_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        yield f'<p><span class="tag">{_line(decision.outcome)}</span> {_line(decision.how)}</p>'
+        yield f'<p><span class="tag">{_line(phrases.outcome(decision))}</span> {_line(decision.how)}</p>'
         yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
             yield f'<p class="position" dir="auto">{_line(decision.winner)}: {_line(decision.position)}</p>'
@@ -134,8 +136,14 @@ class _Page:
             who = self._who(decision.author) if decision.author else ""
             yield f"<p>{phrases.whose_words(who)}</p>{_words(decision.text)}"
         yield "</div>"
-        yield from self._votes(decision)
-        yield from self._dissent(decision)
+        if not phrases.put_together(decision):
+            yield from self._votes(decision)
+            yield from self._dissent(decision)
+        if decision.conformity:
+            seats = self._all(decision.conformity)
+            yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
+        if decision.basis:
+            yield f'<p class="soft">Rests on: {", ".join(map(_line, decision.basis))}.</p>'
 
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
@@ -156,12 +164,9 @@ class _Page:
             yield f"<h3>{phrases.minority(decision)}</h3>"
         for it in decision.dissent:
             yield f'<div class="card seat {self._class(it.seat)}"><header>{_line(it.seat)}</header>'
-            yield f"<p>Stands for: <b>{_line(it.position) or '(no position)'}</b></p>{_words(it.text)}</div>"
-        if decision.conformity:
-            seats = self._all(decision.conformity)
-            yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
-        if decision.basis:
-            yield f'<p class="soft">Rests on: {", ".join(map(_line, decision.basis))}.</p>'
+            words = phrases.argument(it)
+            stand = f"<p>Stands for: <b>{_line(it.position) or '(no position)'}</b></p>"
+            yield f"{stand}{_words(words) if words else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
@@ -173,11 +178,11 @@ class _Page:
         to = f" to {self._all(note.to)}" if note.to else ""
         yield f'<div class="card note">Note from <b>{_line(note.by) or "a person"}</b>{to}{_words(note.text)}</div>'
 
-    def _turn(self, turn: Turn) -> Iterator[str]:
+    def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
         yield f'<header>{_line(turn.seat)}<span class="soft">{_line(phrases.marks(turn))}</span></header>'
-        yield from _said(turn.move) if turn.move else _unsaid(turn)
+        yield from _said(turn.move, proposals) if turn.move else _unsaid(turn)
         yield "</section>"
 
     def _gates(self) -> Iterator[str]:
@@ -224,14 +229,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _said(made: MoveMade) -> Iterator[str]:
+def _said(made: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
     said = made.verdict
-    if position := phrases.stands_for(said):
+    if position := phrases.stands_for(said, proposals):
         yield f'<p dir="auto">Stands for <b>{_line(position)}</b></p>'
     if reasons := phrases.because(said):
         yield f'<p dir="auto">Because: {_line(reasons)}</p>'
     if weighed := phrases.weighs(said):
-        yield f'<p dir="auto">Gives {_line(weighed)}</p>'
+        yield f'<p dir="auto">{_line(weighed)}</p>'
     if said.ratings:
         yield f"<p>Rates {_line(phrases.rates(said))}</p>"
     words = phrases.speech(made)

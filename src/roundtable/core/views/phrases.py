@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
-from roundtable.core.events import MoveMade, NoteSaid
+from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
 from roundtable.core.faults import Fault
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.values import Decision
+from roundtable.core.values import Charter, Decision, Dissent
 from roundtable.core.verdict import Verdict
 from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 
@@ -28,6 +29,21 @@ def counted(decision: Decision) -> str:
     return f"counted {len(decision.counted)} of {len(decision.electorate)}"
 
 
+def degraded(decision: Decision) -> str:
+    """What stands above the notices: how many were heard, or that it is not for want of them."""
+    return f"DEGRADED: {counted(decision)}." if decision.missing else "DEGRADED: all were heard, but read this first."
+
+
+def put_together(decision: Decision) -> bool:
+    """Whether its text is nobody's own: it quotes everybody, so that votes and minority would only say it again."""
+    return bool(decision.text and not decision.author)
+
+
+def outcome(decision: Decision) -> str:
+    """The outcome for people; opinions that were only collected are in no deadlock."""
+    return "they differ" if put_together(decision) and not decision.settled else decision.outcome
+
+
 def fault_line(fault: Fault) -> str:
     """What happened and what a person can do."""
     return f"{fault.kind.replace('_', ' ')}: {fault.message} {fault.help}".rstrip()
@@ -36,6 +52,14 @@ def fault_line(fault: Fault) -> str:
 def opened(session: Session) -> str:
     """When it began, to the minute."""
     return f"{session.opened_at[:16].replace('T', ' ')} UTC"
+
+
+def surroundings(charter: Charter) -> list[str]:
+    """What the seats were told of earlier meetings, and which files and texts they were shown; a line each."""
+    told = [f"{it.id} ({it.kind})" for it in charter.recalled]
+    shown = [item.name for item in charter.context]
+    lines = {"Told of earlier meetings": told, "Shown as context": shown}
+    return [f"{what} ({len(names)}): {', '.join(names)}" for what, names in lines.items() if names]
 
 
 def heard(record: RoundRecord) -> str:
@@ -64,9 +88,16 @@ def marks(turn: Turn) -> str:
     return " · ".join(words)
 
 
-def stands_for(said: Verdict) -> str:
-    """A seat's position in one line, with the proposal's id where it chose one."""
-    return ": ".join(filter(None, (said.target, said.position)))
+def offered(round: RoundOpened) -> dict[str, str]:
+    """The proposals a round was read, by every name they can be chosen by."""
+    read = (line.partition(": ") for line in round.prompt.lists.get("proposals", ()))
+    return {name: text for names, _, text in read for name in re.split(r", | and ", names)}
+
+
+def stands_for(said: Verdict, proposals: Mapping[str, str] = {}) -> str:
+    """A seat's position in one line; where it chose a proposal, its id and what that says."""
+    words = proposals.get(said.target, said.position)
+    return f"{said.target} ({words})" if said.target and words else said.target or words
 
 
 def because(said: Verdict) -> str:
@@ -76,13 +107,27 @@ def because(said: Verdict) -> str:
 
 
 def weighs(said: Verdict) -> str:
-    """What a seat gave besides its words: a score, a ranking, a root cause, points it agrees with, open issues."""
-    parts = [f"{said.score * 10:g} of 10"] if said.score is not None else []
-    parts += [" > ".join(said.ranking)] if said.ranking else []
-    parts += [f"root cause {said.key}"] if said.key else []
-    parts += [f"agrees with {'; '.join(said.points)}"] if said.points and said.score is not None else []
-    parts += [f"{'blocked by' if it.blocking else 'open'}: {it.text}" for it in said.issues]
-    return ", ".join(parts)
+    """What a seat said besides its words: a score, a ranking, a root cause, points it agrees on, what stands open."""
+    parts = [f"scores {said.score * 10:g} of 10"] if said.score is not None else []
+    parts += [f"ranks {' > '.join(said.ranking)}"] if said.ranking else []
+    parts += [f"root cause: {said.key}"] if said.key else []
+    parts += [f"agrees on: {', '.join(said.points)}"] if said.points and said.score is not None else []
+    blocking, other = _issue_words(said)
+    parts += [f"{blocking if it.blocking else other}: {it.text}" for it in said.issues]
+    words = "; ".join(parts)
+    return words[:1].upper() + words[1:]
+
+
+def _issue_words(said: Verdict) -> tuple[str, str]:
+    """What issues are called, blocking ones and others: beside a score, as risks of a position, as objections."""
+    if said.score is not None:
+        return "blocked by", "open"
+    return ("risk to be settled first", "risk") if said.position else ("objects", "open")
+
+
+def argument(dissent: Dissent) -> str:
+    """What a minority says beyond its position, which may be the beginning of it or all of it."""
+    return dissent.text.strip().removeprefix(dissent.position).strip()
 
 
 def whose_words(author: str) -> str:
@@ -135,6 +180,14 @@ def substitutions(session: Session) -> list[str]:
         for voice, seats in shared.items()
         if len(seats) > 1
     ]
+
+
+def one_model(session: Session) -> str:
+    """That all who were counted are one model, which agrees with itself easily; nothing where they are not."""
+    decision = session.decision
+    seats = decision.counted if decision and not decision.substitutions else ()
+    voices = {voice for seat, voice in spoke_through(session).items() if seat in seats}
+    return f"All {len(seats)} spoke through one model, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
 
 
 def in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:

@@ -41,7 +41,8 @@ def find_round(session: Session, address: str) -> RoundRecord:
     if len(found) == 1:
         return found[0]
     known = ", ".join(session.rounds) or "none yet"
-    raise NotFound(f"There is no one round {address} in this session.", f"Its rounds: {known}.")
+    wrong = f"{address} fits {len(found)} rounds of" if found else f"There is no round {address} in"
+    raise NotFound(f"{wrong} this session.", f"Its rounds: {known}.")
 
 
 def _is_named(name: str, address: str) -> bool:

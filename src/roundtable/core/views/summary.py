@@ -35,6 +35,8 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
         "meeting": charter.meeting,
         "workspace": charter.workspace,
         "parent": charter.parent,
+        "recalled": [_whole(entry) for entry in charter.recalled],
+        "context": [_whole(item) for item in charter.context],
         "seats": [_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
         "rounds": [round_summary(record, texts=texts) for record in session.rounds.values()],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from roundtable.core.events import NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
@@ -74,6 +74,7 @@ def _topic(session: Session) -> Iterator[str]:
         yield quoted(charter.question)
     if charter.options:
         yield f"Options: {_listed(charter.options)}"
+    yield from map(inline, phrases.surroundings(charter))
 
 
 def _held(session: Session) -> str:
@@ -83,9 +84,9 @@ def _held(session: Session) -> str:
 def _caveats(session: Session) -> Iterator[str]:
     """What must be known before the decision is read."""
     if session.decision is not None and session.decision.degraded:
-        yield f"**DEGRADED: {phrases.counted(session.decision)}.**"
+        yield f"**{phrases.degraded(session.decision)}**"
         yield _notices(session.decision)
-    if lines := phrases.substitutions(session):
+    if lines := [*phrases.substitutions(session), *filter(None, (phrases.one_model(session),))]:
         yield "\n".join(f"- {inline(line)}" for line in lines)
 
 
@@ -112,12 +113,21 @@ def _listed(names: Iterable[str]) -> str:
 def _decision(decision: Decision) -> Iterator[str]:
     yield "## Decision"
     who = f"{phrases.counted(decision)}: {_listed(decision.counted) or 'nobody'}"
-    yield f"**{decision.outcome}**: {inline(decision.how)} ({who})"
+    yield f"**{phrases.outcome(decision)}**: {inline(decision.how)} ({who})"
     if decision.position:
         yield f"**{inline(decision.winner)}: {inline(decision.position)}**"
     if decision.text:
         yield phrases.whose_words(f"**{inline(decision.author)}**" if decision.author else "")
         yield quoted(decision.text)
+    if not phrases.put_together(decision):
+        yield from _sides(decision)
+    if decision.conformity:
+        yield f"Changed without a named reason, so counted at the blind position: {_listed(decision.conformity)}."
+    if decision.basis:
+        yield f"Rests on: {_listed(decision.basis)}."
+
+
+def _sides(decision: Decision) -> Iterator[str]:
     if decision.proposals:
         yield "### Votes"
         yield _votes(decision)
@@ -125,11 +135,8 @@ def _decision(decision: Decision) -> Iterator[str]:
         yield f"### {phrases.minority(decision)}"
     for dissent in decision.dissent:
         yield f"**{inline(dissent.seat)}** stands for: {inline(dissent.position) or '(no position)'}"
-        yield quoted(dissent.text)
-    if decision.conformity:
-        yield f"Changed without a named reason, so counted at the blind position: {_listed(decision.conformity)}."
-    if decision.basis:
-        yield f"Rests on: {_listed(decision.basis)}."
+        if words := phrases.argument(dissent):
+            yield quoted(words)
 
 
 def _votes(decision: Decision) -> str:
@@ -156,10 +163,10 @@ def _round(record: RoundRecord) -> Iterator[str]:
     yield f"### {inline(record.name)}"
     yield f"*{phrases.heard(record)}*"
     for seat in record.opened.order:
-        yield from _turn(record.turns[seat])
+        yield from _turn(record.turns[seat], phrases.offered(record.opened))
 
 
-def _turn(turn: Turn) -> Iterator[str]:
+def _turn(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
     yield f"#### {inline(turn.seat)}"
     yield f"*{inline(phrases.marks(turn))}*"
     if turn.move is None:
@@ -170,12 +177,12 @@ def _turn(turn: Turn) -> Iterator[str]:
             yield quoted(phrases.glimpse(turn.partial))
         return
     said = turn.move.verdict
-    if position := phrases.stands_for(said):
+    if position := phrases.stands_for(said, proposals):
         yield f"Stands for **{inline(position)}**"
     if reasons := phrases.because(said):
         yield f"Because: {inline(reasons)}"
     if weighed := phrases.weighs(said):
-        yield f"Gives {inline(weighed)}"
+        yield inline(weighed)
     if said.ratings:
         yield f"Rates {inline(phrases.rates(said))}"
     words = phrases.speech(turn.move)

@@ -1,0 +1,86 @@
+"""Sentences for people at a terminal: broken between words, never inside one, and never inside a command."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import termios
+from pathlib import Path
+from typing import TextIO, cast
+
+import pytest
+
+from roundtable.cli.clean_errors import CleanErrors
+from roundtable.cli.wrapping import wrapped
+from roundtable.core.redaction import Redactor
+from tests.doors.parts import knight
+from tests.doors.terminal import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_an_error_is_broken_between_words_at_a_terminal_and_not_at_all_in_a_pipe(cli: Cli) -> None:
+    wrong = ("discuss", "x", "--seat", "ada=nowhere:model")
+    whole = cli.run(*wrong, code=2).stderr
+    with cli.terminal(*wrong, columns=40) as terminal:
+        shown = terminal.end(code=2)
+    assert max(map(len, whole.splitlines())) > 80
+    assert shown.split() == whole.split(), "every word is whole"
+    assert max(len(line) for line in re.sub(r"`[^`]+`", "", shown).splitlines()) <= 40
+
+
+def test_what_init_says_is_broken_between_words(cli: Cli) -> None:
+    cli.env |= {"PATH": "/usr/bin:/bin", "HOME": str(cli.home)}
+    with cli.terminal("init", "--yes", columns=50) as terminal:
+        lines = terminal.end(code=0).splitlines()
+    sentences = [line for line in lines if "/" not in line and "`" not in line]
+    assert len(sentences) > 1
+    assert max(map(len, sentences)) <= 50
+
+
+def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli) -> None:
+    seats = cli.script(a=knight(9), b=knight(9))
+    with cli.terminal("discuss", "Redis?", "--meeting", "knights", "--plain", *seats, columns=60) as terminal:
+        terminal.expect("Your choice")
+        terminal.type("\x03")
+        left = terminal.end(code=130)
+    note = left[left.index("Gate decide stays open") :]
+    assert max(map(len, note[: note.index("  roundtable answer")].splitlines())) <= 60
+    assert "Answer it from anywhere:" in " ".join(note.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("short", ["short"]),
+        ("one two three four", ["one two", "three four"]),
+        ("  one two three four", ["  one two", "  three four"]),
+        ("Say `round table` now", ["Say", "`round table`", "now"]),
+        ("Go on with: roundtable resume last", ["Go on with:", "roundtable resume last"]),
+        ("a 桌子桌子桌子 b", ["a", "桌子桌子桌子", "b"]),
+        ("Incomprehensibilities it is", ["Incomprehensibilities", "it is"]),
+        ("one\n\ntwo", ["one", "", "two"]),
+        (" " * 20, [" " * 20]),
+    ],
+)
+def test_lines_are_broken_between_words_and_commands_stay_whole(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 12).split("\n") == lines
+
+
+def test_a_secret_of_several_words_is_not_broken_before_it_is_found() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 20, 0, 0))
+    with open(theirs, "w", encoding="utf-8") as terminal:
+        known = CleanErrors(terminal, Redactor(["correct horse battery staple"]))
+        CleanErrors(cast("TextIO", known), Redactor()).write("It said: correct horse battery staple, and left.\n")
+        terminal.flush()
+        shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert "horse" not in shown
+    assert len(shown.splitlines()) > 1

@@ -186,7 +186,7 @@ async def test_a_preset_of_ones_own_is_a_file_that_names_a_meeting(desk: Roundta
     [
         (BOARD.replace("purpose", "porpoise"), "there is no setting porpoise in rounds.", "Did you mean `purpose`?"),
         (BOARD.replace("score-json", "scores"), "rounds.codec cannot be scores, only agree-object-add,", ""),
-        (BOARD.replace("score_threshold", "score_threshol"), "rule.name cannot be", "Did you mean `score_threshold`?"),
+        (BOARD.replace("score_threshold", "the_threshold"), "rule.name cannot be", "Did you mean `score_threshold`?"),
         (BOARD.replace("score_threshold", "ranked"), "its codec must be ranked-ballot.", ""),
         (OBJECTING, "this rule needs an earlier one with the codec position.", ""),
         (BOARD + "minima = 8", "there is no setting minima in rule.", "Did you mean `minimum`?"),

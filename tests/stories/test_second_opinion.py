@@ -113,7 +113,7 @@ async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() 
     session = await house.session()
     assert decision.how.endswith("come to the same, in the first round. claude sees risks to be settled first.")
     assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
-    told = "All 2 spoke through one model, script:test."
+    told = "All 2 spoke through one voice, script:test."
     assert f"Counted 2 of 2 (claude, opencode). {told}" in plain(decision_words(session, "here"))
     assert told in transcript(session)
     assert told in page(session)

@@ -183,11 +183,11 @@ def substitutions(session: Session) -> list[str]:
 
 
 def one_model(session: Session) -> str:
-    """That all who were counted are one model, which agrees with itself easily; nothing where they are not."""
+    """That all who were counted spoke through one voice, which agrees with itself easily; nothing where they are not."""
     decision = session.decision
     seats = decision.counted if decision and not decision.substitutions else ()
     voices = {voice for seat, voice in spoke_through(session).items() if seat in seats}
-    return f"All {len(seats)} spoke through one model, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
+    return f"All {len(seats)} spoke through one voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
 
 
 def in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:

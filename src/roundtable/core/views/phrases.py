@@ -183,7 +183,7 @@ def substitutions(session: Session) -> list[str]:
 
 
 def one_model(session: Session) -> str:
-    """That all who were counted spoke through one voice, which agrees with itself easily; nothing where they are not."""
+    """That all who were counted spoke through one voice, which easily agrees with itself; else nothing."""
     decision = session.decision
     seats = decision.counted if decision and not decision.substitutions else ()
     voices = {voice for seat, voice in spoke_through(session).items() if seat in seats}

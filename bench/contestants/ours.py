@@ -102,7 +102,7 @@ async def open_desk(base_url: str, home: str) -> Roundtable:
     folder = Path(home)
     config = folder / "config.toml"
     if not config.exists():
-        (folder / ".roundtable").mkdir(parents=True, exist_ok=True)
+        (folder / ".git").mkdir(parents=True, exist_ok=True)
         lines = f'base_url = "{base_url}"\nkey = "env:BENCH_KEY"\nconcurrency = 32\nlocal = true\n'
         config.write_text(f"[endpoints.bench]\n{lines}")
     os.environ["BENCH_KEY"] = KEY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 import msgspec
 
@@ -30,14 +30,10 @@ class Hearing(msgspec.Struct, frozen=True):
 
 
 class NamedRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
-    """A rule of a data file. `codec` is the form of answers it reads; `pitches` says that it needs pitches as well."""
+    """What each rule says of itself: the form of answers it reads, and whether it needs pitches as well."""
 
     codec: ClassVar[str] = ""
     pitches: ClassVar[bool] = False
-
-    def conclude(self, hearing: Hearing) -> Decision:
-        """What the newest deciding round comes to."""
-        raise NotImplementedError
 
 
 class ScoreThreshold(NamedRule, frozen=True, tag="score_threshold"):
@@ -94,7 +90,7 @@ class Ranked(NamedRule, frozen=True, tag="ranked"):
 
 
 Rule = ScoreThreshold | NoObjection | KeyConvergence | Ranked
-RULES = ("score_threshold", "no_objection", "key_convergence", "ranked")
+RULES = tuple(str(rule.__struct_config__.tag) for rule in get_args(Rule))
 
 
 def chosen_by_person(decision: Decision, id: str, hearing: Hearing) -> Decision:

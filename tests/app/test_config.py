@@ -120,6 +120,15 @@ def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace
     assert "doctor" in caught.value.help
 
 
+def test_the_mistakes_are_told_in_the_order_of_the_file(places: Places, workspace: Path) -> None:
+    sections = ["memory", "table", "seats.a", "hooks", "context", "limits", "checks"]
+    person(places, "".join(f"[{section}]\nodd = 1\n" for section in sections))
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    told = [line.removeprefix(f"{places.user_config}: ") for line in caught.value.message.splitlines()]
+    assert [line.partition(":")[0] for line in told] == sections
+
+
 async def test_a_shipped_endpoint_takes_changes_but_never_its_key_to_another_address(
     places: Places, workspace: Path
 ) -> None:

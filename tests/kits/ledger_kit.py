@@ -109,6 +109,7 @@ class LedgerKit(ABC):
             await books.file(f"s{day}", 1, [decision(f"s{day}", "x", at=f"2026-11-{day}T10:00:00.000000Z")])
         assert [it.id for it in await books.entries(HERE)] == ["D-s14", "D-s13", "D-s12"]
         assert [it.id for it in await books.entries(HERE, limit=1)] == ["D-s14"]
+        assert len(await books.entries(HERE, limit=None)) == len(await books.search("x", HERE, limit=None)) == 3
         assert await books.entries(HERE, (EntryKind.ERROR,)) == []
         assert await books.search("x", HERE, limit=0) == []
 

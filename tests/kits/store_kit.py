@@ -49,7 +49,7 @@ class Record(Store, Leases, Protocol):
     async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]: ...
 
     async def sessions(
-        self, workspace: str | None = None, limit: int = 100, *, forgotten: bool = False
+        self, workspace: str | None = None, limit: int | None = 100, *, forgotten: bool = False
     ) -> list[SessionRow]: ...
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]: ...
@@ -378,6 +378,7 @@ class StoreKit(ABC):
         await store.append("s1", SessionEnded("cancelled"), lease)
         assert [row.outcome for row in await store.sessions("/w")] == ["cancelled"]
         assert [row.id for row in await store.sessions(limit=1)] == ["s1"]
+        assert [row.id for row in await store.sessions(limit=None)] == ["s1", "s2"]
 
     async def test_the_list_can_be_made_anew(self, store: Record) -> None:
         for n in range(5):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.events import GateAnswered, MoveMade, Recorded, SeatMissed
+from roundtable.core.events import EffectDone, EffectFailed, GateAnswered, MoveMade, Recorded, SeatMissed
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
 from tests.stories.house import SESSION, House, Killed, MortalStore
@@ -45,27 +45,34 @@ async def answered(house: House, **answers: str | tuple[str, str]) -> Decision:
     return await running
 
 
-async def survives_every_death(script: dict[str, Any], meeting: str, **opening: Any) -> Decision:
-    """Kill the process after every single fact and resume: the same decision, and no settled turn is asked again."""
-    whole = House(script, meeting=meeting)
+async def every_death(life: Callable[[MortalStore], House], **opening: Any) -> Decision:
+    """Kill the process after every single fact and resume: the same decision, and nothing settled is done again."""
+    whole = life(MortalStore(10_000))
     await whole.open(**opening)
     expected = await whole.run()
     facts = len(await whole.records()) - 1
     assert facts > 8
     for lifetime in range(facts):
         store = MortalStore(lifetime)
-        first = House(script, store, meeting=meeting)
+        first = life(store)
         await first.open(**opening)
         with pytest.raises(Killed):
             await first.run()
         before = _settled(await first.records())
         store.lifetime = 10_000
-        second = House(script, store, meeting=meeting)
+        second = life(store)
         assert await second.run() == expected, f"another decision after {lifetime} facts"
         assert not before & set(second.voices.turns()), "a settled turn was asked again"
+        assert not before & set(second.performer.performed), "a step was done again"
     return expected
 
 
+async def survives_every_death(script: dict[str, Any], meeting: str, **opening: Any) -> Decision:
+    """The same for a shipped meeting."""
+    return await every_death(lambda store: House(script, store, meeting=meeting), **opening)
+
+
 def _settled(records: list[Recorded]) -> set[str]:
-    settled = (it.event for it in records if isinstance(it.event, MoveMade | SeatMissed))
-    return {f"{event.round}/{event.seat}" for event in settled}
+    turns = (it.event for it in records if isinstance(it.event, MoveMade | SeatMissed))
+    steps = (it.event for it in records if isinstance(it.event, EffectDone | EffectFailed))
+    return {*(f"{it.round}/{it.seat}" for it in turns), *(f"{SESSION}/{it.step}" for it in steps)}

@@ -15,7 +15,8 @@ from roundtable.app.meetings import Meetings, meeting_of
 from roundtable.app.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
-from tests.stories.house import SESSION, House, Killed, MortalStore, answer
+from tests.stories.house import SESSION, House, MortalStore, answer
+from tests.stories.lives import every_death
 
 PAGE = Path(__file__).parents[2] / "docs" / "meetings.md"
 (EXAMPLE,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
@@ -41,8 +42,8 @@ class RecipeHouse(House):
         self.chosen = meetings.find("board")
         self.prompts = meetings.prompts(self.chosen, "en")
 
-    async def begin(self, **more: Any) -> None:
-        """Put the charter on the record, and hold what it says."""
+    async def open(self, **more: Any) -> None:
+        """Put the charter on the record."""
         charter = Charter(
             "REST or GraphQL?",
             tuple(Seat(name, ("script:test",)) for name in NAMES),
@@ -56,7 +57,11 @@ class RecipeHouse(House):
             **more,
         )
         await self.store.append(SESSION, SessionOpened(charter))
-        self.meeting = meeting_of(charter)
+
+    async def run(self) -> Decision:
+        """Hold what the charter on the record says."""
+        self.meeting = meeting_of((await self.session()).charter)
+        return await super().run()
 
 
 def said(block: dict[str, Any], text: str = "Because.") -> str:
@@ -73,7 +78,7 @@ def each(**seats: list[str]) -> dict[str, Any]:
 
 async def held(home: Path, recipe: str, script: dict[str, Any], **more: Any) -> tuple[RecipeHouse, Decision]:
     house = RecipeHouse(home, recipe, script)
-    await house.begin(**more)
+    await house.open(**more)
     return house, await house.run()
 
 
@@ -182,14 +187,5 @@ async def test_killed_after_any_fact_it_comes_to_the_same_decision(tmp_path: Pat
     votes = [said({"ranked_choices": list(order)}) for order in ("ABC", "BCA", "CAB")]
     tied = each(claude=[answer("X"), votes[0]], gpt=[answer("Y"), votes[1]], gemini=[answer("Z"), votes[2]])
     text, script = (EXAMPLE, REVIEWED) if recipe == "scores" else (RANKED, tied)
-    whole, expected = await held(tmp_path, text, script, answers={"choose": "C"})
-    facts = len(await whole.records()) - 1
-    assert expected.outcome is Outcome.REACHED
-    assert facts > 15
-    for lifetime in range(facts):
-        house = RecipeHouse(tmp_path, text, script, store := MortalStore(lifetime))
-        await house.begin(answers={"choose": "C"})
-        with pytest.raises(Killed):
-            await house.run()
-        store.lifetime = 10_000
-        assert await house.run() == expected, f"another decision after {lifetime} facts"
+    decision = await every_death(lambda store: RecipeHouse(tmp_path, text, script, store), answers={"choose": "C"})
+    assert decision.outcome is Outcome.REACHED

@@ -17,6 +17,8 @@ from roundtable.core.values import Outcome
 from roundtable.core.views.serving import served_words
 from tests.repository import repository, sandbox, write
 from tests.stories.at_desk import Held, doctor, knight
+from tests.stories.house import SESSION, House
+from tests.stories.lives import survives_every_death
 
 NAMED: dict[str, Any] = {"files": ("src/auth/token.py:1-2",)}
 FILES = {
@@ -115,12 +117,11 @@ async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: R
     assert "Refused: rm -rf . (There is no check of that name. There are: broken)." in served_words(result)
 
 
-async def test_a_resumed_meeting_asks_for_nothing_twice(desk: Roundtable) -> None:
+async def test_a_resumed_meeting_asks_for_nothing_twice() -> None:
     wants = {"file_requests": ["src/auth/token.py:10-12"], "checks": ["unlisted"]}
-    held = Held(desk, claude=[knight(7, **wants), knight(9)], gpt=[knight(8), knight(9)])
-    await held.hold("knights", **NAMED)
-    (desk.workspace / "src/auth/token.py").write_text("all different")
-    asked = len(held.voices.calls)
-    await held.hold("knights", **NAMED)
-    assert len(held.voices.calls) == asked
-    assert len(await held.served()) == 2
+    script = {"seats": {"claude": {"turns": [knight(7, **wants), knight(9)]}, "gpt": {"turns": [knight(8), knight(9)]}}}
+    whole = House(script, meeting="knights")
+    await whole.open(seats=tuple(script["seats"]))
+    await whole.run()
+    assert whole.performer.performed == [f"{SESSION}/knights/1-speak/{it}" for it in ("files", "checks")]
+    await survives_every_death(script, "knights", seats=tuple(script["seats"]))

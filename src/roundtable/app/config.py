@@ -259,21 +259,16 @@ def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
 
 def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
     """How each section is read by itself, so that a mistake in it can be told by its name."""
-    single: dict[str, type[Any]] = {
-        "table": TableSettings,
-        "limits": LimitSettings,
-        "context": ContextSettings,
-        "memory": MemorySettings,
-        "checks": dict[str, Check],
-        "hooks": HookSettings,
-    }
-    for name in single.keys() & tables.keys():
-        yield partial(fill, single[name], tables[name], f"{path}{name}")
-    for name, data in tables.get("seats", {}).items():
-        yield partial(fill, SeatSettings, data, f"{path}seats.{name}")
-    for kind in ("meetings", "endpoints", "agents"):
-        for name, data in tables.get(kind, {}).items():
-            yield partial(_read_own, kind, name, data, path)
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Config) if field.type is not str}
+    for section, data in tables.items():
+        if section == "seats":
+            for name, own in data.items():
+                yield partial(fill, SeatSettings, own, f"{path}seats.{name}")
+        elif section in ("meetings", "endpoints", "agents"):
+            for name, own in data.items():
+                yield partial(_read_own, section, name, own, path)
+        elif section in kinds:
+            yield partial(fill, kinds[section], data, f"{path}{section}")
 
 
 def _read_own(kind: str, name: str, data: object, path: str) -> None:

@@ -271,7 +271,7 @@ class Roundtable:
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
         recorded = await self._take_down(session, CancelAsked(by=getpass.getuser(), reason=reason))
-        for row in await self.sessions(everywhere=True, limit=10_000):
+        for row in await self.sessions(everywhere=True, limit=None):
             if row.child and row.parent == session and not row.outcome:
                 await self.cancel(row.id, reason)
         return recorded
@@ -322,7 +322,7 @@ class Roundtable:
             raise NotFound(f"There is no session {session}.", "`roundtable list` shows the sessions there are.")
         return Session.fold(session, records)
 
-    async def sessions(self, *, everywhere: bool = False, limit: int = 100) -> list[SessionRow]:
+    async def sessions(self, *, everywhere: bool = False, limit: int | None = 100) -> list[SessionRow]:
         """The sessions of this workspace, newest first."""
         return await self.store.sessions(None if everywhere else self._here, limit)
 
@@ -335,7 +335,7 @@ class Roundtable:
 
     async def remembered(self) -> list[Entry]:
         """Everything this workspace remembers of its meetings."""
-        return await self.memory.entries(limit=-1)
+        return await self.memory.entries(limit=None)
 
     async def find(self, address: str) -> str:
         """A session by id, slug, unique beginning of either, name in this workspace (its newest session), or `last`."""

@@ -18,7 +18,6 @@ from roundtable.core.views.recount import Recount
 from roundtable.core.views.runs import log, started_at
 from roundtable.store.sqlite import SqliteStore
 
-MANY = 10_000
 PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
 SUFFIXES = {"markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl"}
 
@@ -53,7 +52,7 @@ def _json(data: object) -> str:
 async def find_run(store: SqliteStore, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
     at = started_at(run)
-    for row in await store.sessions(None, MANY) if at else ():
+    for row in await store.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
             session = Session.fold(row.id, await store.read(row.id))
             if session.started_at == at:
@@ -69,7 +68,7 @@ async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recor
     chosen = LAYOUTS[layout]
     kept = [(session, records)]
     if chosen.whole_name and session.name:
-        for row in await store.sessions(session.charter.workspace, MANY):
+        for row in await store.sessions(session.charter.workspace, None):
             if row.name == session.name and row.id != session.id:
                 facts = await store.read(row.id)
                 kept.append((Session.fold(row.id, facts), facts))

@@ -20,7 +20,6 @@ from roundtable.engine.feed import Feed, Subscription
 from roundtable.store.sqlite import SqliteStore
 
 FOLDER = ".roundtable"
-MANY = 10_000
 LATER = "Nothing is lost: once it can be, `roundtable sync` writes it anew from the record."
 HEAD = 400
 """Bytes at the beginning of a file among which the mark must be, for the file to be ours."""
@@ -84,7 +83,7 @@ class Folder:
     async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> Written:
         """Write everything anew from the record, which knows the workspace under this name."""
         written = self.write(ledger_files(await remembered()))
-        for row in await store.sessions(workspace, MANY):
+        for row in await store.sessions(workspace, None):
             state = Session.fold(row.id, await store.read(row.id))
             if self.shows(state):
                 written.take(self.write(session_files(state)))

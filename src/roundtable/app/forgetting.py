@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.memory import ALL, NOTEBOOK
+from roundtable.app.memory import NOTEBOOK
 from roundtable.core.events import SessionForgotten
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
@@ -42,7 +42,7 @@ async def clear(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -
     One that somebody runs stays, and so does one that waits at a gate. What it decided is filed before it goes.
     """
     before = (datetime.now(UTC) - timedelta(days=max_age_days)).isoformat()
-    rows = await desk.store.sessions(limit=ALL, forgotten=True)
+    rows = await desk.store.sessions(limit=None, forgotten=True)
     old = [row for row in rows if row.updated_at < before and row.meeting != NOTEBOOK]
     await desk.memory.catch_up()
     unfiled = set(await desk.store.unfiled())

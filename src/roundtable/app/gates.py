@@ -24,7 +24,7 @@ class OpenGate(msgspec.Struct, frozen=True):
 
 async def open_gates(desk: Roundtable, *, everywhere: bool = False) -> list[OpenGate]:
     """Every gate that waits in this workspace, or in all of them; the newest session first."""
-    rows = [row for row in await desk.sessions(everywhere=everywhere, limit=10_000) if not row.outcome]
+    rows = [row for row in await desk.sessions(everywhere=everywhere, limit=None) if not row.outcome]
     found = [await _open_gate(desk, row.id) for row in rows]
     return [it for it in found if it is not None]
 

@@ -30,7 +30,6 @@ under the workspace itself, so that no list takes it for a meeting."""
 
 _TOLD = (EntryKind.DECISION, *BINDING, EntryKind.ERROR)
 
-ALL = 1 << 40
 MOST_RECALLED = 12
 LEAST_BINDING = 4
 """How many are kept free for what was rejected or has failed, if there is so much of it."""
@@ -80,7 +79,7 @@ class Memory:
         due = date.fromisoformat(entry.at[:10]) + timedelta(days=self._settings.prediction_days)
         return msgspec.structs.replace(entry, due=due.isoformat())
 
-    async def entries(self, kinds: Sequence[EntryKind] = (), asked: str = "", limit: int = 100) -> list[Entry]:
+    async def entries(self, kinds: Sequence[EntryKind] = (), asked: str = "", limit: int | None = 100) -> list[Entry]:
         """What is remembered here: newest first, or those that share words with these, the most relevant first."""
         await self.catch_up()
         if asked:
@@ -89,7 +88,7 @@ class Memory:
 
     async def entry(self, id: str, *kinds: EntryKind) -> Entry:
         """One entry by its id."""
-        known = await self.entries(kinds, limit=ALL)
+        known = await self.entries(kinds, limit=None)
         found = next((entry for entry in known if entry.id.casefold() == id.casefold()), None)
         if found is None:
             what = " or ".join(map(str, kinds)) or "entry"
@@ -109,7 +108,7 @@ class Memory:
         near = [entry for entry in found if entry.bears and _share(asked, entry.searchable) >= LEAST_SHARED]
         same = [entry for entry in near if words(entry.question) == words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        every = [entry for entry in await self._store.entries(self._workspace, BINDING, ALL) if entry.bears]
+        every = [entry for entry in await self._store.entries(self._workspace, BINDING, None) if entry.bears]
         binding = _each_once((*(entry for entry in near if entry.kind in BINDING), *every))
         wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
         room = {it.id for it in _bounded(map(self._told, wanted))}

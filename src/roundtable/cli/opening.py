@@ -75,7 +75,7 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
 
 async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
     """The newest session of that name that still waits for its end."""
-    rows = [row for row in await desk.sessions(limit=10_000) if row.name == given.name and not row.outcome]
+    rows = [row for row in await desk.sessions(limit=None) if row.name == given.name and not row.outcome]
     if not rows:
         return None
     state = await desk.session(rows[0].id)

@@ -123,11 +123,13 @@ class Ledger(Protocol):
         """
         ...
 
-    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
-        """Newest first."""
+    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
+        """Newest first; without a limit, all of them."""
         ...
 
-    async def search(self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 20) -> list[Entry]:
+    async def search(
+        self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
+    ) -> list[Entry]:
         """Those that share words with these, the most relevant first."""
         ...
 

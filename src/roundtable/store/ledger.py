@@ -86,13 +86,15 @@ def file(db: sqlite3.Connection, session: str, seq: int, entries: Sequence[Entry
     return [file_entry(shelf, session, entry) for entry in entries]
 
 
-def entries(db: sqlite3.Connection, workspace: str, kinds: Sequence[EntryKind], limit: int) -> list[Entry]:
+def entries(db: sqlite3.Connection, workspace: str, kinds: Sequence[EntryKind], limit: int | None) -> list[Entry]:
     """Newest first."""
     query = f"SELECT body FROM ledger WHERE workspace = ? AND {_of(kinds)} ORDER BY at DESC, place DESC LIMIT ?"
-    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), limit))]
+    return [_decode(body) for (body,) in db.execute(query, (workspace, *map(str, kinds), rows(limit)))]
 
 
-def search(db: sqlite3.Connection, asked: str, workspace: str, kinds: Sequence[EntryKind], limit: int) -> list[Entry]:
+def search(
+    db: sqlite3.Connection, asked: str, workspace: str, kinds: Sequence[EntryKind], limit: int | None
+) -> list[Entry]:
     """Those that share words with these, the most relevant first. What is asked for is words, never a query."""
     wanted = " OR ".join(f'"{word}"' for word in content_words(asked))
     if not wanted:
@@ -101,7 +103,12 @@ def search(db: sqlite3.Connection, asked: str, workspace: str, kinds: Sequence[E
         SELECT body FROM ledger_words JOIN ledger ON place = ledger_words.rowid
         WHERE ledger_words MATCH ? AND workspace = ? AND {_of(kinds)} ORDER BY rank, at DESC, place DESC LIMIT ?
     """
-    return [_decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), limit))]
+    return [_decode(body) for (body,) in db.execute(query, (wanted, workspace, *map(str, kinds), rows(limit)))]
+
+
+def rows(limit: int | None) -> int:
+    """A limit as SQLite takes it, where a number below zero is none."""
+    return -1 if limit is None else limit
 
 
 def _of(kinds: Sequence[EntryKind]) -> str:

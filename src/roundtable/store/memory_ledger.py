@@ -39,16 +39,18 @@ class MemoryLedger:
         self._filed[session] = seq
         return [file_entry(self, session, entry) for entry in entries]
 
-    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
+    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """What is remembered there, newest first."""
         found = [it.entry for it in self._slips.values() if it.entry.workspace == workspace]
         kept = [entry for entry in reversed(found) if not kinds or entry.kind in kinds]
         return sorted(kept, key=lambda entry: entry.at, reverse=True)[:limit]
 
-    async def search(self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 20) -> list[Entry]:
+    async def search(
+        self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
+    ) -> list[Entry]:
         """Those that share words with these, the most relevant first."""
         asked = set(content_words(words))
-        found = [(_shared(asked, it), it) for it in await self.entries(workspace, kinds, len(self._slips))]
+        found = [(_shared(asked, it), it) for it in await self.entries(workspace, kinds, None)]
         return [entry for shared, entry in sorted(found, key=lambda it: -it[0]) if shared][:limit]
 
     # --- as a shelf ------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ class SqliteStore:
         """The facts of a session after a sequence number."""
         return await self._read(lambda db: _facts(db, session, after))
 
-    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
+    async def since(self, offset: int, limit: int | None = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
         return await self._read(
             lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit)).fetchall()]
@@ -209,10 +209,11 @@ class SqliteStore:
     # --- the list of sessions ------------------------------------------------------------------
 
     async def sessions(
-        self, workspace: str | None = None, limit: int = 100, *, forgotten: bool = False
+        self, workspace: str | None = None, limit: int | None = 100, *, forgotten: bool = False
     ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
-        query, given = (_LIST, (forgotten, limit)) if workspace is None else (_LIST_HERE, (workspace, forgotten, limit))
+        query, here = (_LIST, ()) if workspace is None else (_LIST_HERE, (workspace,))
+        given = (*here, forgotten, ledger.rows(limit))
         return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
@@ -228,7 +229,7 @@ class SqliteStore:
 
         def fold(db: sqlite3.Connection) -> None:
             rows: dict[str, SessionRow | None] = {}
-            for pos, *fact in db.execute(_SINCE, (0, -1)):
+            for pos, *fact in db.execute(_SINCE, (0, ledger.rows(None))):
                 recorded = _recorded(db, fact)
                 rows[recorded.session] = index(rows.get(recorded.session), pos, recorded)
             db.execute("DELETE FROM sessions")
@@ -253,11 +254,13 @@ class SqliteStore:
         """File what a session comes to; returns it as it is filed."""
         return await self._writer.submit(lambda db: ledger.file(db, session, seq, entries))
 
-    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 100) -> list[Entry]:
+    async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """What is remembered there, newest first."""
         return await self._read(lambda db: ledger.entries(db, workspace, kinds, limit))
 
-    async def search(self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int = 20) -> list[Entry]:
+    async def search(
+        self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
+    ) -> list[Entry]:
         """Those that share words with these, the most relevant first."""
         return await self._read(lambda db: ledger.search(db, words, workspace, kinds, limit))
 

@@ -10,12 +10,12 @@ import pytest
 from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
 from roundtable.app.gathering import Gathered, Gathering
-from roundtable.app.git import git_of
 from roundtable.app.places import Places
 from roundtable.app.windows import Room
 from roundtable.core.faults import UsageError
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Charter, Seat
+from roundtable.workshop.git import git_of
 from tests.repository import commit, git, opened, repository, write
 
 IGNORE = (".git", "node_modules", "dist")

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from roundtable.app import config
 from roundtable.app.choosing import setting_aside
 from roundtable.app.context import Refused, read_confined
-from roundtable.app.git import LONGEST, Changes, Git, git_of
 from roundtable.app.places import Places, workspace_of
 from roundtable.core.diffs import added, is_diff
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.views import one_line
+from roundtable.workshop.git import LONGEST, Changes, Git, git_of
 
 CHANGES = "the changes"
 STANDING = "where they stand"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.context import HoldsSecret, Refused, read_clean
-from roundtable.app.git import Commit
 from roundtable.core.redaction import Redactor
 from roundtable.core.relevance import Candidate, ranked
 from roundtable.core.sensitive import is_sensitive
+from roundtable.workshop.git import Commit
 
 MOST_LOOKED_INTO = 200
 """Files that are read to see how much they bear on the question."""

@@ -32,6 +32,7 @@ from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
 from roundtable.app.watching import watch
 from roundtable.app.windows import Room, room_for
+from roundtable.app.workbench import Workbench
 from roundtable.core.events import (
     CancelAsked,
     ContinueAsked,
@@ -95,7 +96,8 @@ class Roundtable:
         self.tariffs = Tariffs(endpoints, self.agents, os.environ)
         config = loaded.config
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
-        self.performer = DeskPerformer(requests, Checks(config.checks, workspace, self.redactor), self._hold_child)
+        checks = Checks(config.checks, workspace, self.redactor)
+        self.performer = DeskPerformer(requests, checks, self._hold_child, Workbench(store, workspace))
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from roundtable.app.agenda import Agenda
 from roundtable.app.choosing import Chosen, chosen, may_be_chosen
 from roundtable.app.context import Refused, inside, read_clean
-from roundtable.app.git import Commit, Git, NoGit, git_of
 from roundtable.app.windows import Room
 from roundtable.core.diffs import fitting, sections
 from roundtable.core.faults import UsageError
@@ -19,6 +18,7 @@ from roundtable.core.relevance import words_of
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.views import one_line
 from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.workshop.git import Commit, Git, NoGit, git_of
 
 ABOUT = "about this context"
 PROJECT = "the project"

@@ -7,6 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from roundtable.app.checks import Checks
 from roundtable.app.requests import Requests
+from roundtable.app.workbench import Bench, Workbench
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, ReadFiles, Result, RunChecks
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Charter, Decision
@@ -18,10 +19,11 @@ class DeskPerformer:
     """The performers of the desk. All may do their work again after a crash: reading and checking change nothing, and
     a child meeting has an id made from its step, so doing it again resumes it."""
 
-    def __init__(self, requests: Requests, checks: Checks, hold_child: HoldChild) -> None:
+    def __init__(self, requests: Requests, checks: Checks, hold_child: HoldChild, workbench: Workbench) -> None:
         self._requests = requests
         self._checks = checks
         self._hold_child = hold_child
+        self._workbench = workbench
 
     async def perform(self, key: str, effect: Effect) -> Result | Fault:
         """Do it; the key begins with the session."""
@@ -32,10 +34,12 @@ class DeskPerformer:
                 return await self._checks.run(effect.checks)
             case OpenChild():
                 return await self._child(key, effect)
+            case _:
+                return await self._workbench.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
-        """Every effect is safe to do again."""
-        return None
+        """Every effect is safe to do again, but for those of the workbench that write."""
+        return await self._workbench.recover(key, effect) if isinstance(effect, Bench) else None
 
     async def _child(self, key: str, effect: OpenChild) -> ChildEnded | Fault:
         session = str(uuid5(NAMESPACE_URL, f"roundtable:{key}"))

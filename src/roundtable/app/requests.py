@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from roundtable.app.choosing import setting_aside
 from roundtable.app.context import Refused, inside, read_clean, split_range
-from roundtable.app.git import NoGit, git_of
 from roundtable.app.windows import Room
 from roundtable.core.effects import FilesRead
 from roundtable.core.ports import Store
@@ -17,6 +16,7 @@ from roundtable.core.redaction import Redactor
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem
+from roundtable.workshop.git import NoGit, git_of
 
 RoomOf = Callable[[Charter], Room]
 

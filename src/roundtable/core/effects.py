@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from roundtable.core.values import Charter, ContextItem, Decision, Value
+from roundtable.core.changes import Hunk, Refusal
+from roundtable.core.sandbox import Limit
+from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
 
 
 class ReadFiles(Value, frozen=True, tag="read_files", tag_field="effect"):
@@ -23,7 +25,75 @@ class OpenChild(Value, frozen=True, tag="open_child", tag_field="effect"):
     charter: Charter
 
 
-Effect = ReadFiles | RunChecks | OpenChild
+class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"):
+    """Run what these seats wrote in a round (a changeset each, in their moves) against checks and each other's tests.
+
+    A seat's later round, listed after, stands for its earlier one.
+    """
+
+    rounds: tuple[str, ...]
+    seats: tuple[str, ...]
+
+
+class Synthesise(Value, frozen=True, tag="synthesise", tag_field="effect"):
+    """Take one draft as it is and splice into it what the directives name from the others, by whom they are of."""
+
+    base: str
+    drafts: dict[str, Digest]
+    incorporate: tuple[str, ...] = ()
+
+
+class DraftMove(Value, frozen=True, tag="draft_move", tag_field="effect"):
+    """What a seat's move wants to be written comes to on the workspace, laid over an earlier draft if there is one."""
+
+    round: str
+    seat: str
+    over: Digest = ""
+
+
+class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
+    """Hold a draft against the workspace as it is now, and show it hunk by hunk."""
+
+    draft: Digest
+
+
+class Rehearse(Value, frozen=True, tag="rehearse", tag_field="effect"):
+    """Merge what was chosen of a draft in a scratch tree, run the checks there, and see that every hunk survived.
+
+    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten.
+    """
+
+    draft: Digest
+    choice: str = ""
+
+
+class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
+    """Write a rehearsed draft to the workspace: all of it or nothing. `gate` is where the person said yes to it."""
+
+    draft: Digest
+    gate: str
+    message: str = ""
+    branch: str = ""
+
+
+class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
+    """Run the proofs that seats gave for disputed claims; what they come to settles the claims."""
+
+    rounds: tuple[str, ...]
+
+
+Effect = (
+    ReadFiles
+    | RunChecks
+    | OpenChild
+    | TryCandidates
+    | Synthesise
+    | DraftMove
+    | PlanChange
+    | Rehearse
+    | ApplyChange
+    | ProveClaims
+)
 
 
 class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
@@ -41,6 +111,12 @@ class CheckOutcome(Value, frozen=True):
     code: int | None
     output: str = ""
     seconds: float = 0.0
+    limit: Limit | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ran to its end and found nothing wrong."""
+        return self.code == 0
 
 
 class ChecksRun(Value, frozen=True, tag="checks_run", tag_field="result"):
@@ -57,4 +133,134 @@ class ChildEnded(Value, frozen=True, tag="child_ended", tag_field="result"):
     decision: Decision
 
 
-Result = FilesRead | ChecksRun | ChildEnded
+class Candidate(Value, frozen=True):
+    """What one seat wrote and what running it showed. `draft` is empty where nothing of it can be written.
+
+    `checks` are the repository's own; `tests` says of every test the seats wrote whether it passed here. Candidates
+    with the same `cluster` could not be told apart by anything that was run; 0 is none, for one that did not run.
+    """
+
+    seat: str
+    draft: Digest = ""
+    files: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
+    tests: dict[str, bool] = {}
+    cluster: int = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether all of it could be written and all the repository's checks passed on it."""
+        return bool(self.draft) and not self.refused and all(it.passed for it in self.checks)
+
+
+class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
+    """The candidates best first, as running them showed; `how` says what the order rests on.
+
+    `before` is how the checks ended on the tree without any of them. `sandbox` is where it all ran.
+    """
+
+    candidates: tuple[Candidate, ...]
+    how: str = ""
+    before: tuple[CheckOutcome, ...] = ()
+    sandbox: str = ""
+
+
+class Took(Value, frozen=True):
+    """One symbol, import or file of a synthesis and the seat it came from."""
+
+    path: str
+    symbol: str
+    seat: str
+
+
+class Left(Value, frozen=True):
+    """A directive that could not be spliced, why, and the files it concerns."""
+
+    directive: str
+    why: str
+    files: tuple[str, ...] = ()
+
+
+class Synthesised(Value, frozen=True, tag="synthesised", tag_field="result"):
+    """The spliced draft, what in it came from whom, and what has to be asked for in words."""
+
+    draft: Digest
+    took: tuple[Took, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+class Drafted(Value, frozen=True, tag="drafted", tag_field="result"):
+    """A draft and what was refused of the wish; the draft is empty where nothing is left of it."""
+
+    draft: Digest = ""
+    files: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+class Planned(Value, frozen=True, tag="planned", tag_field="result"):
+    """The hunks a person is asked about, what stands against writing them, and what would be lost for good.
+
+    `destroys` names what only a typed `phrase` allows. `unasked` are hunks that no decision or claim asked for.
+    """
+
+    hunks: tuple[Hunk, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    destroys: tuple[str, ...] = ()
+    phrase: str = ""
+    unasked: tuple[str, ...] = ()
+
+
+class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
+    """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge."""
+
+    draft: Digest
+    checks: tuple[CheckOutcome, ...] = ()
+    before: tuple[CheckOutcome, ...] = ()
+    lost: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def broke(self) -> tuple[str, ...]:
+        """The checks that failed here and passed before."""
+        sound = {it.name for it in self.before if it.passed}
+        return tuple(it.name for it in self.checks if not it.passed and it.name in sound)
+
+
+class Applied(Value, frozen=True, tag="applied", tag_field="result"):
+    """What was written: the id `roundtable undo` takes, the files, and the commit where there is one."""
+
+    undo: str
+    files: tuple[str, ...] = ()
+    commit: str = ""
+    branch: str = ""
+
+
+class Proof(Value, frozen=True):
+    """A claim that was run: by whom, what showed it, and whether it held."""
+
+    claim: str
+    seat: str
+    held: bool | None
+    outcome: CheckOutcome | None = None
+    why: str = ""
+
+
+class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
+    """What running the claims came to."""
+
+    proofs: tuple[Proof, ...] = ()
+
+
+Result = (
+    FilesRead
+    | ChecksRun
+    | ChildEnded
+    | CandidatesTried
+    | Synthesised
+    | Drafted
+    | Planned
+    | Rehearsed
+    | Applied
+    | ClaimsProven
+)

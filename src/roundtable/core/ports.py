@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from roundtable.core.effects import Effect, Result
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import Entry, EntryKind
+from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -23,8 +24,6 @@ from roundtable.core.values import (
     Turns,
     Value,
 )
-
-T = TypeVar("T")
 
 
 class Voice(Protocol):
@@ -150,6 +149,18 @@ class Leases(Protocol):
         ...
 
 
+class Sandbox(Protocol):
+    """Where programs run that nobody has read: no network, nothing of the person's, bounds on everything.
+
+    `run` yields output as it comes and ends with exactly one Exit. Closing or cancelling the iterator ends everything
+    that was started. Nothing is left behind, whatever happens. `name` is what people are told it is.
+    """
+
+    name: str
+
+    def run(self, job: Job) -> AsyncGenerator[Output | Exit]: ...
+
+
 class Performer(Protocol):
     """Carries out effects. `key` names the step for good, so that a step cut in half can be recognised."""
 
@@ -193,6 +204,10 @@ class Table(Protocol):
         """Ask the person, and wait as long as it takes; returns the name of the option chosen."""
         ...
 
+    def words(self, gate: str) -> str:
+        """What the person wrote with their answer to a gate, if anything."""
+        ...
+
     async def interjected(self, gate: Gate, before: str) -> str:
         """Ask the person at this gate if they have spoken since the last round was asked; nothing if they have not.
 
@@ -212,12 +227,4 @@ class Table(Protocol):
     @property
     def labels(self) -> dict[str, str]:
         """The name under which each seat is read out where seats are anonymous."""
-        ...
-
-    def heard(self) -> tuple[str, ...]:
-        """What people said to the table so far."""
-        ...
-
-    def shuffled(self, items: Sequence[T], salt: str) -> list[T]:
-        """The same order every time for the same session and salt: the only dice in a meeting."""
         ...

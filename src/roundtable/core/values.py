@@ -302,7 +302,7 @@ class Decision(Value, frozen=True):
 
 
 class Gate(Value, frozen=True):
-    """A question only a person, or a policy stated beforehand, may answer."""
+    """A question only a person, or a policy stated beforehand, may answer; at one that `writes`, never a program."""
 
     id: str
     question: str
@@ -310,6 +310,7 @@ class Gate(Value, frozen=True):
     default: str
     details: dict[str, str] = {}
     deadline: float | None = None
+    writes: bool = False
 
 
 class Message(Value, frozen=True):

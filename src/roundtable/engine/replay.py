@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TypeVar
 
 import msgspec
 
@@ -27,9 +26,7 @@ from roundtable.core.values import (
 )
 from roundtable.engine.heeding import Heeding
 from roundtable.engine.limits import quorate
-from roundtable.engine.prompts import labels, shuffled
-
-T = TypeVar("T")
+from roundtable.engine.prompts import labels
 
 FREE = "free"
 """Words in which nothing is read: no rule hangs on them, so a meeting can be told to its end without them."""
@@ -75,14 +72,6 @@ class ReplayTable:
     def labels(self) -> dict[str, str]:
         """The names under which they were read out in the meeting itself, so that ids stay what they were."""
         return self._labels
-
-    def heard(self) -> tuple[str, ...]:
-        """What people said to the table."""
-        return tuple(note.text for _, note in self._session.notes)
-
-    def shuffled(self, items: Sequence[T], salt: str) -> list[T]:
-        """The same dice."""
-        return shuffled(items, self.charter.seed, salt)
 
     async def may_open(self, round: str) -> bool:
         """What a limit forbade then, it forbids now; whether anything is known of the round, asking will tell."""
@@ -158,6 +147,11 @@ class ReplayTable:
         """The person's answer then, where it still is one; else the gate is left alone."""
         said = self._session.answers.get(gate.id)
         return said.option if said is not None and said.option in gate.options else gate.default
+
+    def words(self, gate: str) -> str:
+        """What they wrote with it then."""
+        said = self._session.answers.get(gate)
+        return said.text if said is not None else ""
 
     async def interjected(self, gate: Gate, before: str) -> str:
         """As it was: asked only where the person had spoken."""

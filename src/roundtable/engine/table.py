@@ -77,14 +77,6 @@ class RecordedTable:
         """The names under which seats are read out where they are anonymous."""
         return self._layout.labels
 
-    def heard(self) -> tuple[str, ...]:
-        """What people said to the table so far."""
-        return tuple(note.text for _, note in self._session.notes)
-
-    def shuffled(self, items: Sequence[T], salt: str) -> list[T]:
-        """The only dice in a meeting."""
-        return shuffled(items, self.charter.seed, salt)
-
     # --- asking ----------------------------------------------------------------------------------
 
     async def ask(
@@ -143,7 +135,7 @@ class RecordedTable:
             case "priority":
                 return [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
             case "shuffle":
-                return self.shuffled(names, round)
+                return shuffled(names, self.charter.seed, round)
             case "rotate":
                 shift = len(self._session.rounds) % max(1, len(names))
                 return names[shift:] + names[:shift]
@@ -304,6 +296,11 @@ class RecordedTable:
                 await self._clerk.until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
             await self._clerk.record(GateAnswered(gate.id, gate.default, by="deadline default"))
+
+    def words(self, gate: str) -> str:
+        """What the person wrote with their answer."""
+        answer = self._session.answers.get(gate)
+        return answer.text if answer is not None else ""
 
     async def interjected(self, gate: Gate, before: str) -> str:
         """Ask the person whether to go on, if they have spoken since the last round was asked."""

@@ -1,0 +1,164 @@
+"""What wants to be written: one form for everything, whoever produced it. Nothing else is ever written to a workspace.
+
+A changeset is what somebody wants; a draft is what that comes to on a certain tree, file by file and byte by byte, with
+what of it was refused. Only a draft that a person said yes to is carried out.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from roundtable.core.values import Digest, Value
+
+
+class Block(Value, frozen=True):
+    """Text to be found in a file, once, and what stands there instead. `line` tells alike places apart, if given."""
+
+    search: str
+    replace: str
+    line: int = 0
+
+
+class Create(Value, frozen=True, tag="create", tag_field="operation"):
+    """A new file."""
+
+    path: str
+    text: str
+    executable: bool = False
+    asked_by: str = ""
+
+
+class Replace(Value, frozen=True, tag="replace", tag_field="operation"):
+    """A whole file, which may be new too where `base` is empty."""
+
+    path: str
+    text: str
+    base: Digest = ""
+    executable: bool | None = None
+    asked_by: str = ""
+
+
+class Edit(Value, frozen=True, tag="edit", tag_field="operation"):
+    """Parts of a file."""
+
+    path: str
+    blocks: tuple[Block, ...]
+    base: Digest = ""
+    executable: bool | None = None
+    asked_by: str = ""
+
+
+class PutSymbol(Value, frozen=True, tag="put_symbol", tag_field="operation"):
+    """A function, method or class by its name within a file, such as `Session.login`: replaced, or added."""
+
+    path: str
+    symbol: str
+    text: str
+    base: Digest = ""
+    asked_by: str = ""
+
+
+class Delete(Value, frozen=True, tag="delete", tag_field="operation"):
+    """A file that goes."""
+
+    path: str
+    base: Digest = ""
+    asked_by: str = ""
+
+
+class Rename(Value, frozen=True, tag="rename", tag_field="operation"):
+    """A file under another name; an edit of it names the new one."""
+
+    path: str
+    to: str
+    base: Digest = ""
+    asked_by: str = ""
+
+
+Operation = Create | Replace | Edit | PutSymbol | Delete | Rename
+
+
+class Changeset(Value, frozen=True):
+    """File operations in their order, with who wants them, where they may reach and which decision or claim asked.
+
+    `scope` are path patterns; without any, the whole workspace. An operation's own `asked_by` stands above this one.
+    `base` of an operation is the digest of the file as its producer knew it: another one now is a stale base.
+    """
+
+    operations: tuple[Operation, ...]
+    producer: str = ""
+    scope: tuple[str, ...] = ()
+    asked_by: str = ""
+
+
+class RefusalKind(StrEnum):
+    """Why something is not written. Nothing else."""
+
+    ABSOLUTE = "absolute"
+    TRAVERSAL = "traversal"
+    LINK = "link"
+    REPOSITORY = "repository"
+    OURS = "ours"
+    SENSITIVE = "sensitive"
+    RESERVED = "reserved"
+    ENCODED = "encoded"
+    CASE = "case"
+    IGNORED = "ignored"
+    OUT_OF_SCOPE = "out_of_scope"
+    TOO_LARGE = "too_large"
+    TOO_MANY = "too_many"
+    BINARY = "binary"
+    SECRET = "secret"
+    STALE = "stale"
+    MISSING = "missing"
+    EXISTS = "exists"
+    NOT_FOUND = "not_found"
+    AMBIGUOUS = "ambiguous"
+    CONTRADICTION = "contradiction"
+    NOT_A_FILE = "not_a_file"
+    UNCOMMITTED = "uncommitted"
+    LANGUAGE = "language"
+    SYNTAX = "syntax"
+    CONFLICT_MARKERS = "conflict_markers"
+    LEAKED_FENCE = "leaked_fence"
+    TESTS_DELETED = "tests_deleted"
+
+
+class Refusal(Value, frozen=True):
+    """One thing that is not written, and why, in one sentence for people."""
+
+    path: str
+    kind: RefusalKind
+    sentence: str
+
+
+class FileChange(Value, frozen=True):
+    """One file before and after, each kept by digest; an empty digest is no file. `was` is its name before."""
+
+    path: str
+    before: Digest = ""
+    after: Digest = ""
+    was: str = ""
+    executable: bool = False
+    was_executable: bool = False
+    asked_by: str = ""
+
+
+class Draft(Value, frozen=True):
+    """What a changeset comes to on one tree, and what of it was refused. Kept as a blob; its digest is its name."""
+
+    files: tuple[FileChange, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    producer: str = ""
+    asked_by: str = ""
+
+
+class Hunk(Value, frozen=True):
+    """One run of changed lines, under an id such as `src/a.py#2`, that a person takes or leaves."""
+
+    id: str
+    path: str
+    first: int
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    asked_by: str = ""

@@ -1,0 +1,58 @@
+"""What is run in a sandbox, within which bounds, and how it ends."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from roundtable.core.values import Value
+
+
+class Bounds(Value, frozen=True):
+    """What one run may use: seconds, processors, bytes of memory, processes and bytes on disk of all of it together,
+    bytes of output kept. The rest of the output is let go; far more of it than is kept ends the run."""
+
+    seconds: float = 60.0
+    processors: float = 1.0
+    memory: int = 2 << 30
+    processes: int = 256
+    disk: int = 512 << 20
+    output: int = 16_000
+
+
+class Limit(StrEnum):
+    """Which bound a run met."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    DISK = "disk"
+    OUTPUT = "output"
+
+
+class Job(Value, frozen=True):
+    """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
+
+    `files` are laid over the folder, by their paths within it; they too are only there for this run.
+    """
+
+    argv: tuple[str, ...]
+    folder: str
+    copied: bool = False
+    files: dict[str, str] = {}
+    bounds: Bounds = Bounds()
+
+
+class Output(Value, frozen=True):
+    """Words of a run, as they come."""
+
+    data: bytes
+
+
+class Exit(Value, frozen=True):
+    """How a run ended: its exit code, or None and why it was stopped; which bound it met, if any."""
+
+    code: int | None
+    seconds: float
+    stopped: str = ""
+    limit: Limit | None = None
+    processor_seconds: float = 0.0

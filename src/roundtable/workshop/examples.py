@@ -1,0 +1,128 @@
+"""The examples in a person's own words, such as "median([1, 2, 3, 4]) must be 2.5", as tests in Python."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+_CALL = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
+_COMES_TO = re.compile(
+    r"[`*]*\s*(?:(?:must|should|shall|has to|ought to)\s+(?:be|equal|return|give|yield|become)|is|==|=>|->|→|equals"
+    r"|returns|gives|yields|becomes)\s+[`*]*"
+)
+_RAISES = re.compile(r"[`*]*\s*(?:(?:must|should)\s+raise|raises)\s+(?:an?\s+)?[`*]*([A-Z]\w*)")
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+class Example(NamedTuple):
+    """A call and what it must come to: a literal, or the name of an exception it must raise."""
+
+    call: str
+    expected: str = ""
+    raises: str = ""
+
+
+def examples_of(text: str) -> tuple[Example, ...]:
+    """Every call in the text that is said to come to something; what cannot be read for certain is left out."""
+    found: dict[str, Example | None] = {}
+    for example in _found(text):
+        other = found.get(example.call, example)
+        found[example.call] = example if other == example else None
+    return tuple(example for example in found.values() if example is not None)
+
+
+def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
+    """A unittest file with a case for each example; the names in them are those of these modules."""
+    cases = "".join(_case(number, example) for number, example in enumerate(examples, 1))
+    return (
+        "import importlib\nimport unittest\n\nNAMES = {}\n"
+        f"for module in {sorted(modules)!r}:\n"
+        "    NAMES.update(vars(importlib.import_module(module)))\n\n\n"
+        f"class ExamplesOfTheTask(unittest.TestCase):\n{cases}"
+    )
+
+
+def _case(number: int, example: Example) -> str:
+    head = f"    def test_example_{number}(self):\n"
+    if example.raises:
+        said = f"        with self.assertRaises({example.raises}):\n            eval({example.call!r}, NAMES)\n"
+    else:
+        said = f"        self.assertEqual(eval({example.call!r}, NAMES), {example.expected})\n"
+    return f"{head}{said}\n"
+
+
+def _found(text: str) -> Iterator[Example]:
+    for match in _CALL.finditer(text):
+        end = _closed(text, match.end() - 1)
+        call = text[match.start() : end]
+        if not end or not _is_plain(call):
+            continue
+        if (raised := _RAISES.match(text, end)) and _is_exception(raised[1]):
+            yield Example(call, raises=raised[1])
+        elif said := _COMES_TO.match(text, end):
+            literal = _literal(text[said.end() :])
+            if literal:
+                yield Example(call, literal)
+
+
+def _closed(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` has closed; 0 where it never does. Quotes are kept in mind."""
+    depth, quote, index = 0, "", start
+    while index < len(text):
+        char = text[index]
+        if quote:
+            index += char == "\\"
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in _OPENING:
+            depth += 1
+        elif char in _CLOSING:
+            depth -= 1
+            if depth == 0:
+                return index + 1
+        index += 1
+    return 0
+
+
+def _is_plain(call: str) -> bool:
+    """Whether all its arguments are literals, so that it says the same wherever it stands."""
+    try:
+        tree = ast.parse(call, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if not isinstance(tree, ast.Call):
+        return False
+    return all(_is_literal(arg) for arg in (*tree.args, *(keyword.value for keyword in tree.keywords)))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _literal(text: str) -> str:
+    """The literal at the beginning of a text, as it stands there; nothing where there is none."""
+    if text[:1] in ("(", "[", "{"):
+        word = text[: _closed(text, 0)]
+    elif quoted := re.match(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", text):
+        word = quoted[0]
+    else:
+        plain = re.match(r"-?\d+(?:\.\d+)?(?![\w%])|(?:True|False|None)\b", text)
+        word = plain[0] if plain else ""
+    try:
+        return word if word and _is_literal(ast.parse(word, mode="eval").body) else ""
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def _is_exception(name: str) -> bool:
+    """Whether it is one of Python's own, so that the test needs no import."""
+    kind: object = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, Exception)

@@ -1,0 +1,55 @@
+"""The examples in a person's own words become tests that can be run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.workshop.examples import Example, examples_of, unittest_of
+
+
+@pytest.mark.parametrize(
+    ("said", "examples"),
+    [
+        ("median([1, 2, 3, 4]) must be 2.5, the mean", [Example("median([1, 2, 3, 4])", "2.5")]),
+        ("so `slugify('A b')` should return `'a-b'`.", [Example("slugify('A b')", "'a-b'")]),
+        (
+            "find([1], 1) must be 0 and find([1, 3], 3) must be 1, and both are -1.",
+            [Example("find([1], 1)", "0"), Example("find([1, 3], 3)", "1")],
+        ),
+        ("merge([(1, 3), (2, 4)]) is [(1, 4)].", [Example("merge([(1, 3), (2, 4)])", "[(1, 4)]")]),
+        ("cents(-50) is '-$0.50'. Then", [Example("cents(-50)", "'-$0.50'")]),
+        ("to_roman(0) raises ValueError.", [Example("to_roman(0)", raises="ValueError")]),
+        ("is_leap_year(1900) must be False", [Example("is_leap_year(1900)", "False")]),
+        ("count('a) b') == {'a': 1}", [Example("count('a) b')", "{'a': 1}")]),
+        # What is no example, or none that can be read for certain.
+        ("median() in stats.py is wrong", []),
+        ("median([1, 2]) is wrong", []),
+        ("add(a, b) returns the sum", []),
+        ("grow(10) returns 5% more", []),
+        ("open(x) is 1", []),
+        ("f(1) is 2, but f(1) must be 3", []),
+        ("f(1 is 2", []),
+        ("a call f(1) and is 3", []),
+        ("", []),
+    ],
+)
+def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examples: list[Example]) -> None:
+    assert list(examples_of(said)) == examples
+
+
+def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(tmp_path: Path) -> None:
+    examples = examples_of("double(2) must be 4, double('a') is 'aa' and double(None) raises TypeError")
+    assert len(examples) == 3
+    (tmp_path / "kit.py").write_text("def double(it):\n    return it * 2\n")
+    (tmp_path / "test_examples.py").write_text(unittest_of(examples, ["kit"]))
+    run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
+    assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    (tmp_path / "kit.py").write_text("def double(it):\n    return it + it if it != 'a' else 'a'\n")
+    failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "test_example_2" in failed.stderr
+    assert "failures=1" in failed.stderr

@@ -56,7 +56,7 @@ build/litellm/.made:
 
 AGENTS := @anthropic-ai/claude-code@2.1.197 @google/gemini-cli@0.61.0 @openai/codex@0.166.0 opencode-ai@1.18.33 \
     @agentclientprotocol/claude-agent-acp@0.49.0
-ALONE := tests/real/test_agents.py tests/real/test_acp.py tests/real/test_callers.py tests/real/test_doctor_faults.py \
+ALONE := tests/real/test_agents.py tests/real/test_acp.py tests/real/test_callers.py tests/real/test_doctor_faults.py tests/real/test_agent_editing.py \
     tests/real/test_mixed_table.py
 
 build/agents/.made: Makefile

@@ -47,17 +47,17 @@ def local_of(agent: Agent) -> Local:
     return agent.local
 
 
-def environ(home: Path) -> dict[str, str]:
-    return {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "dumb", "TMPDIR": str(home)}
+def environ(temporary: Path) -> dict[str, str]:
+    return {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "dumb", "TMPDIR": str(temporary)}
 
 
-def real(voice: str, server: FaultServer, home: Path, kind: Kind = "cli") -> AgentVoice:
+def real(voice: str, server: FaultServer, home: Path, kind: Kind = "cli", temporary: Path | None = None) -> AgentVoice:
     """The agent as it is shipped, in a home of its own; `voice` is its name, with a model or without."""
     home.mkdir(exist_ok=True)
     name = voice.partition(":")[0]
     agent = shipped_agents()[name]
     near = pointed_at(agent, local_of(agent), server.root, home, SECRET)
-    found = AgentVoices({name: near}, environ(home)).voice(voice, kind)
+    found = AgentVoices({name: near}, environ(temporary or home)).voice(voice, kind)
     assert isinstance(found, AgentVoice), found
     return found
 

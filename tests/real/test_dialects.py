@@ -53,6 +53,7 @@ class Short:
         self.request = request
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
         self.plain_when_long = False
+        self.edits = False
 
     def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         return self.voice.speak(self.request or msgspec.structs.replace(request, max_tokens=24))

@@ -31,6 +31,7 @@ class CountedVoice:
         self._calls = calls
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
         self.plain_when_long = plain_when_long
+        self.edits = voice.edits
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
         self._calls.append(request)

@@ -43,6 +43,7 @@ class _Heard:
     def __init__(self, name: str, voice: ScriptedVoice, chains: Chains) -> None:
         self.name, self.vendor, self.structured = name, voice.vendor, voice.structured
         self.plain_when_long = False
+        self.edits = False
         self._voice, self._chains = voice, chains
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
@@ -167,7 +168,7 @@ async def test_waiting_for_ones_turn_is_not_silence() -> None:
 class Queued:
     """A provider that takes one call at a time, and says so when a call's turn has come."""
 
-    plain_when_long = structured = False
+    plain_when_long = structured = edits = False
     name = vendor = "queued"
 
     def __init__(self, script: dict[str, Any]) -> None:

@@ -125,6 +125,7 @@ class Broken:
     vendor = "test"
     structured = False
     plain_when_long = False
+    edits = False
 
     def __init__(self, name: str) -> None:
         self.name = name

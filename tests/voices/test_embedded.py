@@ -76,6 +76,7 @@ class _Long:
         self.voice = voice
         self.name, self.vendor, self.structured = voice.name, voice.vendor, voice.structured
         self.plain_when_long = False
+        self.edits = False
 
     def speak(self, request: object) -> AsyncGenerator[str | Reply | Fault, None]:
         return self.voice.speak(ask("Count from one to five hundred.", max_tokens=1500))

@@ -43,6 +43,8 @@ class Voice(Protocol):
     """True when a reply can be held to a JSON schema."""
     plain_when_long: bool
     """True when a schema would cost a long prompt its place in the provider's cache: it is asked for in words then."""
+    edits: bool
+    """True when it can change files by itself, in the workplace that a request names and nowhere else."""
 
     def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]: ...
 
@@ -159,6 +161,18 @@ class Sandbox(Protocol):
     name: str
 
     def run(self, job: Job) -> AsyncGenerator[Output | Exit]: ...
+
+
+class Workplaces(Protocol):
+    """Folders in which voices that edit files do so: a clean copy of the workspace each, and nobody else's."""
+
+    async def open(self, session: str, turn: str) -> str | Fault:
+        """The folder of one turn, as clean as the workspace's last commit."""
+        ...
+
+    async def changes(self, place: str) -> str:
+        """What was changed there, as a git diff."""
+        ...
 
 
 class Performer(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -13,6 +14,11 @@ from roundtable.core.verdict import Verdict
 
 Digest = str
 """`sha256:` and 64 hex digits: the name of something kept once in the blob store."""
+
+
+def digest_of(data: bytes) -> Digest:
+    """The name of a blob."""
+    return f"sha256:{sha256(data).hexdigest()}"
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -133,7 +139,8 @@ class Charter(Value, frozen=True):
 class Turns(Value, frozen=True):
     """Who speaks when and who sees what: independent settings, never separate loops.
 
-    `secret` rounds are ballots: counted, never read out to the other seats.
+    `secret` rounds are ballots: counted, never read out to the other seats. In a round `at_bench`, a voice that can
+    edit files does so in a worktree of its own, and what it changed there is part of its answer.
     """
 
     concurrency: Literal["parallel", "sequential"] = "parallel"
@@ -141,6 +148,7 @@ class Turns(Value, frozen=True):
     signed: bool = False
     order: Literal["listed", "priority", "shuffle", "rotate"] = "listed"
     secret: bool = False
+    at_bench: bool = False
 
 
 class Prompt(Value, frozen=True):
@@ -324,7 +332,7 @@ class Request(Value, frozen=True):
     """Everything a voice needs for one call; serialisable, so that a remote worker could take it.
 
     Within one `session`, a seat's later requests begin with the messages of its earlier ones, byte for byte, but for
-    those that were asked `aside`: a ballot is never heard of again.
+    those that were asked `aside`: a ballot is never heard of again. `workplace` is a folder it may change files in.
     """
 
     call: str
@@ -332,6 +340,7 @@ class Request(Value, frozen=True):
     messages: tuple[Message, ...]
     session: str = ""
     aside: bool = False
+    workplace: str = ""
     schema: dict[str, object] | None = None
     schema_name: str = ""
     max_tokens: int = 2048

@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
-from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices
+from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices, Workplaces
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.clerk import Clerk
@@ -47,7 +47,9 @@ class Engine:
         performer: Performer,
         feed: Feed,
         attend: Attend = lambda _: nullcontext(),
+        workplaces: Workplaces | None = None,
     ) -> None:
+        self._workplaces = workplaces
         self._attend = attend
         self._store = store
         self._leases = leases
@@ -92,7 +94,7 @@ class Engine:
 
     async def _hold(self, clerk: Clerk, meeting: Meeting) -> Decision:
         session = clerk.session
-        table = RecordedTable(clerk, self._voices, self._performer)
+        table = RecordedTable(clerk, self._voices, self._performer, self._workplaces)
         try:
             decision = await table.heed(await meeting.hold(table))
             await table.before_the_end()

@@ -22,7 +22,7 @@ from roundtable.core.events import (
     RoundOpened,
 )
 from roundtable.core.faults import Fault, RecordMismatch
-from roundtable.core.ports import Performer, Voices
+from roundtable.core.ports import Performer, Voices, Workplaces
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clerk import Clerk
@@ -50,7 +50,10 @@ class LimitStop(Exception):
 class RecordedTable:
     """The engine's own table."""
 
-    def __init__(self, clerk: Clerk, voices: Voices, performer: Performer) -> None:
+    def __init__(
+        self, clerk: Clerk, voices: Voices, performer: Performer, workplaces: Workplaces | None = None
+    ) -> None:
+        self._workplaces = workplaces
         self._clerk = clerk
         self._session = clerk.session
         self._voices = voices
@@ -172,7 +175,9 @@ class RecordedTable:
         return closed
 
     def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
-        taker = TurnTaker(self._clerk, self._voices, self._layout, record, self._session.seat(seat), self._useless)
+        taker = TurnTaker(
+            self._clerk, self._voices, self._layout, record, self._session.seat(seat), self._useless, self._workplaces
+        )
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
         task.add_done_callback(self._left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -16,7 +17,7 @@ from roundtable.core.codecs import codec, read
 from roundtable.core.codecs.speech import Speech
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.ports import Voice, Voices
+from roundtable.core.ports import Voice, Voices, Workplaces
 from roundtable.core.redacted_stream import RedactedStream
 from roundtable.core.session import RoundRecord
 from roundtable.core.usage import Usage
@@ -58,8 +59,17 @@ class TurnTaker:
     """Takes the turn of one seat in one round, and leaves exactly one settling fact on the record."""
 
     def __init__(
-        self, clerk: Clerk, voices: Voices, layout: Layout, round: RoundRecord, seat: Seat, useless: set[str]
+        self,
+        clerk: Clerk,
+        voices: Voices,
+        layout: Layout,
+        round: RoundRecord,
+        seat: Seat,
+        useless: set[str],
+        workplaces: Workplaces | None,
     ) -> None:
+        self._workplaces = workplaces
+        self._place = ""
         self._useless = useless
         self._clerk = clerk
         self._voices = voices
@@ -234,6 +244,8 @@ class TurnTaker:
         session = self._clerk.session
         self._next_call()
         self._heard = self._heard or session.seq
+        if purpose != "repair":
+            self._place = await self._workplace(voice)
         await self._clerk.load(needed(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
@@ -250,6 +262,7 @@ class TurnTaker:
             messages,
             session=session.id,
             aside=self._round.opened.turns.secret,
+            workplace=self._place,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
             max_tokens=self._limits.max_tokens,
@@ -258,7 +271,22 @@ class TurnTaker:
         )
         return asked, request
 
+    async def _workplace(self, voice: Voice) -> str:
+        """A folder of its own for a voice that edits files, where the round is at the bench and one can be had."""
+        if self._workplaces is None or not (voice.edits and self._round.opened.turns.at_bench):
+            return ""
+        place = await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
+        return "" if isinstance(place, Fault) else place
+
+    async def _with_changes(self, reply: Reply) -> Reply:
+        """The reply and what was changed in its workplace, which is part of it."""
+        if self._workplaces is None or not self._place:
+            return reply
+        diff = await self._workplaces.changes(self._place)
+        return msgspec.structs.replace(reply, text=f"{reply.text}\n\n{_as_block(diff)}") if diff else reply
+
     async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
+        reply = await self._with_changes(reply)
         reading = read(self._expect, reply.text, spoken.asked.structured)
         move = MoveMade(
             self._round.name,
@@ -305,6 +333,12 @@ async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply
                 yield piece
     except Exception as error:
         yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
+
+
+def _as_block(diff: str) -> str:
+    """A diff in a fence that nothing in it can close."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", diff)), default=0))
+    return f"{fence}diff\n{diff}{fence}"
 
 
 def _size(messages: Sequence[Message]) -> int:

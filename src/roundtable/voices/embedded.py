@@ -71,6 +71,7 @@ class EmbeddedVoice:
 
     structured = True
     plain_when_long = False
+    edits = False
 
     def __init__(self, model: str, vendor: str, server: LlamaServer, sampling: Mapping[str, Any] | None = None) -> None:
         self.name = f"embedded:{model}"

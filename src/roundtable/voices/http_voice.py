@@ -47,6 +47,7 @@ class HttpVoice:
         self._dialect = dialect_for(endpoint, model)
         self.structured = bool(self._dialect.held_by)
         self.plain_when_long = endpoint.schema_in_prefix
+        self.edits = False
         self._endpoint = endpoint
         self._model = model
         self._client = client

@@ -189,6 +189,7 @@ class ScriptedVoice:
         self.vendor = script.vendor
         self.structured = script.structured
         self.plain_when_long = False
+        self.edits = False
         self._script = script
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:

@@ -101,11 +101,20 @@ class Acp(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """How a person gets the adapter."""
 
 
+class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What differs where the agent may edit the files of the folder it runs in, and no others."""
+
+    hands: tuple[str, ...] = ()
+    set: dict[str, str] = {}
+    files: dict[str, str] = {}
+
+
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One agent command line.
 
-    `{model}`, `{schema}` and `{session}` in `argv` stand for the lists below, each left out where it does not apply.
-    In all texts `{work}` is the empty folder it runs in, `{papers}` the one beside it for what we write for it.
+    `{hands}`, `{model}`, `{schema}` and `{session}` in `argv` stand for the lists below, each left out where it does
+    not apply. In all texts `{work}` is the folder it runs in, empty unless it is to edit the files there, and
+    `{papers}` is another for what we write for it.
     """
 
     name: str
@@ -131,6 +140,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     overhead_bytes: int = 0
     """What it adds to every prompt, as measured."""
     version: tuple[str, ...] = ("--version",)
+    hands: tuple[str, ...] = ()
+    """What keeps it from changing anything."""
+    edits: Edits | None = None
     model: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
@@ -158,6 +170,11 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     acp: Acp | None = None
 
     @property
+    def can_edit(self) -> bool:
+        """Whether we know how it is let edit files in one folder, and nowhere else."""
+        return self.edits is not None
+
+    @property
     def structured(self) -> bool:
         """Whether its answers can be held to a JSON schema."""
         return bool(self.schema)
@@ -175,6 +192,15 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """Whose model it is: an agent without a vendor of its own names the maker before the slash."""
         maker, slash, _ = model.partition("/")
         return self.vendor or (maker if slash else self.name)
+
+
+def editing(agent: Agent) -> Agent:
+    """The same agent, let edit the files of the folder it runs in."""
+    assert agent.edits is not None
+    edits = agent.edits
+    return msgspec.structs.replace(
+        agent, hands=edits.hands, set={**agent.set, **edits.set}, files={**agent.files, **edits.files}
+    )
 
 
 def read_agent(name: str, data: Mapping[str, Any], where: str = "") -> Agent:

@@ -50,7 +50,7 @@ class Folder:
 
     def write(self, files: Mapping[str, str], values: Mapping[str, str]) -> None:
         """Write the files an agent wants, with the values filled in."""
-        write_files(self._root, files, {**values, **self.names})
+        write_files(self._root, files, {**self.names, **values})
 
     @property
     def names(self) -> dict[str, str]:
@@ -114,8 +114,8 @@ class Kept(msgspec.Struct):
 
 
 def goes_on(request: Request) -> bool:
-    """Whether a later request may continue this one; nothing continues what was asked aside."""
-    return bool(request.session) and not request.aside
+    """Whether a later request may continue this one; nothing continues what was asked aside or done elsewhere."""
+    return bool(request.session) and not (request.aside or request.workplace)
 
 
 class Memory:

@@ -17,7 +17,7 @@ import msgspec
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message, Reply, Request, Usage
 from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
-from roundtable.voices.agents.catalog import Agent
+from roundtable.voices.agents.catalog import Agent, editing
 from roundtable.voices.agents.child import LEAVING, Child, Heard
 from roundtable.voices.agents.faults import Judge
 from roundtable.voices.agents.paying import bill
@@ -53,6 +53,7 @@ class AgentVoice:
         self.vendor = agent.vendor_of(model)
         self.structured = agent.structured
         self.plain_when_long = False
+        self.edits = agent.can_edit and kind == "cli"
         self._agent = agent
         self._model = model
         self._environ = environ
@@ -84,7 +85,8 @@ class AgentVoice:
         kept = self._memory.take(request)
         try:
             while True:
-                run = _Run(self._agent, self._model, request, kept, self._environ, self._kind)
+                agent = editing(self._agent) if request.workplace else self._agent
+                run = _Run(agent, self._model, request, kept, self._environ, self._kind)
                 async with aclosing(run.speak(program)) as speech:
                     async for piece in speech:
                         yield piece
@@ -115,6 +117,8 @@ class _Run:
         self._model = model
         self._request = request
         self._kept = kept
+        self._work = Path(request.workplace) if request.workplace else kept.folder.work
+        self._names = {**kept.folder.names, "work": str(self._work)}
         self._environment = self._variables(environ)
         # A run that is stopped half-way leaves a native session nobody should continue: only a good end gives it back.
         self._id, kept.id = kept.id, ""
@@ -135,7 +139,7 @@ class _Run:
         try:
             greeting = self._reading.reply()
             opening = greeting or self._stdin()
-            child = await Child.start(argv, opening, kept.folder.work, self._environment, stays=bool(greeting))
+            child = await Child.start(argv, opening, self._work, self._environment, stays=bool(greeting))
         except OSError as error:
             message = f"{self._agent.name} cannot be started: {error.strerror}."
             self.ending = Fault.of(FaultKind.CRASHED, message, retryable=False)
@@ -279,6 +283,7 @@ class _Run:
         agent = self._agent
         kept = agent.keeps_session and goes_on(self._request)
         parts = {
+            "{hands}": agent.hands,
             "{model}": agent.model if self._model else (),
             "{schema}": agent.schema if self._request.schema is not None else (),
             "{session}": agent.resume if self._resumes else () if kept else agent.alone,
@@ -287,7 +292,7 @@ class _Run:
 
     def _values(self) -> dict[str, str]:
         return {
-            **self._kept.folder.names,
+            **self._names,
             "id": self._id,
             "name": self._model,
             "form": json.dumps(self._request.schema) if self._request.schema is not None else "",
@@ -299,7 +304,7 @@ class _Run:
         assert agent.acp is not None
         return Errand(
             self._prompt(),
-            str(self._kept.folder.work),
+            str(self._work),
             mode=agent.acp.mode,
             model="" if "{model}" in agent.argv else model,
             session=self._id,
@@ -319,9 +324,8 @@ class _Run:
 
     def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
-        names = self._kept.folder.names
         variables = allowed(environ, (*agent.variables, *agent.key_variables))
-        return variables | {name: filled(value, names) for name, value in agent.set.items()}
+        return variables | {name: filled(value, self._names) for name, value in agent.set.items()}
 
 
 def _filled_in(data: Any, values: Mapping[str, str]) -> Any:

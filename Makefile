@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check fix bench bench-faults bench-summon docs deps test-real test-oracle clean
+.PHONY: demo test check fix bench bench-faults bench-summon bench-code docs deps test-real test-oracle clean
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
@@ -46,6 +46,9 @@ bench-faults: $(VENV)/.dev  ## One failing seat of three, beside LangGraph, Auto
 bench-summon: $(VENV)/.dev  ## How soon `summon` has its prompt on 5,000 files, beside git alone
 	$(BIN)/python -m bench.summon
 
+bench-code: deps $(VENV)/.dev  ## Choosing code by running it, beside dual execution agreement; ten minutes on two cores
+	$(BIN)/python -m bench.coding
+
 docs: $(VENV)/.dev  ## Write the generated parts of docs/ anew
 	$(BIN)/python docs/generate.py
 
@@ -63,7 +66,10 @@ build/agents/.made: Makefile
 	npm install --prefix build/agents --cache build/npm-cache --no-fund --no-audit $(AGENTS)
 	touch $@
 
+ENGINES := dockerd:docker.io busybox:busybox-static
+
 test-real: $(VENV)/.dev build/litellm/.made build/agents/.made  ## With real models: fetches them and takes a while
+	@for it in $(ENGINES); do PATH=$$PATH:/usr/sbin command -v $${it%%:*} >/dev/null || ./.ci/apt $${it##*:}; done
 	$(BIN)/python -m roundtable models get smollm2-135m qwen2.5-coder-1.5b
 	$(BIN)/pytest -m real $(ALONE:%=--ignore %)
 	unshare --map-root-user --net sh -c 'ip link set lo up && exec $(BIN)/pytest -m real $(ALONE)'

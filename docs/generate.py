@@ -28,6 +28,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.protocols import PROTOCOLS
 from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.endpoints import Endpoint, shipped_endpoints
+from roundtable.workshop.sandbox import SandboxSettings
 
 DOCS = Path(__file__).parent
 HEAD = "<!-- Made by docs/generate.py from the code. Edit the code, then run `make docs`. -->\n\n"
@@ -62,6 +63,7 @@ def settings() -> str:
         "[limits]": LimitSettings,
         "limits.quorum": QuorumSettings,
         "[context]": ContextSettings,
+        "[sandbox]": SandboxSettings,
         "[hooks]": HookSettings,
         "[seats.NAME]": SeatSettings,
         "[endpoints.NAME]": Endpoint,

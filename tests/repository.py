@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.bubblewrap import Bubblewrap
+from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 
 
 def git(folder: Path, *args: str) -> str:

@@ -18,7 +18,8 @@ from roundtable.app.places import Places
 from roundtable.core.effects import CheckOutcome, ChecksRun, RunChecks
 from roundtable.core.faults import ConfigError
 from roundtable.core.redaction import Redactor
-from roundtable.workshop.bubblewrap import Bounds
+from roundtable.core.sandbox import Bounds, Limit
+from roundtable.workshop.sandbox import SandboxSettings
 from tests.repository import repository, sandbox, write
 
 PYTHON = sys.executable
@@ -42,7 +43,7 @@ async def check(
 ) -> CheckOutcome:
     """Run one check in a real sandbox."""
     await sandbox()
-    ran = await Checks({"it": argv}, workspace, Redactor(secrets), bounds).run(("it",))
+    ran = await Checks({"it": argv}, workspace, Redactor(secrets), bounds=bounds).run(("it",))
     assert ran.refused == {}
     return ran.outcomes[0]
 
@@ -109,6 +110,7 @@ async def test_a_check_that_takes_too_long_is_ended_with_all_it_started(workspac
     )
     assert outcome.code is None
     assert outcome.output == "begun\nIt was stopped after 1 seconds."
+    assert outcome.limit is Limit.TIME
     assert not running(b"sleep\x004711")
 
 
@@ -208,10 +210,26 @@ def test_a_check_is_a_list_of_arguments_and_nothing_else(places: Places, workspa
     assert "checks" in wrong.value.message
 
 
+def test_a_workspace_may_choose_the_sandbox_only_once_it_is_trusted(places: Places, workspace: Path) -> None:
+    write(workspace, {".roundtable/config.toml": '[sandbox]\nuse = "docker"\nimage = "theirs"\n'})
+    assert config.load(places, workspace).config.sandbox == SandboxSettings()
+    config.trust(places, workspace)
+    assert config.load(places, workspace).config.sandbox == SandboxSettings("docker", "theirs")
+
+
+@pytest.mark.parametrize("line", ['use = "bare"', "image = 1", "network = true"])
+def test_nobody_can_ask_for_less_than_a_sandbox(places: Places, workspace: Path, line: str) -> None:
+    places.config.mkdir(parents=True)
+    places.user_config.write_text(f"[sandbox]\n{line}\n")
+    with pytest.raises(ConfigError) as wrong:
+        config.load(places, workspace)
+    assert "sandbox" in wrong.value.message
+
+
 async def test_the_doctor_says_whether_checks_can_be_run(
     places: Places, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await sandbox()
-    assert (await examine(workspace, places)).no_checks == ""
+    assert (await examine(workspace, places)).isolation.missing == ""
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "Bubblewrap is not installed." in (await examine(workspace, places)).no_checks
+    assert "Bubblewrap is not installed." in (await examine(workspace, places)).isolation.missing

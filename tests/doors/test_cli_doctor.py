@@ -12,6 +12,7 @@ import pytest
 
 from roundtable.voices.fault_server import FaultServer
 from tests.doors.terminal import PATIENCE, Cli, seat
+from tests.repository import sandbox
 
 SCRIPT = '[[turns]]\ntext = "ready"'
 
@@ -39,6 +40,16 @@ def test_every_voice_has_a_line_and_nothing_is_called_well_that_was_not_asked(cl
     assert "`roundtable doctor --deep` asks every seat." in shown
     data = json.loads(cli.run("doctor", "--json").stdout)
     assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
+
+
+def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    assert "sandbox: none, so no check and no candidate can be run." in cli.run("doctor").stdout
+    cli.env["PATH"] = os.environ["PATH"]
+    configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
+    shown = cli.run("doctor").stdout
+    assert "✓ sandbox: bubblewrap, bounds held by " in shown
+    assert "; 8 of 8 ways to break out were tried and held" in shown
 
 
 @pytest.mark.feature("S2.26", "S2.38", "S2.39", "S2.40")

@@ -17,10 +17,13 @@ from roundtable.cli.outlet import Outlet
 from roundtable.cli.output import count, explain, seconds, sentence
 from roundtable.cli.panels import layout, seat_colors
 from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
+from roundtable.core.effects import CandidatesTried, TryCandidates
 from roundtable.core.events import (
     CallFailed,
     DecisionMade,
     Delta,
+    EffectDone,
+    EffectStarted,
     Event,
     MoveMade,
     Recorded,
@@ -69,6 +72,18 @@ class Told:
 
 def opened(round: str) -> RoundOpened:
     return RoundOpened(round, ("claude", "gpt"), ("claude", "gpt"), Turns(), Expect(), Prompt("blind"), "")
+
+
+def test_what_a_step_prints_is_seen_while_it_runs_and_gone_when_it_ends() -> None:
+    told = Told()
+    told(SessionOpened(CHARTER), opened(BLIND))
+    told.board.apply(Delta("s", "build/try", "", "build/try", 0, "too early"))
+    told(EffectStarted("build/try", TryCandidates((BLIND,), ("claude", "gpt"))))
+    told.board.apply(Delta("s", "build/try", "", "build/try", 0, "tests passed with claude\n"))
+    assert told.board.step == "Running what claude, gpt wrote, in the sandbox."
+    assert told.board.output == "tests passed with claude\n"
+    told(EffectDone("build/try", CandidatesTried(())))
+    assert (told.board.step, told.board.output) == ("", "")
 
 
 def test_a_seat_goes_through_its_signs() -> None:

@@ -486,6 +486,17 @@ class StoreKit(ABC):
         assert (await store.since(last))[0][0] > last
         assert numbers(await store.read("s2")) == [1, 2]
 
+    async def test_what_a_kept_thing_names_is_kept_with_it(self, store: Record) -> None:
+        file = await store.keep(b"a file of a draft")
+        draft = await store.keep(f'{{"files": [{{"after": "{file}"}}]}}'.encode())
+        await store.append("s1", opening(templates={"blind": draft}))
+        await store.append("s2", opening())
+        await store.remove(["s2"])
+        assert await store.fetch(file) == b"a file of a draft"
+        await store.remove(["s1"])
+        with pytest.raises(NotFound):
+            await store.fetch(file)
+
     async def test_a_session_that_somebody_runs_is_not_removed_and_nothing_kept_is_cleared(self, store: Record) -> None:
         digest = await store.keep(b"a form about to be named")
         await store.append("s1", opening(templates={"blind": digest}))

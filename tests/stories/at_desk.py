@@ -25,15 +25,22 @@ class Held:
         self.voices = ScriptedVoices(self._script)
         self.session = ""
 
-    async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
-        """Convene it, or take it up where it stands."""
+    async def open(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> None:
+        """Convene it; nothing is asked yet."""
         desk = self._desk
         script = desk.places.data / "script.json"
         script.write_text(json.dumps(self._script))
         seats = tuple(Seat(name, (f"script:{script}",)) for name in self._script["seats"])
         limits = Limits(retries=0, seat_timeout=20, round_deadline=20)
-        told = Agenda(question, seats, meeting=meeting, limits=limits, headless=True, **agenda)
-        self.session = self.session or await desk.convene(told)
+        headless = agenda.pop("headless", True)
+        told = Agenda(question, seats, meeting=meeting, limits=limits, headless=headless, **agenda)
+        self.session = await desk.convene(told)
+
+    async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:
+        """Convene it, or take it up where it stands."""
+        if not self.session:
+            await self.open(meeting, question, **agenda)
+        desk = self._desk
         engine = Engine(desk.store, desk.store, self.voices, desk.performer, desk.feed)
         return await engine.run(self.session, meeting_of, "test")
 
@@ -44,7 +51,8 @@ class Held:
 
     async def served(self) -> list[FilesRead | ChecksRun]:
         """What came of the seats' requests."""
-        return [result for _, result in (await self._desk.session(self.session)).served]
+        served = (await self._desk.session(self.session)).served
+        return [result for _, result in served if isinstance(result, FilesRead | ChecksRun)]
 
 
 def knight(score: int, **wants: Any) -> dict[str, str]:

@@ -13,6 +13,7 @@ class Agenda(msgspec.Struct, frozen=True):
     """What a person brings to the table; everything left out comes from the config.
 
     `files` are `path` or `path:10-50`, `folders` are chosen from, `texts` are what a door brings, such as a diff.
+    `told` is shown besides all that.
     `fresh` keeps earlier meetings from the seats, and no decree stops them.
     """
 
@@ -25,6 +26,7 @@ class Agenda(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     texts: dict[str, str] = {}
+    told: dict[str, str] = {}
     name: str = ""
     fresh: bool = False
     headless: bool = False

@@ -11,13 +11,12 @@ from roundtable.app import config
 from roundtable.app.choosing import setting_aside
 from roundtable.app.context import Refused, read_confined
 from roundtable.app.places import Places, workspace_of
-from roundtable.core.diffs import added, is_diff
+from roundtable.core.diffs import CHANGES, added, is_diff
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.views import one_line
 from roundtable.workshop.git import LONGEST, Changes, Git, git_of
 
-CHANGES = "the changes"
 STANDING = "where they stand"
 PATCH = "Give a file with changes, such as the output of `git diff`."
 _NAMED = 100
@@ -25,10 +24,15 @@ _FEW = 8
 
 
 class Found(NamedTuple):
-    """Texts to put before the table, and what of the changes is not among them."""
+    """Texts to put before the table, and what of the changes is not among them.
+
+    They lie between the commits `base` and `tip`; without a `tip`, in the workspace, or else in the texts alone.
+    """
 
     texts: dict[str, str]
     notices: tuple[str, ...] = ()
+    base: str = ""
+    tip: str = ""
 
 
 def changed(start: Path) -> Found:
@@ -49,7 +53,7 @@ def changed(start: Path) -> Found:
             apart = f" Sensitive files are not looked at: {_few(sensitive)}." if sensitive else ""
             message = f"There is nothing to discuss: no file was changed.{apart}"
             raise UsageError(message, "Name a branch with --branch.")
-        return _found(changes, standing.result(), unread)
+        return _found(changes, standing.result(), unread)._replace(base=git.resolve("HEAD"))
 
 
 def changed_on(start: Path, branch: str) -> Found:
@@ -67,7 +71,8 @@ def changed_on(start: Path, branch: str) -> Found:
                 f"There is nothing to discuss: {one_line(branch, 80)} changes nothing that {base} lacks.",
                 "Name another branch.",
             )
-        return _found(changes, f"Branch {branch}, compared with {base}.\n{_commits(git, branch)}")
+        found = _found(changes, f"Branch {branch}, compared with {base}.\n{_commits(git, branch)}")
+        return found._replace(base=git.merge_base(base, branch), tip=git.resolve(branch))
 
 
 def patched(raw: bytes) -> Found:

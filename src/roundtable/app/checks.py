@@ -6,20 +6,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from roundtable.core.effects import CheckOutcome, ChecksRun
+from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
+from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.views import clean
-from roundtable.workshop.bubblewrap import Bounds, Bubblewrap
+from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
 
 
 class Checks:
     """What `[checks]` lists, ready to be run; nothing else can be."""
 
     def __init__(
-        self, commands: Mapping[str, Sequence[str]], workspace: Path, redactor: Redactor, bounds: Bounds = Bounds()
+        self,
+        commands: Mapping[str, Sequence[str]],
+        workspace: Path,
+        redactor: Redactor,
+        sandbox: SandboxSettings = SandboxSettings(),
+        bounds: Bounds = Bounds(),
     ) -> None:
         self._commands = commands
         self._workspace = workspace
         self._redactor = redactor
+        self._sandbox = sandbox
         self._bounds = bounds
 
     async def run(self, names: Sequence[str]) -> ChecksRun:
@@ -29,14 +37,14 @@ class Checks:
         wanted = [name for name in names if name in self._commands]
         if not wanted:
             return ChecksRun(refused=refused)
-        sandbox = await Bubblewrap.find()
+        sandbox = await find_sandbox(self._sandbox)
         if isinstance(sandbox, str):
             return ChecksRun(refused=refused | dict.fromkeys(wanted, sandbox))
         return ChecksRun(tuple([await self._check(sandbox, name) for name in wanted]), refused)
 
-    async def _check(self, sandbox: Bubblewrap, name: str) -> CheckOutcome:
+    async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
-        ended = await sandbox.run(argv, self._workspace, self._bounds)
-        said = self._redactor.redact(clean(ended.output.decode(errors="replace"))).strip("\n")
-        told = "\n".join(part for part in (said, ended.stopped) if part)
-        return CheckOutcome(name, argv, ended.code, told, round(ended.seconds, 3))
+        end = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
+        said = self._redactor.redact(clean(end.output.decode(errors="replace"))).strip("\n")
+        told = "\n".join(part for part in (said, end.stopped) if part)
+        return CheckOutcome(name, argv, end.code, told, round(end.seconds, 3), end.limit)

@@ -22,6 +22,7 @@ from roundtable.protocols import Protocol, protocol
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.datafile import fill
 from roundtable.voices.endpoints import own_endpoint
+from roundtable.workshop.sandbox import SandboxSettings
 
 Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
 """One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
@@ -69,6 +70,14 @@ class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: Annotated[int, msgspec.Meta(ge=0)] = 16_000
 
 
+class WorktreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[worktrees]`: the branch each gets, the ignored files copied into it, and the programs that make it ready."""
+
+    branch: str = "agents/{agent}/{task}"
+    copy: tuple[str, ...] = ()
+    setup: tuple[Check, ...] = ()
+
+
 class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[memory]`: whether new meetings hear of earlier ones, and after how many days a prediction falls due."""
 
@@ -100,7 +109,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: dict[str, dict[str, Any]] = {}
     context: ContextSettings = ContextSettings()
     checks: dict[str, Check] = {}
+    sandbox: SandboxSettings = SandboxSettings()
     hooks: HookSettings = HookSettings()
+    worktrees: WorktreeSettings = WorktreeSettings()
     memory: MemorySettings = MemorySettings()
 
 
@@ -203,7 +214,7 @@ def _fingerprint(workspace: Path) -> str:
 
 _REACHING = ("voices", "judge")
 """What a seat's section may say that reaches a program, an address or a key."""
-_REACHING_TABLES = ("endpoints", "agents", "checks", "hooks")
+_REACHING_TABLES = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
 
 
 def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

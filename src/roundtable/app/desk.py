@@ -30,9 +30,11 @@ from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
+from roundtable.app.to_apply import APPLY, to_apply
 from roundtable.app.watching import watch
 from roundtable.app.windows import Room, room_for
 from roundtable.app.workbench import Workbench
+from roundtable.app.workplaces import AgentWorkplaces
 from roundtable.core.events import (
     CancelAsked,
     ContinueAsked,
@@ -62,6 +64,7 @@ from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
+from roundtable.workshop.applying import recover
 
 MOST_OPTIONS = 26
 
@@ -85,6 +88,8 @@ class Roundtable:
         self.store = store
         self.keys = keys
         self.redactor = keys.redactor
+        self.settled: tuple[str, ...] = ()
+        """What a process that ended had left half written here, and what became of it; a sentence each."""
         self.folder = Folder(workspace)
         self.hooks = Hooks(loaded.config.hooks.commands(), workspace, store)
         self.memory = Memory(store, keys, self._here, loaded.config.memory, self._memory_written)
@@ -96,11 +101,13 @@ class Roundtable:
         self.tariffs = Tariffs(endpoints, self.agents, os.environ)
         config = loaded.config
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
-        checks = Checks(config.checks, workspace, self.redactor)
-        self.performer = DeskPerformer(requests, checks, self._hold_child, Workbench(store, workspace))
+        checks = Checks(config.checks, workspace, self.redactor, config.sandbox)
+        workbench = Workbench(store, workspace, self.feed, places.journals, config.checks, config.sandbox)
+        self.performer = DeskPerformer(requests, checks, self._hold_child, workbench)
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
-        self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run)
+        self.workplaces = AgentWorkplaces(places.worktrees, workspace, config.worktrees)
+        self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run, self.workplaces)
 
     @classmethod
     async def open(
@@ -114,7 +121,9 @@ class Roundtable:
         endpoints = merged(shipped_endpoints().values(), own)
         keys = Keys(places, endpoints.values())
         store = await SqliteStore.open(places.database, keys.redactor)
-        return cls(places, workspace, loaded, endpoints, keys, store)
+        desk = cls(places, workspace, loaded, endpoints, keys, store)
+        desk.settled = await asyncio.to_thread(recover, workspace, places.journals)
+        return desk
 
     async def close(self) -> None:
         """Close voices and the record."""
@@ -139,6 +148,12 @@ class Roundtable:
         await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
         await self.hooks.tell(session, opened)
         return session
+
+    async def apply(self, session: str, agenda: Agenda) -> str:
+        """Open the meeting that carries out what a session decided; its question and what it lacks come from there."""
+        limits = agenda.limits or self.usual_limits(APPLY)
+        wanted = msgspec.structs.replace(agenda, limits=limits)
+        return await self.convene(to_apply(await self.session(session), wanted))
 
     async def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
         """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""

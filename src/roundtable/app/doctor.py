@@ -16,6 +16,7 @@ import msgspec
 
 from roundtable.app.config import is_trusted
 from roundtable.app.desk import Roundtable
+from roundtable.app.isolation import Isolation
 from roundtable.app.models import list_models
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.seat_check import Participant, Seating, Source, Told, check_seats
@@ -87,7 +88,7 @@ class Report(msgspec.Struct, frozen=True):
     sandboxes: dict[str, Program]
     services: dict[str, Service]
     keys: KeyPlace
-    no_checks: str = ""
+    isolation: Isolation = Isolation()
     advice: tuple[str, ...] = ()
 
     @property
@@ -116,7 +117,8 @@ async def examine(
     try:
         async with await Roundtable.open(workspace, places) as desk:
             config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
-            seating, around = await asyncio.gather(check_seats(desk, told), look_around(places, desk))
+            looking = look_around(places, desk, deep=told is not None)
+            seating, around = await asyncio.gather(check_seats(desk, told), looking)
             state = await _session(desk, session) if session else state
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
@@ -146,6 +148,7 @@ def _report(
         and len(speaking) == len(seating.participants)
         and state[0] in ("ok", "skipped")
         and not around.keys.note
+        and not around.isolation.broken
     )
     return Report(
         ok=ok,
@@ -165,7 +168,7 @@ def _report(
         sandboxes=around.sandboxes,
         services=around.services,
         keys=around.keys,
-        no_checks=around.no_checks,
+        isolation=around.isolation,
         advice=tuple(_advice(home, config, seating, looked=config.ok and store.ok)),
     )
 

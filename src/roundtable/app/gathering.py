@@ -55,6 +55,8 @@ class Gathering:
         _check_room(shown, room)
         pile = _Pile(shown, max(0, room.gathered - sum(map(len, shown.values()))))
         words = words_of(agenda.question)
+        for name, text in agenda.told.items():
+            pile.add(name, self._redactor.redact(text).encode())
         for name, text in agenda.texts.items():
             self._diff(pile, words, name, text, pile.room)
         for folder in agenda.folders:

@@ -64,6 +64,16 @@ class Places(msgspec.Struct, frozen=True):
         """What opens them, kept apart."""
         return self.config / "secrets.key"
 
+    @property
+    def journals(self) -> Path:
+        """What was written to workspaces, so that it can be finished or taken back."""
+        return self.data / "journals"
+
+    @property
+    def worktrees(self) -> Path:
+        """Folders of their own in which candidates and tasks are worked on."""
+        return self.data / "worktrees"
+
     def socket(self, session: str) -> Path:
         """Where the process that runs a session lets others listen."""
         path = self.data / "live" / f"{session}.sock"

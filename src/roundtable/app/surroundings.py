@@ -13,6 +13,7 @@ import msgspec
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.discovery import ask_local
+from roundtable.app.isolation import Isolation, prove_isolation
 from roundtable.app.keychain import Keychain
 from roundtable.app.places import Places
 from roundtable.app.vault import Vault
@@ -22,7 +23,7 @@ from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.child import Child
 from roundtable.voices.agents.places import allowed
 from roundtable.voices.agents.voice import program_of
-from roundtable.workshop.bubblewrap import Bubblewrap
+from roundtable.workshop.sandbox import SandboxSettings
 
 SANDBOXES = ("docker", "podman", "bwrap")
 
@@ -55,25 +56,25 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """Everything that was seen; `no_checks` says why checks cannot be run here, if they cannot."""
+    """Everything that was seen."""
 
     agents: dict[str, Program]
     sandboxes: dict[str, Program]
     services: dict[str, Service]
     keys: KeyPlace
-    no_checks: str = ""
+    isolation: Isolation = Isolation()
 
 
-async def look_around(places: Places, desk: Roundtable | None) -> Surroundings:
+async def look_around(places: Places, desk: Roundtable | None, *, deep: bool = False) -> Surroundings:
     """Look at everything; agents and servers are those the config knows, so without a desk there are none."""
-    agents, sandboxes, services, keys, sandbox = await asyncio.gather(
+    agents, sandboxes, services, keys, isolation = await asyncio.gather(
         _agents(desk.agents() if desk else {}),
         _sandboxes(),
         _services(desk),
         asyncio.to_thread(_key_place, places),
-        Bubblewrap.find(),
+        prove_isolation(desk.settings.config.sandbox if desk else SandboxSettings(), deep=deep),
     )
-    return Surroundings(agents, sandboxes, services, keys, sandbox if isinstance(sandbox, str) else "")
+    return Surroundings(agents, sandboxes, services, keys, isolation)
 
 
 async def _agents(agents: Mapping[str, Agent]) -> dict[str, Program]:

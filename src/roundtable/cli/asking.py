@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from roundtable.cli.choices import REASONS, choice
 from roundtable.cli.words import Line, gate_words
@@ -14,10 +14,14 @@ from roundtable.core.events import Event, GateAnswered, GateOpened, Recorded, Ru
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
+from roundtable.core.views import one_line
+from roundtable.core.views.changes import asks_for_approval, plan_lines, planned
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
+    from roundtable.cli.approving import Approving
     from roundtable.cli.displays import Display
+    from roundtable.cli.parley import Answer
 
 HEADLESS = "headless default"
 
@@ -50,7 +54,7 @@ async def read_line(prompt: str, fd: int = 0) -> str | None:
 class Gatekeeper:
     """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
 
-    def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool) -> None:
+    def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool, colors: bool) -> None:
         self._desk = desk
         self._session = state.id
         self._charter = state.charter
@@ -59,6 +63,8 @@ class Gatekeeper:
         self._left_open: Gate | None = None
         self._display = display
         self._asks = asks
+        self._colors = colors
+        self._approving: Approving | None = None
         self._asking: tuple[str, asyncio.Task[None]] | None = None
         self.give_up: Callable[[], None] = lambda: None
 
@@ -73,8 +79,13 @@ class Gatekeeper:
             else:
                 self._left_open = event.gate
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
-            self._display.tell(gate_words(self._left_open))
+            self._display.tell([*await self._what_it_is_about(self._left_open), *gate_words(self._left_open)])
             self._start_asking(self._left_open)
+
+    async def _what_it_is_about(self, gate: Gate) -> list[Line]:
+        """The plan that a gate left open asks about, which scrolled by in another life."""
+        found = planned(await self._desk.session(self._session)) if asks_for_approval(gate) else None
+        return [Line(one_line(line), "dim") for line in plan_lines(found[1])] if found else []
 
     async def make_way(self, event: Event) -> None:
         """Stop asking what has been answered, before that is shown."""
@@ -94,6 +105,38 @@ class Gatekeeper:
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:
+        if not gate.writes:
+            return await self._ask_for_option(gate)
+        answer = await self._ask_to_write(gate)
+        if answer is None:
+            return self.give_up()
+        await self._answer(gate.id, *answer)
+
+    async def _ask_to_write(self, gate: Gate) -> Answer | None:
+        """What would be written is gone through hunk by hunk; what would be lost for good wants its phrase typed."""
+        approving = self._approving = self._approving or self._at_terminal()
+        state = await self._desk.session(self._session)
+        if asks_for_approval(gate):
+            return await approving.approve(state, gate)
+        plan = planned(state)
+        return await approving.confirm(plan[1].phrase if plan else "")
+
+    def _at_terminal(self) -> Approving:
+        from rich.console import Console
+
+        from roundtable.cli.approving import Approving
+
+        console = Console(
+            file=cast("IO[str]", self._display.outlet),
+            force_terminal=True,
+            color_system="auto" if self._colors else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        return Approving(console, read_line)
+
+    async def _ask_for_option(self, gate: Gate) -> None:
         prompt = f"Your choice [1-{len(gate.options)}, Enter for {gate.default}]: "
         while True:
             typed = await read_line(prompt)

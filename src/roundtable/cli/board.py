@@ -14,6 +14,9 @@ from roundtable.core.events import (
     ContinueAsked,
     DecisionMade,
     Delta,
+    EffectDone,
+    EffectFailed,
+    EffectStarted,
     Event,
     GateAnswered,
     GateOpened,
@@ -29,9 +32,12 @@ from roundtable.core.events import (
 )
 from roundtable.core.values import Charter, Usage
 from roundtable.core.views.costs import NOTHING, is_priced, price
+from roundtable.core.views.serving import begun_words
 
 WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
 BYTES_PER_TOKEN = 4
+MOST_OUTPUT = 4000
+"""Characters of what a step prints that are kept for showing."""
 
 
 class View(msgspec.Struct, frozen=True):
@@ -142,6 +148,8 @@ class Board:
         self.done: set[str] = set()
         self.paused = False
         self.gate = ""
+        self.step = ""
+        self.output = ""
         self.ended = False
         self.started = 0.0
 
@@ -158,6 +166,8 @@ class Board:
             over = item.round in self.past or (item.round == self.round and item.seat in self.done)
             if item.seat in self.seats and not over:
                 self.seats[item.seat].hear(item)
+            elif item.seat not in self.seats and self.step:
+                self.output = (self.output + item.text)[-MOST_OUTPUT:]
             return
         at = moment(item.at)
         self.started = self.started or at
@@ -212,6 +222,10 @@ class Board:
                 self.gate = event.gate.id
             case GateAnswered():
                 self.gate = ""
+            case EffectStarted():
+                self.step, self.output = begun_words(event.step, event.effect), ""
+            case EffectDone() | EffectFailed():
+                self.step, self.output = "", ""
             case SessionAmended():
                 for name, seat in self.seats.items():
                     seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on

@@ -8,7 +8,8 @@ from roundtable.core.values import Gate
 from roundtable.core.views import one_line
 
 MEANINGS = {
-    "apply": "to be carried out (nothing was yet: that comes with a later version)",
+    "apply": "to be carried out, with `roundtable apply`",
+    "applied": "it is carried out",
     "myself": "I do it myself",
     "later": "decide later",
     "back": "send them back to think again",

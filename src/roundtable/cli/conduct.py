@@ -37,7 +37,7 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     address = await address_of(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
     show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
-    keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless))
+    keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless), colors=manner.live)
     stopped = await _Holding(desk, state.id, address, show, keeper).hold()
     if desk.folder.trouble:
         note(desk.folder.trouble)

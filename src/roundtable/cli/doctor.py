@@ -15,6 +15,7 @@ from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
     from roundtable.app.doctor import Report
+    from roundtable.app.isolation import Isolation
     from roundtable.app.seat_check import Participant, VoiceCheck
     from roundtable.app.surroundings import Program
 
@@ -30,7 +31,8 @@ _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
 def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
     """Check folders, config, the record, every seat and what is installed; no model is asked without --deep.
 
-    With --deep, a seat's voices are asked in the order of their chain until one of them speaks.
+    The sandbox in force is proved by trying to break out of it. With --deep, it is also asked for more memory,
+    processes, disk and time than it gives, and a seat's voices are asked in the order of their chain until one speaks.
 
     With --faults, no model is asked either: every API dialect and every agent that is installed meets a server on
     this machine that fails in every way one can, and must say truthfully what happened.
@@ -140,10 +142,21 @@ def _around(report: Report) -> list[str]:
     return [
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
         f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
-        f"  checks: {one_line(report.no_checks) or 'can be run, in a sandbox'}",
+        *_isolation(report.isolation),
         f"  model servers: {_listed(up)}",
         _line("✗", "keys", report.keys.note) if report.keys.note else keys,
     ]
+
+
+def _isolation(isolation: Isolation) -> list[str]:
+    """Which sandbox is in force, and what came of trying to break out of it."""
+    if isolation.missing:
+        return [_line(" ", "sandbox", f"none, so no check and no candidate can be run. {isolation.missing}")]
+    tried = len(isolation.held) + len(isolation.broken)
+    lines = [_line(_sign(False), "sandbox", f"{name} got out: {how}") for name, how in isolation.broken.items()]
+    lines += [_line("–", "sandbox", f"{name} could not be tried: {why}") for name, why in isolation.untried.items()]
+    held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} ways to break out were tried and held"
+    return [*lines, _line(_sign(not isolation.broken), "sandbox", held)]
 
 
 def _listed(items: list[str]) -> str:

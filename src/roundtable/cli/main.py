@@ -22,6 +22,21 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "code-red": ("roundtable.cli.meetings", "code_red", "Have a fault diagnosed: triage, blind, then together."),
         "vote": ("roundtable.cli.meetings", "vote", "Have ideas pitched, discussed and ranked by ballot."),
         "summon": ("roundtable.cli.summon", "summon", "Put your changes to the table: git diff, a branch or a patch."),
+        "review": (
+            "roundtable.cli.review",
+            "review",
+            "Have your changes reviewed; what is found is reproduced or refuted.",
+        ),
+    },
+    "From a decision to code": {
+        "build": ("roundtable.cli.build", "build", "Have a task written by every seat, run, judged and put together."),
+        "apply": ("roundtable.cli.apply", "apply", "Carry out what a session decided; you approve each change."),
+        "undo": ("roundtable.cli.undo", "undo", "Take back what the table wrote here, byte for byte."),
+        "worktrees": (
+            "roundtable.cli.worktrees",
+            "worktrees",
+            "List the worktrees of this workspace, and let them go.",
+        ),
     },
     "While a meeting runs": {
         "watch": ("roundtable.cli.follow", "watch", "Follow a session that runs here or in another process."),

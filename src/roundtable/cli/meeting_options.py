@@ -22,6 +22,7 @@ import msgspec
 from roundtable.cli import completing
 from roundtable.cli.displays import Manner
 from roundtable.cli.options import limit, manner_options, option, strict_option
+from roundtable.cli.output import note
 from roundtable.core.faults import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +97,27 @@ def meeting_options(command: F) -> F:
     return command
 
 
+def carrying_out_options(command: F) -> F:
+    """What a meeting may be told that carries out what another one decided: who, its bounds, its gates, its looks."""
+    for declared in reversed(_CARRYING_OUT):
+        command = declared(command)
+    return command
+
+
+def writing_options(command: F) -> F:
+    """What a command may be told that ends in the workspace."""
+    for declared in reversed(_WRITING):
+        command = declared(command)
+    return command
+
+
+def answers_with(answers: tuple[str, ...], everything: bool) -> tuple[str, ...]:
+    """The answers given ahead; `--all` is one of them."""
+    if everything:
+        note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
+    return (*answers, "approve=all") if everything else answers
+
+
 which_option = option(
     MEETING,
     "--meeting",
@@ -120,18 +142,36 @@ def round_settings(rounds: int | None) -> dict[str, Any]:
     return {} if rounds is None else {"rounds": rounds}
 
 
+WRITING = "What is written"
+_WRITING: tuple[Callable[[Any], Any], ...] = (
+    option(WRITING, "--all", "everything", is_flag=True, help="Write everything without asking file by file."),
+    option(WRITING, "--dry-run", is_flag=True, help="Show the plan and write nothing."),
+    option(WRITING, "--branch", default="", metavar="NAME", help="Commit to this new branch; your files stay."),
+)
+_SEATS = option(
+    MEETING,
+    "--seat",
+    "seats",
+    multiple=True,
+    metavar="NAME=VOICE[,VOICE…]",
+    help="Who takes part, with fallbacks; or a configured NAME.",
+    shell_complete=completing.seats,
+)
+_BOUNDS: tuple[Callable[[Any], Any], ...] = (
+    limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
+    limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."),
+)
+_QUOTE = option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
+_MANNERS: tuple[Callable[[Any], Any], ...] = (
+    option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."),
+    option("Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help="Answer a gate ahead."),
+    manner_options,
+    strict_option,
+)
 _EVERY_MEETING: tuple[Callable[[Any], Any], ...] = (
     option(MEETING, "-f", "--file", "files", multiple=True, metavar="PATH[:A-B]", help="Show a file, or lines A to B."),
     option(MEETING, "--context", "folders", multiple=True, metavar="DIR", help="Show what matters of a folder."),
-    option(
-        MEETING,
-        "--seat",
-        "seats",
-        multiple=True,
-        metavar="NAME=VOICE[,VOICE…]",
-        help="Who takes part, with fallbacks; or a configured NAME.",
-        shell_complete=completing.seats,
-    ),
+    _SEATS,
     option(
         MEETING,
         "--session",
@@ -142,11 +182,8 @@ _EVERY_MEETING: tuple[Callable[[Any], Any], ...] = (
         shell_complete=completing.sessions,
     ),
     option(MEETING, "--fresh", is_flag=True, help="Tell the seats nothing of earlier meetings; no decree stops them."),
-    limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
-    limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."),
-    option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing."),
-    option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."),
-    option("Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help="Answer a gate ahead."),
-    manner_options,
-    strict_option,
+    *_BOUNDS,
+    _QUOTE,
+    *_MANNERS,
 )
+_CARRYING_OUT: tuple[Callable[[Any], Any], ...] = (_SEATS, *_BOUNDS, *_MANNERS)

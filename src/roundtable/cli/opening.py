@@ -16,7 +16,7 @@ from roundtable.cli.seating import pair, seats_for
 from roundtable.cli.steer import workspace_path
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.values import Limits
+from roundtable.core.values import Limits, Seat
 from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
@@ -34,15 +34,20 @@ async def _hold(desk: Roundtable, given: Given) -> int:
         return await _quote(desk, given)
     state = await _unfinished(desk, given) if given.name else None
     if state is None:
-        agenda = await _agenda(desk, given)
-        for name, why in desk.absent_from(agenda).items():
-            note(f"Seat {name} cannot speak: {why}")
-        if not await _may_spend(desk, agenda, given):
-            note("Nothing was asked, nothing was spent.")
-            return NO_DECISION
-        state = await desk.session(await desk.convene(agenda))
-        for line in state.charter.notices:
-            note(line)
+        return await open_and_hold(desk, await _agenda(desk, given), given)
+    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+
+
+async def open_and_hold(desk: Roundtable, agenda: Agenda, given: Given) -> int:
+    """Open the session of an agenda, if it may cost what it may, and follow it to its end."""
+    for name, why in desk.absent_from(agenda).items():
+        note(f"Seat {name} cannot speak: {why}")
+    if not await _may_spend(desk, agenda, given):
+        note("Nothing was asked, nothing was spent.")
+        return NO_DECISION
+    state = await desk.session(await desk.convene(agenda))
+    for line in state.charter.notices:
+        note(line)
     return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
@@ -95,13 +100,18 @@ async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
 
 
 async def _agenda(desk: Roundtable, given: Given) -> Agenda:
-    from roundtable.app.desk import Agenda
-
     if not given.question:
         raise UsageError("There is no question.", "Write it after the command, in quotes.")
+    return agenda_of(desk, given, await seats_for(desk, given))
+
+
+def agenda_of(desk: Roundtable, given: Given, seats: tuple[Seat, ...]) -> Agenda:
+    """What was typed as the desk takes it."""
+    from roundtable.app.desk import Agenda
+
     return Agenda(
         question=given.question,
-        seats=await seats_for(desk, given),
+        seats=seats,
         meeting=given.meeting,
         options=given.options,
         settings=given.settings,

@@ -47,6 +47,8 @@ def at_desk(work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = Fa
     async def sit() -> T:
         async with await opened() as desk:
             keep_clean(desk.redactor)
+            for told in desk.settled:
+                note(told)
             return await work(desk)
 
     return asyncio.run(sit())

@@ -33,6 +33,8 @@ COLUMN = 34
 TALLEST = 12
 SHORTEST = 4
 EDGE = 2
+OUTPUT_LINES = 4
+"""Of what a step prints, so many lines are seen."""
 
 SYSTEM, PERSON = "yellow", "sky_blue1"
 PALETTE = ("dodger_blue2", "gold3", "medium_purple1", "spring_green3", "hot_pink", "turquoise2", "orchid", "salmon1")
@@ -181,7 +183,8 @@ class LivePanels:
     def _picture(self) -> RenderableType:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
-        columns, rows, tall = layout(len(seats), width, height)
+        bench = self._bench(width)
+        columns, rows, tall = layout(len(seats), width, height - len(bench))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
@@ -191,7 +194,7 @@ class LivePanels:
         for row in range(rows):
             cells = panels[row * columns : (row + 1) * columns]
             grid.add_row(*cells, *[""] * (columns - len(cells)))
-        return Group(*self._head(width, now), grid, self._foot(width))
+        return Group(*self._head(width, now), *bench, grid, self._foot(width))
 
     def _panel(self, seat: SeatView, width: int, tall: int, now: float) -> Panel:
         color = self._color(seat.name)
@@ -236,6 +239,17 @@ class LivePanels:
         parts += ["paused"] if board.paused else []
         parts += [f"waits at gate {board.gate}"] if board.gate else []
         yield Text(one_line(" · ".join(parts), width - 1), SYSTEM, no_wrap=True)
+
+    def _bench(self, width: int) -> list[Text]:
+        """What is being run, and the last lines it printed."""
+        if not self._board.step:
+            return []
+        said = [line for line in clean(self._board.output).splitlines() if line.strip()][-OUTPUT_LINES:]
+        lines = [Text(self._board.step, SYSTEM), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
+        for line in lines:
+            line.no_wrap = True
+            line.truncate(width - 1, overflow="ellipsis")
+        return lines
 
     def _foot(self, width: int) -> Text:
         keys = "Ctrl-C stops, nothing is lost" if self._view.own else "Ctrl-C leaves, the session goes on"

@@ -1,9 +1,10 @@
-"""`summon`: put changes to the table, so that they are discussed before they are anybody else's."""
+"""`summon` and `review`: put changes to the table, so that they are looked at before they are anybody else's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,15 +13,45 @@ from roundtable.cli.opening import hold
 from roundtable.cli.options import HeadedCommand, option
 from roundtable.cli.output import note
 
+if TYPE_CHECKING:
+    from roundtable.app.changes import Found
+
+F = TypeVar("F", bound=Callable[..., Any])
+
 QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
+
+
+def changes_options(command: F) -> F:
+    """Which changes: a branch's or a patch's; without either, what is not committed."""
+    patch = option(
+        MEETING,
+        "--patch",
+        type=click.File("rb"),
+        metavar="FILE",
+        help="A patch, such as a pull request's; `-` reads it.",
+    )
+    branch = option(
+        MEETING, "--branch", default="", metavar="NAME", help="What a branch changed since it left the main one."
+    )
+    return branch(patch(command))
+
+
+def changes_found(branch: str, patch: IO[bytes] | None) -> Found:
+    """The changes that were named; what of them is not looked at is said."""
+    from roundtable.app.changes import changed, changed_on, patched
+
+    if branch and patch is not None:
+        raise click.UsageError("Give either --branch or --patch.")
+    here = Path.cwd()
+    found = patched(patch.read()) if patch is not None else changed_on(here, branch) if branch else changed(here)
+    for line in found.notices:
+        note(line)
+    return found
 
 
 @click.command(cls=HeadedCommand)
 @click.argument("question", default=QUESTION)
-@option(MEETING, "--branch", default="", metavar="NAME", help="What a branch changed since it left the main one.")
-@option(
-    MEETING, "--patch", type=click.File("rb"), metavar="FILE", help="A patch, such as a pull request's; `-` reads it."
-)
+@changes_options
 @which_option
 @meeting_options
 def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
@@ -36,12 +67,4 @@ def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) ->
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/pull/7.diff | roundtable summon --patch - --meeting knights
     """
-    from roundtable.app.changes import changed, changed_on, patched
-
-    if branch and patch is not None:
-        raise click.UsageError("Give either --branch or --patch.")
-    here = Path.cwd()
-    found = patched(patch.read()) if patch is not None else changed_on(here, branch) if branch else changed(here)
-    for line in found.notices:
-        note(line)
-    return hold(Given(question, texts=found.texts, **given))
+    return hold(Given(question, texts=changes_found(branch, patch).texts, **given))

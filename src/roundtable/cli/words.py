@@ -36,8 +36,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, MoveStatus
 from roundtable.core.views import clean, one_line, phrases
+from roundtable.core.views.changes import said_words
 from roundtable.core.views.costs import NOTHING, costs, price
-from roundtable.core.views.serving import served_words
+from roundtable.core.views.serving import begun_words, served_lines
 
 RESPONDING, WAITING, DONE, TIMED_OUT, ERROR = "●", "○", "✓", "◌", "✗"
 BRIEF = 100
@@ -102,7 +103,7 @@ def _facts(event: Event) -> list[Line]:
         case GateOpened():
             return gate_words(event.gate)
         case EffectStarted() | EffectDone() | EffectFailed():
-            return [_effect(event)]
+            return _effect(event)
         case RunStarted():
             return [Line("Resumed.", "dim")] if event.resumed else []
         case RunStopped():
@@ -223,19 +224,21 @@ def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
             return Line(f"Round {event.round} is not held: {event.words}.", "system")
 
 
-def _effect(event: EffectStarted | EffectDone | EffectFailed) -> Line:
+def _effect(event: EffectStarted | EffectDone | EffectFailed) -> list[Line]:
     match event:
         case EffectStarted():
-            return Line(f"Step {event.step} begins.", "dim")
+            return [Line(begun_words(event.step, event.effect), "dim")]
         case EffectDone():
-            return Line(f"Step {event.step} is done. {served_words(event.result)}".rstrip(), "dim")
+            return [Line(line, "dim") for line in served_lines(event.step, event.result)]
         case EffectFailed():
-            return Line(f"Step {event.step} failed: {fault_words(event.fault)}", "fault")
+            return [Line(f"Step {event.step} failed: {fault_words(event.fault)}", "fault")]
 
 
 def gate_words(gate: Gate) -> list[Line]:
-    """A gate with its options as they can be answered: by number, name or letter."""
+    """A gate with its options as they can be answered: by number, name or letter; by name alone at one that writes."""
     lines = [Line(f"Gate {gate.id}: {one_line(gate.question)}", "system")]
+    if gate.writes:
+        return [*lines, Line(f"{', '.join(gate.options)} (the default, also headless: {gate.default})", indent=2)]
     keys = letters(gate)
     for number, option in enumerate(gate.options, 1):
         details = meaning(gate, option)
@@ -258,7 +261,7 @@ def _person(event: Event) -> list[Line]:
             reason = f": {one_line(event.reason)}" if event.reason else ""
             return [Line(f"{_who(event.by)} cancelled the session{reason}.", "person")]
         case GateAnswered():
-            reason = f": {one_line(event.text)}" if event.text else ""
+            reason = f": {one_line(said_words(event))}" if event.text else ""
             return [Line(f"Gate {event.gate}: {one_line(event.option)}{reason} ({_who(event.by)}).", "person")]
         case SessionAmended():
             return [Line(f"{_who(event.by)} amended the session: {amendment_words(event)}.", "person")]

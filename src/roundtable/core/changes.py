@@ -117,6 +117,7 @@ class RefusalKind(StrEnum):
     CONTRADICTION = "contradiction"
     NOT_A_FILE = "not_a_file"
     UNCOMMITTED = "uncommitted"
+    FILTERED = "filtered"
     LANGUAGE = "language"
     SYNTAX = "syntax"
     CONFLICT_MARKERS = "conflict_markers"
@@ -162,3 +163,13 @@ class Hunk(Value, frozen=True):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     asked_by: str = ""
+
+
+class Choice(Value, frozen=True):
+    """What a person made of a draft, by the ids of its hunks: which they left, and which they wrote anew.
+
+    As JSON it is the text of their answer at the gate; no text at all takes every hunk as it is.
+    """
+
+    rejected: tuple[str, ...] = ()
+    edited: dict[str, str] = {}

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from roundtable.core.relevance import Candidate, ranked
 
+CHANGES = "the changes"
+"""The name under which a diff lies before the table."""
+
 _GIT = re.compile(r"^(?=diff --git )", re.M)
 _PLAIN = re.compile(r"^(?=--- [^\n]+\n\+\+\+ [^\n]+\n@@ -)", re.M)
 _NAMES = re.compile(r"^(?:--- |\+\+\+ |rename from |rename to |copy from |copy to )(\"?)([^\t\n]+?)\1(?:\t.*)?$", re.M)

@@ -77,9 +77,16 @@ class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
 
 
 class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
-    """Run the proofs that seats gave for disputed claims; what they come to settles the claims."""
+    """Run the proofs that seats gave for their claims in these rounds; what they come to settles the claims.
+
+    They run on the workspace, or on the commit `tip`, with the `patch` laid over it if there is one. Where something
+    is before it, the commit `base` or the tree without the patch, each proof runs there as well.
+    """
 
     rounds: tuple[str, ...]
+    base: str = ""
+    tip: str = ""
+    patch: Digest = ""
 
 
 Effect = (
@@ -157,10 +164,12 @@ class Candidate(Value, frozen=True):
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
     """The candidates best first, as running them showed; `how` says what the order rests on.
 
-    `before` is how the checks ended on the tree without any of them. `sandbox` is where it all ran.
+    `best` are the seats among whom running them decides nothing. `before` is how the checks ended on the tree without
+    any of them. `sandbox` is where it all ran.
     """
 
     candidates: tuple[Candidate, ...]
+    best: tuple[str, ...] = ()
     how: str = ""
     before: tuple[CheckOutcome, ...] = ()
     sandbox: str = ""
@@ -212,13 +221,17 @@ class Planned(Value, frozen=True, tag="planned", tag_field="result"):
 
 
 class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
-    """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge."""
+    """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
+
+    `destroys` is what of it would be lost for good.
+    """
 
     draft: Digest
     checks: tuple[CheckOutcome, ...] = ()
     before: tuple[CheckOutcome, ...] = ()
     lost: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    destroys: tuple[str, ...] = ()
 
     @property
     def broke(self) -> tuple[str, ...]:
@@ -237,19 +250,23 @@ class Applied(Value, frozen=True, tag="applied", tag_field="result"):
 
 
 class Proof(Value, frozen=True):
-    """A claim that was run: by whom, what showed it, and whether it held."""
+    """A claim that was run: by whom, the program, how it ended, whether it held, and whether it did so before."""
 
     claim: str
     seat: str
     held: bool | None
+    program: str = ""
     outcome: CheckOutcome | None = None
     why: str = ""
+    held_before: bool | None = None
 
 
 class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
-    """What running the claims came to."""
+    """What running the claims came to, and which places that issues name are not there. `sandbox` is where it ran."""
 
     proofs: tuple[Proof, ...] = ()
+    nowhere: dict[str, str] = {}
+    sandbox: str = ""
 
 
 Result = (
@@ -264,3 +281,6 @@ Result = (
     | Applied
     | ClaimsProven
 )
+
+Served = FilesRead | ChecksRun | CandidatesTried | Rehearsed | Applied | ClaimsProven
+"""What lies before the seats from the next turn on."""

@@ -129,6 +129,15 @@ class SessionForgotten(Fact, frozen=True, tag="session.forgotten"):
     by: str = ""
 
 
+class ChangeUndone(Fact, frozen=True, tag="change.undone"):
+    """A person took back what this session had written; `change` is the id of the journal, `how` says it in words."""
+
+    change: str
+    files: tuple[str, ...] = ()
+    how: str = ""
+    by: str = ""
+
+
 # --- rounds and turns ----------------------------------------------------------------------------
 
 
@@ -300,6 +309,7 @@ Event: TypeAlias = (
     | SessionAmended
     | EntryWritten
     | SessionForgotten
+    | ChangeUndone
     | RoundOpened
     | TurnAsked
     | CallFailed
@@ -318,7 +328,7 @@ Event: TypeAlias = (
 
 PERSONS: tuple[type[Fact], ...] = (
     *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked),
-    *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten),
+    *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten, ChangeUndone),
 )
 """Facts a person states from any process: taken whoever holds the lease."""
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from roundtable.core.effects import ApplyChange
+from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, State
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
@@ -17,6 +19,9 @@ LONGEST = 500
 """Characters of a text or a reason; the whole of it stays in the session."""
 
 CODE_RED = "code-red"
+REVIEW = "review"
+"""It speaks of the changes as they were; the next one, of what became of them, is to know nothing of it."""
+
 REPORT = "report"
 """What a person chooses who wants no entry in the error log."""
 
@@ -38,6 +43,8 @@ def _folded(session: Session) -> Iterator[Entry]:
     decision = session.decision
     if decision is None or decision.outcome not in _TOLD or _under_another(session):
         return
+    if session.charter.meeting == REVIEW:
+        return
     if session.charter.meeting == CODE_RED:
         yield from _error(session, decision)
         return
@@ -51,6 +58,7 @@ def _folded(session: Session) -> Iterator[Entry]:
         state=State.OVERRULED if decrees else str(decision.outcome),
     )
     yield from decrees
+    yield from _not_applied(session, decision)
     if decision.outcome is Outcome.REACHED and not decrees:
         told = [(it.seat, words) for it in decision.dissent if (words := it.prediction or _foretold(session, it.seat))]
         for number, (seat, words) in enumerate(told, 1):
@@ -115,6 +123,15 @@ def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     state = State.FIXING if answer is not None and answer.option == "fix" else State.LOGGED
     entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
     yield msgspec.structs.replace(entry, id="")
+
+
+def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:
+    """What was approved and could not be written is an error to look into."""
+    for step, result in session.results.items():
+        if isinstance(result, Fault) and isinstance(session.effects.get(step), ApplyChange):
+            text = f"Could not be applied: {_substance(decision)}"
+            entry = _entry(session, "CR", EntryKind.ERROR, text, why=result.message, state=State.LOGGED)
+            yield msgspec.structs.replace(entry, id="")
 
 
 def _prediction(session: Session, decision: Decision, seat: str, foretold: str, number: int) -> Entry:

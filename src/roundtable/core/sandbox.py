@@ -8,8 +8,9 @@ from roundtable.core.values import Value
 
 
 class Bounds(Value, frozen=True):
-    """What one run may use: seconds, processors, bytes of memory, processes and bytes on disk of all of it together,
-    bytes of output kept. The rest of the output is let go; far more of it than is kept ends the run."""
+    """What one run may use: seconds, processors, bytes of memory and processes of all of it together, bytes in each
+    place it may write to, bytes of output kept. What it writes counts as memory too. The rest of the output is let go;
+    far more of it than is kept ends the run."""
 
     seconds: float = 60.0
     processors: float = 1.0
@@ -32,7 +33,7 @@ class Limit(StrEnum):
 class Job(Value, frozen=True):
     """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
 
-    `files` are laid over the folder, by their paths within it; they too are only there for this run.
+    `files` are laid over a copy of the folder, by their paths within it; they too are only there for this run.
     """
 
     argv: tuple[str, ...]
@@ -40,6 +41,11 @@ class Job(Value, frozen=True):
     copied: bool = False
     files: dict[str, str] = {}
     bounds: Bounds = Bounds()
+
+    @property
+    def works_on_copy(self) -> bool:
+        """Whether it may write in its folder, without anybody else ever seeing what."""
+        return self.copied or bool(self.files)
 
 
 class Output(Value, frozen=True):

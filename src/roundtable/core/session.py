@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.effects import ChecksRun, Effect, FilesRead, Result
+from roundtable.core.effects import Effect, FilesRead, Result, Served
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
+    ChangeUndone,
     ContinueAsked,
     DecisionMade,
     EffectDone,
@@ -150,8 +151,9 @@ class Session:
         self.remarks: list[tuple[int, str]] = []
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, Result | Fault] = {}
-        self.served: list[tuple[int, FilesRead | ChecksRun]] = []
+        self.served: list[tuple[int, Served]] = []
         self.entries: dict[str, Entry] = {}
+        self.undone: dict[str, ChangeUndone] = {}
         self.limit_stops: dict[str, LimitReached] = {}
         self.paused = False
         self.forgotten = False
@@ -286,9 +288,9 @@ class Session:
                 self._take_person(event, recorded.seq)
 
     def _take_result(self, event: EffectDone, seq: int) -> None:
-        """What seats asked for lies before the whole table from here on."""
+        """What seats asked for, or had run, lies before the whole table from here on."""
         self.results[event.step] = event.result
-        if isinstance(event.result, FilesRead | ChecksRun):
+        if isinstance(event.result, Served):
             self.served.append((seq, event.result))
         if isinstance(event.result, FilesRead):
             self.context_added += [(seq, item) for item in event.result.items]
@@ -340,7 +342,8 @@ class Session:
         | GateAnswered
         | SessionAmended
         | EntryWritten
-        | SessionForgotten,
+        | SessionForgotten
+        | ChangeUndone,
         seq: int,
     ) -> None:
         match event:
@@ -363,6 +366,8 @@ class Session:
                 self.entries[event.entry.id] = event.entry
             case SessionForgotten():
                 self.name, self.forgotten = "", True
+            case ChangeUndone():
+                self.undone[event.change] = event
 
     def _amend(self, event: SessionAmended, seq: int) -> None:
         self.amendments.append((seq, event))

@@ -26,6 +26,10 @@ class Parse(StrEnum):
     FAILED = "failed"
 
 
+SEVERITIES = ("critical", "high", "medium", "low")
+"""How bad an issue can be, the worst first, where a seat is asked to say."""
+
+
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
     """An objection or open point; only a blocking one holds a decision up."""
 
@@ -66,6 +70,19 @@ class Wants(msgspec.Struct, frozen=True, omit_defaults=True):
     checks: tuple[str, ...] = ()
 
 
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that a program can settle: it exits with 0 if the text is so, and with 1 if it is not.
+
+    `text` is in the words of the point, issue or finding it is about, or is its id. `held` is what running it came
+    to; no seat can say that of its own claim.
+    """
+
+    text: str
+    program: str
+    language: str = "python"
+    held: bool | None = None
+
+
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """One seat's stance on one proposal. Scores and confidences run from 0 to 1."""
 
@@ -91,6 +108,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     directives: Directives | None = None
     findings: Findings | None = None
     wants: Wants = Wants()
+    claims: tuple[Claim, ...] = ()
     scope: tuple[str, ...] = ()
     parse: Parse = Parse.EXACT
 

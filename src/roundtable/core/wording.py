@@ -8,6 +8,7 @@ import unicodedata
 _PAIRED = "\u0900-\u1dff\u2e80-\u2fff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts that write no spaces, or join so much to a word that its pairs of letters find it better."""
 
+_TICKS = re.compile(r"`{3,}")
 _RUNS = re.compile(rf"([{_PAIRED}]+)|((?:(?![{_PAIRED}])[^\W_])+)")
 
 
@@ -38,6 +39,12 @@ def in_full(question: str, answer: str) -> str:
 def ended(text: str) -> str:
     """A sentence that another is to follow: it gets a full stop, unless it ends in a sign of its own."""
     return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
+
+
+def fenced(code: str) -> str:
+    """A program as it stands in prose, in a fence that nothing in it can close."""
+    fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])
+    return f"{fence}\n{code}\n{fence}"
 
 
 def _singular(word: str) -> str:

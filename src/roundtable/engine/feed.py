@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
-from roundtable.core.events import Delta, MoveMade, Recorded, SeatMissed, SessionEnded
+from roundtable.core.events import Delta, EffectDone, EffectFailed, MoveMade, Recorded, SeatMissed, SessionEnded
 from roundtable.core.redaction import Redactor
 
 BACKLOG = 10_000
@@ -98,6 +98,8 @@ class Feed:
                     current[1].append(item.text)
             elif isinstance(item.event, MoveMade | SeatMissed):
                 speaking.pop((item.event.round, item.event.seat), None)
+            elif isinstance(item.event, EffectDone | EffectFailed):
+                speaking.pop((item.event.step, ""), None)
             elif isinstance(item.event, SessionEnded):
                 speaking.clear()
         for reader in self._readers.get(item.session, ()):

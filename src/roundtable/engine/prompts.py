@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.effects import ChecksRun, FilesRead
+from roundtable.core.effects import Applied, CandidatesTried, ChecksRun, ClaimsProven, Rehearsed, Served
 from roundtable.core.events import MoveMade, TurnAsked
+from roundtable.core.rules.building import told_of, what_broke
 from roundtable.core.rules.decrees import unanswered
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
 from roundtable.core.views.clean import one_line
+from roundtable.core.views.proofs import proof_lines
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
@@ -78,8 +80,22 @@ def recollection(entries: Sequence[Recalled]) -> str:
     )
 
 
-def served(result: FilesRead | ChecksRun) -> list[str]:
-    """What came of requests: files are shown as context, so here only what was not shown, and what checks said."""
+def served(result: Served, seat: str) -> list[str]:
+    """What came of a step: files are shown as context, so here only what was not shown, what checks and proofs said.
+
+    Whose proof it was is not told: what it came to does not hang on that. Of candidates, each seat is told of its own.
+    """
+    match result:
+        case ClaimsProven():
+            return [quoted("check", "a proof", "\n".join(filter(None, proof_lines(it)))) for it in result.proofs]
+        case CandidatesTried():
+            return [quoted("check", "your change", told_of(it)) for it in result.candidates if it.seat == seat]
+        case Rehearsed():
+            return [quoted("check", "the rehearsal", told)] if (told := what_broke(result)) else []
+        case Applied():
+            return [quoted("check", "the workspace", f"Written: {', '.join(map(one_line, result.files))}.")]
+        case _:
+            pass
     refused = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
     told = [quoted("check", "requests", "\n".join(refused))] if refused else []
     if isinstance(result, ChecksRun):
@@ -188,7 +204,9 @@ class Layout:
         parts += [
             quoted("note", "the person", text) for seq, text in self._session.remarks if known < seq <= asked.heard
         ]
-        parts += [told for seq, result in self._session.served if known < seq <= asked.heard for told in served(result)]
+        parts += [
+            told for seq, result in self._session.served if known < seq <= asked.heard for told in served(result, seat)
+        ]
         parts += self._peers(round, seat, asked, earlier)
         parts.append(self._instructions(round, seat))
         form = round.opened.json_format if asked.structured else round.opened.text_format

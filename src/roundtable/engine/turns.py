@@ -304,14 +304,15 @@ class TurnTaker:
         )
         if reading.verdict.parse is Parse.FAILED:
             self._unmended = move
-            move = await self._mend(voice, name, reply, move)
+            move = await self._mend(voice, name, reply, move, reading.why)
         late = self._round.closed is not None
         await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
-    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade) -> MoveMade:
-        """Ask once for the part that could not be read; the words of the first reply stand."""
+    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, why: str) -> MoveMade:
+        """Ask once for the part that could not be read; its other words stand, unless all are asked for."""
         form = self._codec.text_format(self._expect)
-        more = (Message("assistant", reply.text), Message("user", f"{_MEND}\n\n{form}"))
+        wish = _MEND_ALL.format(why=why) if why else _MEND
+        more = (Message("assistant", reply.text), Message("user", f"{wish}\n\n{form}"))
         spoken = await self._speak(voice, name, "repair", more)
         if isinstance(spoken.end, Fault):
             await self._failed(name, spoken.end, None)
@@ -321,7 +322,7 @@ class TurnTaker:
         if second.verdict.parse is Parse.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=Parse.REPAIRED)
-        text = second.text if spoken.asked.structured or not move.text else move.text
+        text = second.text if spoken.asked.structured or why or not move.text else move.text
         return msgspec.structs.replace(move, text=text, verdict=verdict, usage=usage)
 
 
@@ -346,6 +347,7 @@ def _size(messages: Sequence[Message]) -> int:
 
 
 _MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."
+_MEND_ALL = "That reply could not be read. {why} Send all of it again, as a whole."
 
 
 def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from roundtable.core.faults import NotFound
-from roundtable.protocols import code_red, council, debate, knights, second_opinion, vote
+from roundtable.protocols import apply, build, code_red, council, debate, knights, review, second_opinion, vote
 from roundtable.protocols.protocol import PlannedRound, Protocol
 
 __all__ = ["PROTOCOLS", "PlannedRound", "Protocol", "protocol"]
 
-PROTOCOLS = {each.PROTOCOL.name: each.PROTOCOL for each in (council, knights, debate, second_opinion, code_red, vote)}
+PROTOCOLS = {
+    each.PROTOCOL.name: each.PROTOCOL
+    for each in (council, knights, debate, second_opinion, code_red, vote, review, build, apply)
+}
 
 
 def protocol(name: str) -> Protocol:

@@ -20,15 +20,15 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import NOT_YET
+from roundtable.protocols.requests import proven, serve
+from roundtable.protocols.settling import BY_APPLY
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
 BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
 CONVERGE = PlannedRound("converge", "diagnosis-json", Turns(visibility="previous_rounds"))
 
 CHOICES = {
-    "fix": f"note that it is to be fixed ({NOT_YET})",
+    "fix": f"note that it is to be fixed ({BY_APPLY})",
     "report": "only report it",
     "log": "write it into the error log for later",
 }
@@ -71,7 +71,7 @@ async def code_red(table: Table) -> Decision:
 
 async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
     prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
-    return await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns)
+    return await proven(table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns))
 
 
 async def _outcome(table: Table, decision: Decision) -> Decision:

@@ -17,6 +17,7 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import positions as rule
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound, Protocol
+from roundtable.protocols.requests import proven
 from roundtable.protocols.settling import RATING, chosen, compared, offered
 
 BALLOT = "council/2-ballot"
@@ -73,12 +74,13 @@ async def _answers(table: Table) -> Round:
 async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> Round:
     """Everyone reads the others, unsigned and shuffled, and answers again."""
     ids = tuple(proposal.id for proposal in standing.proposals)
-    return await table.ask(
+    asked = await table.ask(
         round,
         Prompt(READING.template, lists={"proposals": standing.reading()}),
         expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW)),
         turns=READING.turns,
     )
+    return await proven(table, asked)
 
 
 async def _tie_break(table: Table, standing: rule.Standing) -> str:

@@ -22,8 +22,8 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import NOT_YET, chosen, offered
+from roundtable.protocols.requests import proven, serve
+from roundtable.protocols.settling import BY_APPLY, chosen, offered
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
 SEED = PlannedRound("seed", "position", Turns(visibility="none"))
@@ -102,12 +102,10 @@ async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.
     points = standing.points
     quotes = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
     lists = {"proposals": standing.reading()}
-    return await table.ask(
-        name,
-        Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled()),
-        expect=Expect(planned.codec, standing.authors),
-        turns=planned.turns,
-    )
+    prompt = Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled())
+    expect = Expect(planned.codec, standing.authors)
+    asked = await table.ask(name, prompt, expect=expect, turns=planned.turns)
+    return await proven(table, asked, standing.rounds)
 
 
 async def _planned(table: Table, settings: Settings, decision: Decision) -> Decision:
@@ -126,7 +124,7 @@ async def _planned(table: Table, settings: Settings, decision: Decision) -> Deci
     if drafted.by(executor) is None:
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
-    details = {"yes": f"note that it may be ({NOT_YET})", "no": "nothing is carried out"}
+    details = {"yes": f"note that it may be ({BY_APPLY})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step="apply" if answer == "yes" else "")

@@ -22,8 +22,8 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.requests import serve
-from roundtable.protocols.settling import NOT_YET, chosen, offered
+from roundtable.protocols.requests import proven, serve
+from roundtable.protocols.settling import BY_APPLY, chosen, offered
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
@@ -34,7 +34,7 @@ FURTHER_ROUNDS = 2
 """How often they can be sent back, and for how many rounds each time."""
 
 CHOICES = {
-    "apply": f"note that it is to be carried out ({NOT_YET})",
+    "apply": f"note that it is to be carried out ({BY_APPLY})",
     "myself": "carry it out myself",
     "later": "decide later",
     "back": "send them back, with what I say",
@@ -89,7 +89,7 @@ async def _argued(table: Table, settings: Settings, before: Sequence[Round], upt
             if not await table.may_open(name):
                 break
             await serve(table, rounds[-1])
-        rounds.append(await _round(table, name, rounds))
+        rounds.append(await proven(table, await _round(table, name, rounds), rounds))
         accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break

@@ -1,9 +1,12 @@
-"""What seats ask to see before they go on: served between rounds, for the whole table at once."""
+"""What seats ask to see before they go on, and what they have settled by running it: for the whole table at once."""
 
 from __future__ import annotations
 
-from roundtable.core.effects import ReadFiles, RunChecks
+from collections.abc import Sequence
+
+from roundtable.core.effects import ClaimsProven, ProveClaims, ReadFiles, RunChecks
 from roundtable.core.ports import Table
+from roundtable.core.rules.proving import settled
 from roundtable.core.values import Round
 
 MOST_FILES = 8
@@ -19,3 +22,10 @@ async def serve(table: Table, round: Round) -> None:
         await table.do(f"{round.name}/files", ReadFiles(files))
     if checks:
         await table.do(f"{round.name}/checks", RunChecks(checks))
+
+
+async def proven(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
+    """The round with its claims settled by running them. Where nothing could be run, the meeting goes on as it is."""
+    claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
+    result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
+    return settled(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)

@@ -9,7 +9,7 @@ from roundtable.core.rules.positions import Ratings, positions_of
 from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
-NOT_YET = "carrying it out comes with a later version"
+BY_APPLY = "`roundtable apply` then does it"
 """What a yes to carrying out is told."""
 
 RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from hashlib import sha256
 from itertools import count
 from typing import Any, NamedTuple, cast
 
@@ -22,7 +21,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, RecordError, UsageError
 from roundtable.core.redaction import Redactor
-from roundtable.core.values import Digest
+from roundtable.core.values import Digest, digest_of
 
 LONG_TEXT = 8192
 """Texts with more UTF-8 bytes than this are kept as blobs."""
@@ -45,11 +44,6 @@ class Body(NamedTuple):
 def stamp() -> str:
     """Now, in UTC, the way the record writes it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
-
-
-def digest_of(data: bytes) -> Digest:
-    """The name of a blob."""
-    return f"sha256:{sha256(data).hexdigest()}"
 
 
 def digests_in(body: str) -> set[Digest]:

@@ -152,9 +152,10 @@ class MemoryStore(MemoryLedger):
             self._leases.pop(session, None)
             self.drop_filing(session)
         self._log = {offset: it for offset, it in self._log.items() if it.session not in gone}
-        unnamed = set[Digest]() if running else set(self._blobs)
-        for recorded in self._log.values():
-            unnamed -= digests_in(_body(recorded))
+        named = {digest for recorded in self._log.values() for digest in digests_in(_body(recorded))}
+        for digest in named & set(self._blobs):
+            named |= digests_in(self._blobs[digest].decode(errors="replace"))
+        unnamed = set[Digest]() if running else set(self._blobs) - named
         return Removed(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:

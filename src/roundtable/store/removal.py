@@ -14,6 +14,7 @@ from roundtable.store.holders import is_free
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"
 _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
+_NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
 
 def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
@@ -34,10 +35,13 @@ def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
 
 
 def _clear_unnamed(db: sqlite3.Connection) -> int:
-    """Delete the blobs that no fact names any more; returns their bytes."""
+    """Delete the blobs that no fact names any more, and no kept thing that a fact names; returns their bytes."""
     unnamed: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
-    for (body,) in db.execute(_NAMING):
-        for digest in digests_in(body):
-            unnamed.pop(digest, None)
+    named = {digest for (body,) in db.execute(_NAMING) for digest in digests_in(body)}
+    for digest, data in db.execute(_NAMING_BLOBS):
+        if digest in named:
+            named |= digests_in(data.decode(errors="replace"))
+    for digest in named:
+        unnamed.pop(digest, None)
     db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unnamed])
     return sum(unnamed.values())

@@ -35,12 +35,13 @@ def examples_of(text: str) -> tuple[Example, ...]:
 
 
 def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
-    """A unittest file with a case for each example; the names in them are those of these modules."""
+    """A unittest file with a case for each example; the names in them are those of these modules, if they are there."""
     cases = "".join(_case(number, example) for number, example in enumerate(examples, 1))
     return (
-        "import importlib\nimport unittest\n\nNAMES = {}\n"
+        "import contextlib\nimport importlib\nimport unittest\n\nNAMES = {}\n"
         f"for module in {sorted(modules)!r}:\n"
-        "    NAMES.update(vars(importlib.import_module(module)))\n\n\n"
+        "    with contextlib.suppress(ImportError):\n"
+        "        NAMES.update(vars(importlib.import_module(module)))\n\n\n"
         f"class ExamplesOfTheTask(unittest.TestCase):\n{cases}"
     )
 

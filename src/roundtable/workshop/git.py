@@ -1,4 +1,4 @@
-"""Git asked about a workspace, without changing anything in it and without running what its own config names."""
+"""Git asked about a workspace, without running what its own config names. What changes a repository is elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from signal import SIGKILL
 from threading import Timer
@@ -20,6 +20,8 @@ from roundtable.core.sensitive import is_sensitive
 PATIENCE = 30.0
 LONGEST = 8_000_000
 """Bytes of one answer of git; nobody is shown more of a diff than this."""
+
+_LONGEST_COMPLAINT = 400
 
 _PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
 _QUIET = {
@@ -36,7 +38,7 @@ _HARMLESS = {
     "core.bigFileThreshold": "1m",
     "diff.autoRefreshIndex": "false",
 }
-_DIFF = (
+DIFF = (
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
@@ -89,7 +91,7 @@ class Git:
     def ignored(self, paths: Iterable[str]) -> set[str]:
         """Those of these paths that git ignores; they must lie in the workspace and have no links in them."""
         wanted = "".join(f"./{path}\0" for path in paths)
-        return {it[2:] for it in _split(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
+        return {it[2:] for it in names_in(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
 
     def branch(self) -> str:
         """The branch that is checked out; empty where there is none."""
@@ -120,12 +122,16 @@ class Git:
     def between(self, base: str, tip: str) -> Changes:
         """What `tip` changed since it left `base`."""
         revisions = f"{self.resolve(base)}...{self.resolve(tip)}"
-        touched = self._names("diff", "--name-only", *_DIFF, "--no-renames", revisions, "--")
+        touched = self._names("diff", "--name-only", *DIFF, "--no-renames", revisions, "--")
         return self._diff(revisions, touched)
 
     def resolve(self, revision: str) -> str:
         """The commit a name stands for; empty where there is none."""
         return self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+
+    def merge_base(self, one: str, other: str) -> str:
+        """The commit at which two of them parted; empty where they have nothing in common."""
+        return self._line("merge-base", self.resolve(one), self.resolve(other))
 
     def default_branch(self) -> str:
         """What branches are merged into: as the remote says, or by the usual names."""
@@ -135,14 +141,14 @@ class Git:
     def _diff(self, revisions: str, paths: Iterable[str]) -> Changes:
         """The difference in all but those of these paths that are sensitive."""
         sensitive = tuple(filter(is_sensitive, paths))
-        told = self._ask("diff", *_DIFF, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive))
+        told = self._ask("diff", *DIFF, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive))
         return Changes(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < LONGEST)
 
     def _line(self, *args: str) -> str:
         return self._ask(*args).decode(errors="replace").strip()
 
     def _names(self, *args: str) -> list[str]:
-        return _split(self._ask(args[0], "-z", *args[1:]))
+        return names_in(self._ask(args[0], "-z", *args[1:]))
 
     def _ask(self, *args: str, input: bytes = b"") -> bytes:
         return _run(self._workspace, (*self._place, *args), self._config, input)
@@ -151,16 +157,16 @@ class Git:
 @contextmanager
 def git_of(workspace: Path) -> Generator[Git]:
     """Git in a workspace: its own repository, or else an empty one elsewhere that only knows what is ignored."""
-    head = _own_head(workspace)
+    head = own_head(workspace)
     if head is not None:
-        yield Git(workspace, (), _no_filters(workspace), head)
+        yield Git(workspace, (), no_filters(workspace), head)
         return
     with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
         _run(workspace, ("init", "--quiet", "--template=", folder))
         yield Git(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
 
 
-def _own_head(workspace: Path) -> str | None:
+def own_head(workspace: Path) -> str | None:
     """The last commit of the workspace's repository, empty before the first; None where it has none of its own.
 
     One that lies elsewhere is not its own, and could hold anybody's files.
@@ -188,48 +194,77 @@ def _is_submodule(workspace: Path) -> bool:
     return bool(_run(workspace, ("rev-parse", "--show-superproject-working-tree")).strip())
 
 
-def _no_filters(workspace: Path) -> dict[str, str]:
+def no_filters(workspace: Path) -> dict[str, str]:
     """What switches off the programs that a repository's config would have run on its files."""
     told = _run(workspace, ("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
-    names = {name.rpartition(".")[0] for name in _split(told)}
+    names = {name.rpartition(".")[0] for name in names_in(told)}
     return {f"{name}.{key}": "" for name in names for key in ("clean", "smudge", "process", "required")}
 
 
-def _split(told: bytes) -> list[str]:
+def names_in(told: bytes) -> list[str]:
+    """The names in an answer that git gave with -z."""
     return [os.fsdecode(name) for name in told.split(b"\0") if name]
+
+
+class Told(NamedTuple):
+    """What git said, how it ended, and its complaint if it had one."""
+
+    said: bytes
+    code: int
+    complaint: str
 
 
 def _run(folder: Path, args: Sequence[str], config: Mapping[str, str] = {}, input: bytes = b"") -> bytes:
     """What git says, at most so much of it; nothing where it has nothing to say."""
+    return run_git(folder, args, config, input).said
+
+
+def run_git(
+    folder: Path,
+    args: Sequence[str],
+    config: Mapping[str, str] = {},
+    input: bytes = b"",
+    variables: Mapping[str, str] = {},
+) -> Told:
+    """Git with few of the person's variables, no hooks, and no more patience than anybody has."""
     program = shutil.which("git")
     if program is None:
         raise NoGit("Git is not installed, and only git knows which files are ignored.", "Install git.")
-    with subprocess.Popen(
-        [program, "--no-pager", *args],
-        cwd=folder,
-        env=_environment(config),
-        stdin=subprocess.PIPE if input else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            [program, "--no-pager", *args],
+            cwd=folder,
+            env={**_environment(config), **variables},
+            stdin=subprocess.PIPE if input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+        ) as process,
+    ):
         late = Timer(PATIENCE, process.kill)
         late.start()
         try:
             if process.stdin is not None:
-                process.stdin.write(input)
-                process.stdin.close()
+                with suppress(BrokenPipeError):
+                    process.stdin.write(input)
+                    process.stdin.close()
             assert process.stdout is not None
             told = process.stdout.read(LONGEST)
+            process.stdout.close()
+            process.wait()
         finally:
             late.cancel()
+        complaints.seek(0)
+        complaint = complaints.read(_LONGEST_COMPLAINT).decode(errors="replace").strip()
     if process.returncode == -SIGKILL:
         raise NoGit(f"Git did not answer within {PATIENCE:g} seconds.", "Try `git status` here; it may be stuck.")
-    return told
+    return Told(told, process.returncode, complaint)
 
 
 def _environment(config: Mapping[str, str]) -> dict[str, str]:
     """Few of the person's variables, and settings that stand above those of any config file."""
     told = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _QUIET
-    for number, (name, value) in enumerate({**_HARMLESS, **config}.items()):
+    settings = {**_HARMLESS, **config}
+    for number, (name, value) in enumerate(settings.items()):
         told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return told | {"GIT_CONFIG_COUNT": str(len(_HARMLESS) + len(config))}
+    return told | {"GIT_CONFIG_COUNT": str(len(settings))}

@@ -6,9 +6,11 @@ from difflib import get_close_matches
 
 from roundtable.core.codecs.ballots import APPROVAL, RANKING
 from roundtable.core.codecs.base import Codec, Reading
+from roundtable.core.codecs.changes import CHANGES
 from roundtable.core.codecs.council import POSITION, RATINGS, RECONSIDER
 from roundtable.core.codecs.debate import DEBATE
 from roundtable.core.codecs.diagnosis import DIAGNOSIS, TRIAGE
+from roundtable.core.codecs.findings import FINDINGS, PROOFS
 from roundtable.core.codecs.free import FREE
 from roundtable.core.codecs.judges import DISCUSSION, MERGE, REVIEW
 from roundtable.core.codecs.opinion import OPINION
@@ -24,8 +26,8 @@ CODECS: dict[str, Codec] = {
     for each in (
         *(POSITION, RECONSIDER, RATINGS),
         *(SCORE, DIAGNOSIS, TRIAGE, DEBATE, OPINION),
-        *(DISCUSSION, MERGE, REVIEW),
-        *(RANKING, APPROVAL, FREE),
+        *(DISCUSSION, MERGE, REVIEW, FINDINGS, PROOFS),
+        *(RANKING, APPROVAL, CHANGES, FREE),
     )
 }
 

@@ -14,10 +14,11 @@ Schema = dict[str, Any]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A reply as people read it, and as rules read it."""
+    """A reply as people read it, and as rules read it; `why` tells its speaker what could not be read in it."""
 
     text: str
     verdict: Verdict
+    why: str = ""
 
 
 class Codec(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import re
 
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.claims import claims, claims_schema
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.markdown import LINE_START, masked
 from roundtable.core.codecs.relaxed import Fields
@@ -45,6 +46,7 @@ def _reconsider_schema(expect: Expect) -> Schema:
             "evidence": several(cited, most=4),
             "prediction": words("what will be seen, and by when, if you are right; empty if nothing will", 200),
             "confidence": out_of_ten(_SURE),
+            "claims": claims_schema(),
         }
     )
 
@@ -63,6 +65,7 @@ def _read_reconsider(block: Fields, expect: Expect) -> Verdict | None:
         prediction=fields.foretold(block),
         evidence=fields.evidence(block.get("evidence")),
         confidence=fields.tenths(block.get("confidence")),
+        claims=claims(block.get("claims")),
     )
 
 

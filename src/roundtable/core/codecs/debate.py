@@ -1,4 +1,4 @@
-"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point; PREDICT; ask for a FILE or a CHECK."""
+"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point; PREDICT, PROVE; ask for FILE or CHECK."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import msgspec
 
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.claims import DISPUTED, PROGRAM, claims, claims_schema, tagged_claims
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.markdown import masked, sections
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import one_of, several, spoken, words
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Issue, Parse, Stance, Verdict, Wants
+from roundtable.core.verdict import Claim, Issue, Parse, Stance, Verdict, Wants
 
-_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK")
+_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK", "PROVE")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
 _SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
@@ -32,6 +33,7 @@ class _Said(msgspec.Struct, frozen=True):
     additions: tuple[str, ...]
     prediction: str
     wants: Wants
+    claims: tuple[Claim, ...]
 
 
 def _schema(expect: Expect) -> Schema:
@@ -43,6 +45,7 @@ def _schema(expect: Expect) -> Schema:
             "prediction": words(_FORETOLD, 200),
             "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200), most=4),
             "checks": several(words("a check you want run", 200), most=2),
+            "claims": claims_schema(),
         }
     )
 
@@ -57,14 +60,16 @@ def _tag_format(expect: Expect) -> str:
         "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
         f"PREDICT: <{_FORETOLD}>\n"
         "FILE: <a file you need to see, such as src/a.py:10-50>\n"
-        "CHECK: <a check you want run>"
+        "CHECK: <a check you want run>\n"
+        f"PROVE: <{DISPUTED}; below it, in a fence of its own, {PROGRAM}>"
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
     wants = Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
     agree, objections, additions = (fields.texts(block[name]) for name in ("agree", "object", "add"))
-    return _verdict(_Said(agree, objections, additions, fields.foretold(block), wants), expect)
+    said = _Said(agree, objections, additions, fields.foretold(block), wants, claims(block.get("claims")))
+    return _verdict(said, expect)
 
 
 def _read_tags(reply: str, expect: Expect) -> Verdict | None:
@@ -77,6 +82,7 @@ def _read_tags(reply: str, expect: Expect) -> Verdict | None:
             tuple(body for tag, body in found if tag == "ADD"),
             next((fields.line(body) for tag, body in found if tag == "PREDICT"), ""),
             Wants(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
+            tagged_claims(reply),
         ),
         expect,
     ) or _inferred(reply)
@@ -98,6 +104,7 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
         points=said.additions,
         prediction=said.prediction,
         wants=said.wants,
+        claims=said.claims,
     )
 
 

@@ -6,6 +6,7 @@ import re
 
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.claims import claims, claims_schema
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import out_of_ten, record, several, spoken, words
@@ -36,6 +37,7 @@ def _schema(expect: Expect) -> Schema:
             "file_requests": several(_FILE),
             "checks": several(_CHECK, most=3),
             "next_test": words("the one test that would tell most"),
+            "claims": claims_schema(),
         }
     )
 
@@ -53,6 +55,7 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         confirms=fields.texts(block.get("confirms")),
         wants=_wants(block),
         next_test=next_test if fields.said(next_test) else "",
+        claims=claims(block.get("claims")),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from roundtable.core.codecs import fields
 from roundtable.core.codecs.base import Schema
+from roundtable.core.codecs.claims import claims, claims_schema
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import flag, one_of, out_of_ten, record, several, spoken, words
@@ -27,6 +28,7 @@ def _schema(expect: Expect) -> Schema:
             "scope": several(words("a path this would change", 200), most=20),
             "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200)),
             "checks": several(words("a check you want run", 200)),
+            "claims": claims_schema(),
         }
     )
 
@@ -44,6 +46,7 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         prediction=fields.foretold(block),
         scope=fields.texts(block.get("scope")),
         wants=Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
+        claims=claims(block.get("claims")),
     )
 
 

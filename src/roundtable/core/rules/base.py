@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from roundtable.core.values import Move, MoveStatus, Outcome
+from roundtable.core.values import Move, MoveStatus, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 
 
@@ -59,3 +59,15 @@ def listed(names: Sequence[str]) -> str:
 def nobody(electorate: Sequence[str]) -> Ruling:
     """The ruling when there is nothing to rule on."""
     return Ruling(Outcome.INSUFFICIENT, why=f"None of the {len(electorate)} seats gave an answer that counts.")
+
+
+def settlements(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """What was settled by running it, in a sentence each."""
+    lines = dict.fromkeys(
+        f"{'proven' if claim.held else 'refuted'} by running it: {claim.text}"
+        for round in rounds
+        for move in round.moves
+        for claim in move.verdict.claims
+        if claim.held is not None
+    )
+    return tuple(lines)

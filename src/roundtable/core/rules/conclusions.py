@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.rules.base import Ruling
+from roundtable.core.rules.base import Ruling, settlements
 from roundtable.core.rules.positions import UNREAD
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
@@ -56,6 +56,6 @@ def concluded(
         missing=(*newest.missing, *unread),
         dissent=tuple(dissent),
         proposals=tuple(proposals),
-        basis=tuple(round.name for round in rounds),
+        basis=(*(round.name for round in rounds), *settlements(rounds)),
         notices=("This is a single opinion, not an agreement.",) if alone else (),
     )

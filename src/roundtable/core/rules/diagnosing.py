@@ -47,7 +47,8 @@ def over(rounds: Sequence[Round], criteria: Criteria) -> bool:
     """Nothing more will come of it: they agree, or nobody moves any more and nobody asks to see anything."""
     if ruling(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
-    asked = any(move.verdict.wants.files or move.verdict.wants.checks for move in rounds[-1].moves)
+    said = [move.verdict for move in rounds[-1].moves]
+    asked = any(it.wants.files or it.wants.checks or it.claims for it in said)
     return len(rounds) > 1 and not asked and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
 
 

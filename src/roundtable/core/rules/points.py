@@ -53,7 +53,8 @@ def points(rounds: Sequence[Round]) -> Points:
     """Fold what seats stated round by round.
 
     A point is agreed once every seat counted in the newest round supports it, two at least, and no blocking issue
-    there names it. Whoever named a point supports it until it is said to be an issue.
+    there names it; or once it was claimed and running the claim showed it. Whoever named a point supports it until it
+    is said to be an issue.
     """
     texts: dict[str, str] = {}
     supporters: dict[str, dict[str, None]] = {}
@@ -65,7 +66,9 @@ def points(rounds: Sequence[Round]) -> Points:
                 if id:
                     supporters.setdefault(id, {})[move.seat] = None
     made = [Point(id, text, tuple(supporters[id])) for id, text in texts.items()]
-    agreed = [point for point in made if rounds and _agreed(point, rounds[-1])]
+    proven = [claim.text for round in rounds for move in round.moves for claim in move.verdict.claims if claim.held]
+    shown = {_meant(text, dict(ids), dict(texts)) for text in proven}
+    agreed = [point for point in made if point.id in shown or _agreed(point, rounds[-1])]
     return Points(tuple(agreed), tuple(point for point in made if point not in agreed))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.rules.base import settlements
 from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
 
 NEW = "new"
@@ -135,9 +136,10 @@ def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], label
 
 
 def names_a_reason(move: Move) -> bool:
-    """Whether a change of mind names an error or cites a fact; that the others say so is neither."""
+    """Whether a change of mind names an error, or cites or proves a fact; that the others say so is neither."""
     reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
-    return any(same_words(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
+    named = any(same_words(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
+    return named or any(claim.held for claim in move.verdict.claims)
 
 
 def reconsidered(standing: Standing, again: Round) -> Standing:
@@ -216,7 +218,7 @@ def conclude(standing: Standing, chosen: str = "") -> Decision:
         blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
         tally=dict(Counter(standing.stands.values()).most_common()),
         conformity=standing.conformity,
-        basis=tuple(dict.fromkeys((standing.blind.name, standing.last.name))),
+        basis=(*dict.fromkeys((standing.blind.name, standing.last.name)), *settlements((standing.last,))),
         notices=_notices(standing, outcome),
     )
 

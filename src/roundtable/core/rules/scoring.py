@@ -11,6 +11,7 @@ import msgspec
 from roundtable.core.rules.agreement import score_threshold
 from roundtable.core.rules.base import Ruling
 from roundtable.core.rules.conclusions import concluded, dissent_of, in_one_line, last_words
+from roundtable.core.rules.lead import leader
 from roundtable.core.rules.positions import differ, same_words
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
 from roundtable.core.wording import ended
@@ -84,34 +85,16 @@ def lead_of(accord: Accord, seats: Sequence[Seat], question: str) -> Lead | None
 
     Who only agrees says what the table decides in nobody's words, and leads only where nobody says more.
     """
-    asked = _words(question)
-    known = {seat.name: seat for seat in seats}
-
-    def fit(move: Move) -> int:
-        return sum(_words(it) <= asked for it in known[move.seat].capabilities)
-
     words = accord.words()
-    scored = [words[seat] for seat in accord.ruling.tally if seat in known]
-    scored = [move for move in scored if _proposes(move)] or scored
-    order = [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
-    ranked = sorted(scored, key=lambda it: (-accord.ruling.tally[it.seat], -fit(it), order.index(it.seat)))
-    if not ranked:
-        return None
-    first, *rest = ranked
-    equals = [move for move in rest if accord.ruling.tally[move.seat] == accord.ruling.tally[first.seat]]
-    if not equals:
-        return Lead(first, "its score is the highest")
-    if all(fit(first) > fit(move) for move in equals):
-        return Lead(first, "of the highest scores, its capabilities fit the question best")
-    return Lead(first, "of the highest scores, it comes first in priority")
+    known = {seat.name for seat in seats}
+    scored = {seat: words[seat] for seat in accord.ruling.tally if seat in known}
+    scored = {seat: move for seat, move in scored.items() if _proposes(move)} or scored
+    first = leader({seat: accord.ruling.tally[seat] for seat in scored}, seats, question)
+    return Lead(scored[first.seat], first.why) if first else None
 
 
 def _proposes(move: Move) -> bool:
     return bool(move.verdict.position) or not _ASSENT.match(move.text)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def conclude(accord: Accord, lead: Lead | None, choice: str, chosen: str = "") -> Decision:

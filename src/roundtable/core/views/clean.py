@@ -19,6 +19,7 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e007f]"  # letters that nobody sees
 )
 _HALVES = re.compile("[\ud800-\udfff]")
+_UNPRINTED = re.compile(f"{_UNSEEN.pattern}|{_HALVES.pattern}|[\n\r\x0b\x0c\u2028\u2029\u200c\u200d\u00ad]")
 
 
 def clean(text: str) -> str:
@@ -36,3 +37,8 @@ def one_line(text: str, most: int = 0) -> str:
     """The same on one line, for headings and table cells; longer than `most` characters, it is cut."""
     text = " ".join(clean(text).split())
     return text if not most or len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def visible(line: str) -> str:
+    """One line of code with whatever a terminal would obey or hide written out, so that one sees what one approves."""
+    return _UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), line)

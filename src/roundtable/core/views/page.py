@@ -8,7 +8,7 @@ from html import escape
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
-from roundtable.core.views import phrases
+from roundtable.core.views import changes, phrases
 from roundtable.core.views.agreement import agreement_map
 from roundtable.core.views.clean import clean, one_line
 from roundtable.core.views.costs import Cost, costs
@@ -76,6 +76,7 @@ class _Page:
         yield from self._heading()
         if session.decision is not None:
             yield from self._decision(session.decision)
+        yield from _change(session)
         yield from agreement_map(session)
         if recount is not None:
             yield from _recount(recount)
@@ -131,7 +132,8 @@ class _Page:
         yield f'<p><span class="tag">{_line(phrases.outcome(decision))}</span> {_line(decision.how)}</p>'
         yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
-            yield f'<p class="position" dir="auto">{_line(decision.winner)}: {_line(decision.position)}</p>'
+            words = ": ".join(_line(it) for it in (decision.winner, decision.position) if it)
+            yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             who = self._who(decision.author) if decision.author else ""
             yield f"<p>{phrases.whose_words(who)}</p>{_words(decision.text)}"
@@ -192,7 +194,7 @@ class _Page:
             said = self._session.answers.get(gate.id)
             options = ", ".join(map(_line, gate.options))
             answer = f"<b>{_line(said.option)}</b>, by {_line(said.by) or 'a person'}" if said else "not answered"
-            words = _words(said.text) if said and said.text else ""
+            words = _words(changes.said_words(said)) if said and said.text else ""
             yield f'<div class="card"><b>{_line(gate.id)}</b>: {_line(gate.question)}'
             yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
 
@@ -211,6 +213,33 @@ class _Page:
             yield _cost_row(line)
         yield _cost_row(bill.total, ' class="sum"')
         yield "</table></div>"
+
+
+def _change(session: Session) -> Iterator[str]:
+    if tried := changes.candidates(session):
+        yield "<h2>Candidates</h2>"
+        yield from _table(changes.CANDIDATE_HEAD, changes.candidate_rows(tried))
+        yield f'<p class="soft">{_line(tried.how)}</p>'
+    carried = changes.carried(session)
+    if carried is None:
+        return
+    yield "<h2>The change</h2>"
+    told = changes.written_words(carried.applied) if carried.applied else ("Nothing was written.",)
+    yield f"<ul>{''.join(f'<li>{_line(it)}</li>' for it in (*told, *changes.plan_lines(carried.planned)))}</ul>"
+    if carried.rehearsed and carried.rehearsed.checks:
+        yield from _table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
+    if carried.took:
+        yield from _table(changes.TOOK_HEAD, changes.took_rows(carried.took))
+    for it in carried.hunks:
+        yield f'<div class="card"><b>{_line(it.hunk.id)}</b>: {_line(changes.provenance_words(it))}'
+        yield _diff(changes.diff_lines(it.hunk))
+        yield f"<p>As it was written instead:</p>{_diff(it.rewritten)}</div>" if it.rewritten else "</div>"
+
+
+def _diff(lines: Sequence[str]) -> str:
+    tags = {"-": "del", "+": "ins"}
+    marked = "\n".join(f"<{tags[line[0]]}>{escape(line)}</{tags[line[0]]}>" for line in lines)
+    return f'<pre class="diff">{marked}</pre>'
 
 
 def _recount(recount: Recount) -> Iterator[str]:

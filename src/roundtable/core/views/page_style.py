@@ -47,6 +47,8 @@ p { margin: .4rem 0; overflow-wrap: anywhere; }
 details > summary { cursor: pointer; font-weight: 600; padding: .3rem 0; overflow-wrap: anywhere; }
 details > summary .soft { font-weight: 400; }
 .scroll { overflow-x: auto; }
+.diff { overflow-x: auto; font-size: .85rem; margin: .5rem 0 0; }
+.diff del, .diff ins { text-decoration: none; } .diff del { color: var(--c1); } .diff ins { color: var(--c2); }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 500; }

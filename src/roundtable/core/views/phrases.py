@@ -107,13 +107,18 @@ def because(said: Verdict) -> str:
 
 
 def weighs(said: Verdict) -> str:
-    """What a seat said besides its words: a score, a ranking, a root cause, points it agrees on, what stands open."""
+    """What a seat said besides its words: a score, a ranking, a root cause, points it agrees on, what stands open.
+
+    What it proves is told only where it is not told as an open issue already.
+    """
     parts = [f"scores {said.score * 10:g} of 10"] if said.score is not None else []
     parts += [f"ranks {' > '.join(said.ranking)}"] if said.ranking else []
     parts += [f"root cause: {said.key}"] if said.key else []
     parts += [f"agrees on: {', '.join(said.points)}"] if said.points and said.score is not None else []
     blocking, other = _issue_words(said)
     parts += [f"{blocking if it.blocking else other}: {it.text}" for it in said.issues]
+    open = {it.text for it in said.issues}
+    parts += [f"claims, with a program: {it.text}" for it in said.claims if it.text not in open]
     words = "; ".join(parts)
     return words[:1].upper() + words[1:]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.changes import Refusal
 from roundtable.core.effects import (
     Applied,
+    ApplyChange,
     Candidate,
     CandidatesTried,
     CheckOutcome,
@@ -14,12 +15,29 @@ from roundtable.core.effects import (
     ChildEnded,
     ClaimsProven,
     Drafted,
+    Effect,
     FilesRead,
+    Left,
+    PlanChange,
     Planned,
     Proof,
+    ProveClaims,
+    Rehearse,
     Rehearsed,
     Result,
+    Synthesise,
     Synthesised,
+    TryCandidates,
+)
+from roundtable.core.views.changes import (
+    CANDIDATE_HEAD,
+    CHECK_HEAD,
+    TOOK_HEAD,
+    candidate_rows,
+    check_rows,
+    plan_lines,
+    took_rows,
+    written_words,
 )
 from roundtable.core.views.clean import one_line
 
@@ -29,6 +47,48 @@ _LONGEST = 160
 def served_words(result: Result) -> str:
     """The result in a line; names and reasons come from outside and are cleaned."""
     return " ".join(_sentences(result))
+
+
+def begun_words(step: str, effect: Effect) -> str:
+    """What is being done, while it is."""
+    match effect:
+        case TryCandidates():
+            return f"Running what {_names(effect.seats)} wrote, in the sandbox."
+        case Synthesise():
+            return f"Splicing into what {one_line(effect.base)} wrote."
+        case PlanChange():
+            return "Holding the draft against the workspace."
+        case Rehearse():
+            return "Rehearsing it in a scratch tree, with the checks."
+        case ApplyChange():
+            return "Writing it."
+        case ProveClaims():
+            return "Running the proofs, in the sandbox."
+        case _:
+            return f"Step {step} begins."
+
+
+def served_lines(step: str, result: Result) -> list[str]:
+    """The same for a terminal: what is a table is one."""
+    match result:
+        case CandidatesTried():
+            where = f" (in {one_line(result.sandbox)})" if result.sandbox else ""
+            how = [_sentence(result.how)] if result.how else []
+            return [f"The candidates, best first{where}:", *_aligned(CANDIDATE_HEAD, candidate_rows(result)), *how]
+        case Synthesised() if result.took:
+            return ["What came from whom:", *_aligned(TOOK_HEAD, took_rows(result.took)), *map(_unspliced, result.left)]
+        case Rehearsed() if result.checks:
+            return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
+        case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed():
+            return list(_sentences(result)) or ["Nothing came of it."]
+        case _:
+            return [f"Step {step} is done. {served_words(result)}".rstrip()]
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [[one_line(cell, _LONGEST) for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def _sentences(result: Result) -> Iterator[str]:
@@ -42,22 +102,43 @@ def _sentences(result: Result) -> Iterator[str]:
             yield from _refused(result.refused)
         case ChildEnded():
             yield f"It ended: {result.decision.outcome}."
-        case CandidatesTried():
-            yield from map(_candidate, result.candidates)
-        case Synthesised():
-            yield f"Spliced {len(result.took)} parts; {len(result.left)} left to be asked for."
-        case Drafted():
-            yield from map(_not_written, result.refused)
-        case Planned():
-            yield f"{len(result.hunks)} hunks to be approved."
-            yield from map(_not_written, result.refused)
-        case Rehearsed():
-            yield from map(_check, result.checks)
-            yield from map(_not_written, result.refused)
-        case Applied():
-            yield f"Written: {', '.join(one_line(path, _LONGEST) for path in result.files)}."
         case ClaimsProven():
             yield from map(_proof, result.proofs)
+        case _:
+            yield from _of_the_bench(result)
+
+
+def _of_the_bench(
+    result: CandidatesTried | Synthesised | Drafted | Planned | Rehearsed | Applied,
+) -> Iterator[str]:
+    match result:
+        case CandidatesTried():
+            yield from map(_candidate, result.candidates)
+            if result.how:
+                yield _sentence(result.how)
+        case Synthesised():
+            yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
+            yield from map(_unspliced, result.left)
+        case Drafted():
+            if result.files:
+                yield f"Drafted: {_names(result.files)}."
+            yield from map(_not_written, result.refused)
+        case Planned():
+            yield from map(_sentence, plan_lines(result))
+        case Rehearsed():
+            yield from map(_check, result.checks)
+            yield from _went_wrong(result)
+        case Applied():
+            yield from map(_sentence, written_words(result))
+
+
+def _sentence(words: str) -> str:
+    words = one_line(words, _LONGEST)
+    return words if words.endswith((".", "…")) else f"{words}."
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(one_line(name, _LONGEST) for name in names)
 
 
 def _refused(refused: Mapping[str, str]) -> Iterator[str]:
@@ -69,8 +150,25 @@ def _not_written(refusal: Refusal) -> str:
     return f"Refused: {one_line(refusal.path, _LONGEST)} ({one_line(refusal.sentence, _LONGEST).rstrip('.')})."
 
 
+def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
+    if rehearsed.broke:
+        yield f"Broken by the change: {_names(rehearsed.broke)}."
+    if rehearsed.lost:
+        yield f"Lost in the merge: {_names(rehearsed.lost)}."
+    yield from map(_not_written, rehearsed.refused)
+
+
+def _unspliced(it: Left) -> str:
+    return _sentence(f"Not spliced: {it.directive} ({it.why.rstrip('.')})")
+
+
 def _candidate(it: Candidate) -> str:
-    verdict = "passed every check" if it.passed else "did not pass"
+    if it.refused:
+        return " ".join(
+            [f"{one_line(it.seat, _LONGEST)} wrote what cannot be written.", *map(_not_written, it.refused)]
+        )
+    failed = [outcome.name for outcome in it.checks if not outcome.passed]
+    verdict = f"failed {_names(failed)}" if failed else "passed every check" if it.draft else "wrote nothing"
     return f"{one_line(it.seat, _LONGEST)} {verdict}."
 
 

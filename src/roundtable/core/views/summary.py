@@ -8,6 +8,7 @@ import msgspec
 
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Seat
+from roundtable.core.views.changes import candidates, carried
 from roundtable.core.views.clean import clean
 from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.runs import run_id
@@ -43,6 +44,8 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
         "decision": None
         if decision is None
         else {**_whole(decision), "settled": decision.settled, "degraded": decision.degraded},
+        "candidates": None if (tried := candidates(session)) is None else _whole(tried),
+        "change": _change(session),
         "usage": usage_summary(session),
         "limits": _whole(session.limits),
         "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
@@ -79,6 +82,22 @@ def usage_summary(session: Session) -> dict[str, Any]:
         "seats": {line.name: _cost(line) for line in bill.seats},
         "rounds": {line.name: _cost(line) for line in bill.rounds},
         "total": _cost(bill.total),
+    }
+
+
+def _change(session: Session) -> dict[str, Any] | None:
+    """The plan with every hunk's story, how its rehearsal went and what was written; None where nothing was planned."""
+    change = carried(session)
+    if change is None:
+        return None
+    hunks = [
+        {**_whole(it.hunk), "written_by": it.wrote, "became": it.became, "approved_by": it.by} for it in change.hunks
+    ]
+    return {
+        "plan": {**_whole(change.planned), "hunks": hunks},
+        "took": [_whole(it) for it in change.took],
+        "rehearsed": None if change.rehearsed is None else _whole(change.rehearsed),
+        "applied": None if change.applied is None else _whole(change.applied),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from roundtable.core.events import NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
-from roundtable.core.views import phrases
+from roundtable.core.views import changes, phrases
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.costs import Cost, costs
 from roundtable.core.views.quoting import inline, quoted
@@ -56,6 +56,7 @@ def _whole(session: Session) -> Iterator[str]:
     yield from _heading(session)
     if session.decision is not None:
         yield from _decision(session.decision)
+    yield from _change(session)
     yield from _discussion(session)
     yield from _bill(session)
 
@@ -115,7 +116,7 @@ def _decision(decision: Decision) -> Iterator[str]:
     who = f"{phrases.counted(decision)}: {_listed(decision.counted) or 'nobody'}"
     yield f"**{phrases.outcome(decision)}**: {inline(decision.how)} ({who})"
     if decision.position:
-        yield f"**{inline(decision.winner)}: {inline(decision.position)}**"
+        yield f"**{': '.join(inline(it) for it in (decision.winner, decision.position) if it)}**"
     if decision.text:
         yield phrases.whose_words(f"**{inline(decision.author)}**" if decision.author else "")
         yield quoted(decision.text)
@@ -198,7 +199,34 @@ def _gates(session: Session) -> Iterator[str]:
         answer = f"**{inline(said.option)}**, by {inline(said.by) or 'a person'}" if said else "*not answered*"
         yield f"**{inline(gate.id)}**: {inline(gate.question)} ({_listed(gate.options)}): {answer}"
         if said and said.text:
-            yield quoted(said.text)
+            yield quoted(changes.said_words(said))
+
+
+def _change(session: Session) -> Iterator[str]:
+    """What was tried and what was written, hunk by hunk with where it comes from."""
+    if tried := changes.candidates(session):
+        yield "## Candidates"
+        yield _inline_table(changes.CANDIDATE_HEAD, changes.candidate_rows(tried))
+        yield inline(tried.how)
+    carried = changes.carried(session)
+    if carried is None:
+        return
+    yield "## The change"
+    told = changes.written_words(carried.applied) if carried.applied else ("Nothing was written.",)
+    yield "\n".join(f"- {inline(line)}" for line in (*told, *changes.plan_lines(carried.planned)))
+    if carried.rehearsed and carried.rehearsed.checks:
+        yield _inline_table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
+    if carried.took:
+        yield _inline_table(changes.TOOK_HEAD, changes.took_rows(carried.took))
+    for it in carried.hunks:
+        yield f"**{inline(it.hunk.id)}**: {inline(changes.provenance_words(it))}"
+        yield "\n".join(["```diff", *changes.diff_lines(it.hunk), "```"])
+        if it.rewritten:
+            yield "\n".join(["As it was written instead:", "", "```diff", *it.rewritten, "```"])
+
+
+def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    return _table(head, [tuple(map(inline, row)) for row in rows])
 
 
 def _bill(session: Session) -> Iterator[str]:

@@ -1,0 +1,121 @@
+"""Choosing among real candidates by running them, beside dual execution agreement, a textual vote and chance.
+
+python -m bench.coding [--data FOLDER] [--at-once N]
+
+The method was made on the even-numbered problems of HumanEval; on the odd ones it must not be below dual execution
+agreement in the same run, and well above the others. docs/adr/0009-executed-judgement.md says what was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.coding.methods import METHODS, chosen, cost, expected, halves
+from bench.coding.problems import CANDIDATES, PROBLEMS, TESTS, Problem, problems
+from bench.coding.running import Costs, Seen, seen
+from roundtable.core.ports import Sandbox
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+
+BESIDE = Path(__file__).parents[3] / "shared" / "data" / "humaneval"
+OURS, DUAL, MIXED = (
+    "executed judgement, then textual vote",
+    "dual execution agreement",
+    "the same, examples among its tests",
+)
+WELL_ABOVE = 0.10
+
+Scores = dict[tuple[str, bool, str], tuple[float, float]]
+"""By method, with examples or without, and half: right by expectation over those left even, and as chosen."""
+
+
+def main() -> None:
+    """Run, print, and fail if the bound is broken."""
+    said = argparse.ArgumentParser(prog="python -m bench.coding")
+    said.add_argument("--data", type=Path, default=Path(os.environ.get("ROUNDTABLE_HUMANEVAL", BESIDE)))
+    said.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    given = said.parse_args()
+    missing = [name for name in (PROBLEMS, CANDIDATES, TESTS) if not (given.data / name).is_file()]
+    if missing:
+        sys.exit(f"There is no {missing[0]} in {given.data}. Say with --data or ROUNDTABLE_HUMANEVAL where it is.")
+    with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+        found = asyncio.run(everything(problems(given.data), given.at_once))
+        scores, spent = scored(found)
+    print(table(scores, spent))
+    broken = failures(scores)
+    sys.exit("\n".join(broken) if broken else 0)
+
+
+async def everything(all: Sequence[Problem], at_once: int) -> list[Seen]:
+    """Every problem run in the sandbox, a few at a time."""
+    sandbox = await find_sandbox(SandboxSettings())
+    if isinstance(sandbox, str):
+        sys.exit(sandbox)
+    free = asyncio.Semaphore(at_once)
+    begun = time.monotonic()
+
+    async def one(problem: Problem, sandbox: Sandbox = sandbox) -> Seen:
+        async with free:
+            result = await seen(sandbox, problem)
+        print(f"HumanEval/{problem.number:<4} {time.monotonic() - begun:6.0f} s", file=sys.stderr, flush=True)
+        return result
+
+    found = await asyncio.gather(*(one(it) for it in all))
+    samples = sum(len(it.candidates) for it in all)
+    print(f"{samples:,} samples of {len(all)} problems in {sandbox.name}, {time.monotonic() - begun:.0f} seconds.")
+    return found
+
+
+def scored(found: Sequence[Seen]) -> tuple[Scores, dict[tuple[str, bool], float]]:
+    """The share each method gets right, and the processor seconds it took, running included."""
+    ran = Costs()
+    for it in found:
+        ran.add(it.costs)
+    scores: Scores = {}
+    spent: dict[tuple[str, bool], float] = {}
+    for name, method in METHODS.items():
+        for examples in (False, True):
+            begun = time.process_time()
+            even = {it.number: method(it.samples, examples) for it in found}
+            spent[name, examples] = time.process_time() - begun + cost(name, ran, examples)
+            for half, members in halves(found).items():
+                left = [even[it.number] for it in members]
+                likely = sum(map(expected, left)) / len(left)
+                scores[name, examples, half] = likely, sum(map(chosen, left)) / len(left)
+    return scores, spent
+
+
+def table(scores: Scores, spent: dict[tuple[str, bool], float]) -> str:
+    """All of it, for people."""
+    lines = ["Right in percent: by expectation over those left even (and as one of them is taken); processor seconds."]
+    for examples in (False, True):
+        lines += ["", f"{'with' if examples else 'without'} the prompts' examples as checks".ljust(40)]
+        lines[-1] += f"{'even':>14}{'odd':>14}{'all':>14}{'seconds':>10}"
+        for name in METHODS:
+            cells = [scores[name, examples, half] for half in ("even", "odd", "all")]
+            figures = "".join(f"{f'{100 * likely:.1f} ({100 * taken:.1f})':>14}" for likely, taken in cells)
+            lines.append(f"{name:40}{figures}{spent[name, examples]:10.1f}")
+    return "\n".join(lines)
+
+
+def failures(scores: Scores) -> list[str]:
+    """Where the method does not hold what it must on the problems it was not made on."""
+    wrong: list[str] = []
+    for examples in (False, True):
+        ours = scores[OURS, examples, "odd"][0]
+        word = "with" if examples else "without"
+        wrong += [f"Below {it}, {word} examples." for it in (DUAL, MIXED) if ours < scores[it, examples, "odd"][0]]
+        for it in ("random", "textual vote"):
+            if ours < scores[it, False, "odd"][0] + WELL_ABOVE:
+                wrong.append(f"Not well above {it}, {word} examples.")
+    return wrong
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Runs all candidates of a problem in the sandbox: on the model's tests, the prompt's examples and the hidden check."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from bench.coding.problems import Problem
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds
+from roundtable.workshop.inside import DONE
+from roundtable.workshop.observing import Asked, observed
+
+PROBE, CANDIDATE, HIDDEN = 0.1, 1.0, 2.0
+"""Processor seconds of one test or input, of all of them on a candidate, and of the hidden check."""
+WHOLE = Bounds(seconds=1800)
+
+
+class Costs(msgspec.Struct):
+    """Processor seconds spent on each kind of running."""
+
+    tests: float = 0.0
+    inputs: float = 0.0
+    examples: float = 0.0
+    hidden: float = 0.0
+
+    def add(self, other: Costs) -> None:
+        """Both together."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """What running one sample showed. `inputs` are those of the model's tests, `example_inputs` the prompt's."""
+
+    text: str
+    tests: tuple[bool, ...]
+    examples: tuple[bool, ...]
+    inputs: dict[str, str]
+    example_inputs: dict[str, str]
+    right: bool
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A problem with all its samples run."""
+
+    number: int
+    samples: tuple[Sample, ...]
+    costs: Costs
+
+
+async def seen(sandbox: Sandbox, problem: Problem) -> Seen:
+    """Run everything about a problem; samples that are the same text are run once."""
+    programs = list(dict.fromkeys(problem.candidates))
+    tests = list(dict.fromkeys(problem.tests))
+    inputs, shown = _calls(tests, problem.name), _calls(problem.examples, problem.name)
+    costs = Costs()
+    on_tests, costs.tests = await _rows(sandbox, programs, tests)
+    on_inputs, costs.inputs = await _rows(sandbox, programs, [*inputs, *shown])
+    on_examples, costs.examples = await _rows(sandbox, programs, problem.examples)
+    on_hidden, costs.hidden = await _rows(sandbox, programs, [problem.hidden], HIDDEN)
+    samples = {
+        text: Sample(
+            text=normal(text),
+            tests=_passed(on_tests[number]),
+            examples=_passed(on_examples[number]),
+            inputs=dict(zip(inputs, on_inputs[number], strict=False)),
+            example_inputs=dict(zip(shown, on_inputs[number][len(inputs) :], strict=True)),
+            right=on_hidden[number][0] == DONE,
+        )
+        for number, text in enumerate(programs)
+    }
+    return Seen(problem.number, tuple(samples[text] for text in problem.candidates), costs)
+
+
+async def _rows(
+    sandbox: Sandbox, programs: Sequence[str], probes: Sequence[str], seconds: float = PROBE
+) -> tuple[Sequence[Sequence[str]], float]:
+    if not probes:
+        return [()] * len(programs), 0.0
+    asked = Asked(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
+    with TemporaryDirectory() as folder:
+        found = await observed(sandbox, Path(folder), asked, WHOLE, files={})
+    if found.why:
+        raise SystemExit(f"The candidates could not be run in {sandbox.name}: {found.why}")
+    return found.rows, found.processor_seconds
+
+
+def _passed(row: Iterable[str]) -> tuple[bool, ...]:
+    return tuple(it == DONE for it in row)
+
+
+def _calls(tests: Iterable[str], name: str) -> list[str]:
+    """The calls of the function in these assertions, each once: inputs that may tell candidates apart."""
+    found = (node for test in tests for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Call))
+    named = (node for node in found if isinstance(node.func, ast.Name) and node.func.id == name)
+    return list(dict.fromkeys(ast.unparse(node) for node in named))
+
+
+def normal(program: str) -> str:
+    """A program without its layout and comments; nothing if it is no program."""
+    try:
+        return ast.unparse(ast.parse(program))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""

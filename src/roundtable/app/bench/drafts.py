@@ -1,0 +1,67 @@
+"""Drafts as the record keeps them: each file before and after by its digest, and the draft itself by its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.changes import Draft, FileChange, Refusal
+from roundtable.core.ports import Store
+from roundtable.core.values import Digest
+from roundtable.workshop.drafting import Written
+
+
+class Drafts:
+    """Keeps drafts and brings them back."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def keep(self, files: Sequence[Written], refused: Sequence[Refusal] = ()) -> Digest:
+        """Keep a draft; one without files is none. Whose it is stands on the record: the same bytes are one draft."""
+        if not files:
+            return ""
+        changes = [
+            FileChange(
+                it.path,
+                await self._kept(it.before),
+                await self._kept(it.after),
+                it.was,
+                it.executable,
+                it.was_executable,
+                it.asked_by,
+            )
+            for it in files
+        ]
+        draft = Draft(tuple(changes), tuple(refused))
+        return await self._store.keep(msgspec.json.encode(draft))
+
+    async def draft(self, digest: Digest) -> Draft:
+        """A draft by its name."""
+        return msgspec.json.decode(await self._store.fetch(digest), type=Draft)
+
+    async def files(self, digest: Digest) -> tuple[Written, ...]:
+        """The files of a draft, byte by byte; an empty name is an empty draft."""
+        if not digest:
+            return ()
+        return tuple(
+            [
+                Written(
+                    it.path,
+                    await self._fetched(it.before),
+                    await self._fetched(it.after),
+                    it.was,
+                    it.executable,
+                    it.was_executable,
+                    it.asked_by,
+                )
+                for it in (await self.draft(digest)).files
+            ]
+        )
+
+    async def _kept(self, data: bytes | None) -> Digest:
+        return "" if data is None else await self._store.keep(data)
+
+    async def _fetched(self, digest: Digest) -> bytes | None:
+        return await self._store.fetch(digest) if digest else None

@@ -1,0 +1,33 @@
+"""Which sandbox is in force here, and whether it holds: it is proved by trying to break out."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.attempts import GREEDY, QUICK
+from roundtable.workshop.sandbox.escape import outcomes
+
+
+class Isolation(msgspec.Struct, frozen=True):
+    """The sandbox by its name, or why there is none; which attempts it held against, and which not or not tried."""
+
+    sandbox: str = ""
+    missing: str = ""
+    held: tuple[str, ...] = ()
+    broken: dict[str, str] = {}
+    untried: dict[str, str] = {}
+
+
+async def prove_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation:
+    """Try to get out in every quick way, and if `deep`, to take more than is given too."""
+    sandbox = await find_sandbox(settings)
+    if isinstance(sandbox, str):
+        return Isolation(missing=sandbox)
+    made = await outcomes(sandbox, (*QUICK, *GREEDY) if deep else QUICK)
+    return Isolation(
+        sandbox.name,
+        held=tuple(it.attempt for it in made if it.held),
+        broken={it.attempt: it.note for it in made if it.held is False},
+        untried={it.attempt: it.note for it in made if it.held is None},
+    )

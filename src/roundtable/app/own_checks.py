@@ -1,0 +1,76 @@
+"""The repository's own checks: those a person listed, else what its files say its tests are run with."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from roundtable.workshop.git import git_of
+
+Commands = dict[str, tuple[str, ...]]
+
+_PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.MULTILINE)
+_LARGEST = 1_000_000
+
+
+def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path) -> Commands:
+    """By name, the programs that say whether this workspace is sound; none where nothing says how."""
+    if listed:
+        return {name: tuple(argv) for name, argv in listed.items()}
+    with git_of(workspace) as git:
+        files = git.files()
+    found = {**_python(workspace, files), **_javascript(workspace, files), **_compiled(files)}
+    return {name: argv for name, argv in found.items() if shutil.which(argv[0])}
+
+
+def _python(workspace: Path, files: Iterable[str]) -> Commands:
+    """The tests in Python, by the project's own interpreter if it has one; with pytest where they need it."""
+    tests = [path for path in files if PurePosixPath(path).match("test_*.py") or path.endswith("_test.py")]
+    if not tests:
+        return {}
+    own = next((it for name in (".venv", "venv") if (it := workspace / name / "bin" / "python").is_file()), None)
+    python = str(own or sys.executable)
+    has_pytest = any(own.parent.parent.glob("lib*/python*/site-packages/pytest")) if own else _known("pytest")
+    if has_pytest:
+        return {"tests": (python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")}
+    if any(_PYTEST.search(_read(workspace / path)) for path in tests):
+        return {}
+    return {"tests": (python, "-m", "unittest", "discover", "-q", *_start(tests))}
+
+
+def _start(tests: Sequence[str]) -> tuple[str, ...]:
+    """Where unittest begins to look: a folder without `__init__.py` must be named."""
+    folders = {PurePosixPath(path).parts[0] for path in tests if "/" in path}
+    return ("-s", folders.pop(), "-t", ".") if len(folders) == 1 and all("/" in path for path in tests) else ()
+
+
+def _javascript(workspace: Path, files: Iterable[str]) -> Commands:
+    if "package.json" not in files:
+        return {}
+    try:
+        told = json.loads(_read(workspace / "package.json"))
+        return {"npm test": ("npm", "test", "--silent")} if told["scripts"]["test"] else {}
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _compiled(files: Iterable[str]) -> Commands:
+    usual = {"go.mod": ("go", "test", "./..."), "Cargo.toml": ("cargo", "test", "--quiet", "--offline")}
+    return {" ".join(argv[:2]): argv for name, argv in usual.items() if name in files}
+
+
+def _known(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST)
+    except OSError:
+        return b""

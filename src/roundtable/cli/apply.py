@@ -1,0 +1,53 @@
+"""`apply`: carry out what a session decided; nothing is written that the person did not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roundtable.cli import completing
+from roundtable.cli.meeting_options import MEETING, Given, answers_with, carrying_out_options, writing_options
+from roundtable.cli.opening import agenda_of, open_and_hold
+from roundtable.cli.options import HeadedCommand, option
+from roundtable.cli.output import at_desk
+from roundtable.cli.seating import seats_for
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command(cls=HeadedCommand)
+@click.argument("session", default="", shell_complete=completing.sessions)
+@option(MEETING, "--by", default="", metavar="SEAT", help="Who writes it; else the seat that is best at it.")
+@writing_options
+@carrying_out_options
+def apply(
+    session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+) -> int:
+    """Carry out what a session decided; you approve each change.
+
+    One seat writes the change and it is run in a sandbox. You are shown the plan, then every hunk
+    with who asked for it and who wrote it: take it, leave it, edit it, or ask the table about it.
+    What you took is rehearsed, written at once and committed; `roundtable undo` takes it back.
+    Without SESSION it is the newest here that decided something.
+
+    \b
+    Examples:
+      roundtable apply
+      roundtable apply 2026-11-15-rest-or-graphql --by claude --branch rest
+      roundtable apply last --dry-run
+    """
+    settings = {"dry_run": dry_run, "branch": branch, "by": by}
+    told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything), **given)
+    told.manner.check()
+    return at_desk(lambda desk: _apply(desk, session, told))
+
+
+async def _apply(desk: Roundtable, address: str, given: Given) -> int:
+    from roundtable.app.next_to_apply import newest_to_apply
+    from roundtable.app.to_apply import to_apply
+
+    decided = await desk.session(await desk.find(address)) if address else await newest_to_apply(desk)
+    seats = await seats_for(desk, given) if given.seats else ()
+    return await open_and_hold(desk, to_apply(decided, agenda_of(desk, given, seats)), given)

@@ -1,0 +1,161 @@
+"""The parley at a terminal: the plan, then each hunk with who wanted it and who wrote it, then what it comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+from rich.console import Console
+from rich.text import Text
+
+from roundtable.cli.hunks import shown_hunk
+from roundtable.cli.parley import ASK, NONE, Answer, Parley
+from roundtable.core.changes import Hunk
+from roundtable.core.session import Session
+from roundtable.core.values import Gate
+from roundtable.core.views import one_line
+from roundtable.core.views.changes import (
+    NO_NEWLINE,
+    Authors,
+    Provenance,
+    authors_of,
+    is_text,
+    many,
+    place,
+    planned,
+    provenance_words,
+)
+
+Read = Callable[[str], Awaitable[str | None]]
+"""Asks for a line of the terminal; None is its end."""
+
+KEYS = {
+    "y": "take it",
+    "n": "leave it",
+    "a": "take the rest of this file",
+    "d": "leave the rest of this file",
+    "e": "edit it",
+    "t": "ask the table about it",
+    "q": "quit and write nothing",
+}
+LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": "quit and write nothing"}
+EDITORS = ("VISUAL", "EDITOR")
+USUAL_EDITOR = "vi"
+SYSTEM, QUIET, WARNING = "yellow", "dim", "red"
+
+
+class _Gone(Exception):
+    """Nobody is at the terminal any more."""
+
+
+class Approving:
+    """One person at one terminal, who looks through plans; what they settled is kept while the table is asked."""
+
+    def __init__(self, console: Console, read: Read) -> None:
+        self._console = console
+        self._read = read
+        self._parley: Parley | None = None
+
+    async def approve(self, session: Session, gate: Gate) -> Answer | None:
+        """Go through the newest plan; None when the person left without an answer."""
+        found = planned(session)
+        if found is None:
+            return Answer(NONE)
+        draft, plan = found
+        self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
+        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}.", QUIET)
+        try:
+            return await self._through(self._parley, authors_of(session, draft), ASK in gate.options)
+        except _Gone:
+            return None
+
+    async def _through(self, parley: Parley, authors: Authors, may_ask: bool) -> Answer:
+        while True:
+            while (hunk := parley.current) is not None:
+                self._show(parley, hunk, authors)
+                senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
+                match await self._key("Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
+                    case "q":
+                        return Answer(NONE)
+                    case "t":
+                        return parley.question(await self._line("What do you want to know about it? "))
+                    case "e":
+                        await self._edit(parley, hunk)
+                    case key:
+                        parley.press(key)
+            self._sum_up(parley)
+            key = await self._key("Write it?", LAST_KEYS) if parley.taken else "q"
+            if key != "b":
+                return parley.answer() if key == "y" else Answer(NONE)
+            parley.verdicts.clear()
+
+    async def confirm(self, phrase: str) -> Answer | None:
+        """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
+        while typed := await self._read(f"Type `{one_line(phrase)}` to go on, or Enter to write nothing: "):
+            if typed == phrase:
+                return Answer("confirm", typed)
+            self._tell("That is not the phrase.", WARNING)
+        return None if typed is None else Answer("no")
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _show(self, parley: Parley, hunk: Hunk, authors: Authors) -> None:
+        own = [it for it in parley.planned.hunks if it.path == hunk.path]
+        self._tell("")
+        self._tell(f"{hunk.path}: hunk {own.index(hunk) + 1} of {len(own)}, {place(hunk)}", SYSTEM)
+        told = provenance_words(Provenance(hunk, authors.of(hunk.path)))
+        self._tell(told[:1].upper() + told[1:], WARNING if hunk.id in parley.planned.unasked else QUIET)
+        self._console.print(shown_hunk(hunk, self._console))
+
+    def _sum_up(self, parley: Parley) -> None:
+        self._tell("")
+        files = many(len({it.path for it in parley.taken}), "file")
+        rewritten = f", {len(parley.rewritten)} as you wrote it" if parley.rewritten else ""
+        self._tell(
+            f"Taken: {len(parley.taken)} of {many(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.", SYSTEM
+        )
+        if parley.left:
+            self._tell(f"Left out: {', '.join(it.id for it in parley.left)}.")
+
+    def _tell(self, line: str, style: str = "") -> None:
+        self._console.print(Text(one_line(line) if line.strip() == line else f"  {one_line(line)}", style))
+
+    # --- what is asked ---------------------------------------------------------------------------
+
+    async def _key(self, question: str, keys: Mapping[str, str]) -> str:
+        """One of the keys; anything else explains them."""
+        while True:
+            typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
+            if typed in keys:
+                return typed
+            for key, meaning in keys.items():
+                self._tell(f"  {key}: {meaning}", QUIET)
+
+    async def _line(self, prompt: str) -> str:
+        typed = await self._read(prompt)
+        if typed is None:
+            raise _Gone
+        return typed
+
+    async def _edit(self, parley: Parley, hunk: Hunk) -> None:
+        """Let the person's own editor have the new lines; left as they are, nothing is settled."""
+        command = next((os.environ[it] for it in EDITORS if os.environ.get(it)), USUAL_EDITOR)
+        text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE}\n", "")
+        with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
+            file = Path(folder) / f"hunk{PurePosixPath(hunk.path).suffix}"
+            await asyncio.to_thread(file.write_bytes, text.encode(errors="surrogateescape"))
+            try:
+                process = await asyncio.create_subprocess_exec(*shlex.split(command), str(file))
+                code = await process.wait()
+                written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
+            except (OSError, ValueError) as error:
+                self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING)
+                return
+        if code or written == text:
+            self._tell("It is left as it was.", QUIET)
+            return
+        parley.settle(written)

@@ -1,0 +1,194 @@
+"""The fenced blocks of a reply and the file that each is for, in the ways in which models name it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from roundtable.core.codecs.unreadable import Unreadable
+
+_FENCE = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(`{3,}|~{3,})[ \t]*([^\n]*?)[ \t]*")
+_SPOKEN_FILES = re.compile(
+    "bash|cc?|cfg|cpp|css?|csv|go|h|hpp|html|ini|java|jsx?|json|kt|lua|md|mjs|php|pl|proto|pyi?|rb|rs|rst|"
+    "scala|scss|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml",
+    re.I,
+)
+_BARE = re.compile(r"Makefile|Dockerfile|Gemfile|Rakefile|Procfile|LICENSE|README")
+_NAMES_A_FILE = re.compile(rf"{_BARE.pattern}|.*\.[A-Za-z0-9_+-]{{1,16}}")
+_KEYED = re.compile(r"(path|file|filename|title|name|for)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|`[^`]*`|\S+)", re.I)
+_JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
+_DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
+_LABEL = re.compile(
+    r"^(?:file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|new file|create|update|modify|edit|change)[ \t]*:?[ \t]+", re.I
+)
+_AFTER_NAME = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I)
+_SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
+_COMMENT = re.compile(
+    r"[ \t]*(?:#|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$", re.I
+)
+
+ASIDE = frozenset(
+    {
+        *("bash", "sh", "zsh", "shell", "shell-session", "console", "terminal"),
+        *("output", "log", "text", "txt", "plaintext"),
+    }
+)
+"""What is shown in passing: commands to run and what they print."""
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A path, what within it, and what asked for it."""
+
+    path: str
+    symbol: str = ""
+    asked_by: str = ""
+
+
+class FencedBlock(msgspec.Struct, frozen=True):
+    """What stands between two fences: its language, what it is for, its text, and the line it opens on."""
+
+    language: str
+    named: Named | None
+    text: str
+    line: int
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A reply in its blocks, and the lines around them."""
+
+    blocks: tuple[FencedBlock, ...]
+    prose: tuple[str, ...]
+
+
+def taken_apart(text: str) -> Reply:
+    """The blocks of a reply and the prose between them."""
+    lines = text.split("\n")
+    blocks: list[FencedBlock] = []
+    prose: list[str] = []
+    at = 0
+    while at < len(lines):
+        opening = _opening(lines[at])
+        if opening is None:
+            prose.append(lines[at])
+            at += 1
+            continue
+        end = _end(lines, at, opening[0])
+        blocks.append(_block(lines, at, end, opening[1], prose))
+        prose.append("")
+        at = end + 1
+    return Reply(tuple(blocks), tuple(prose))
+
+
+def file_name(words: str) -> Named | None:
+    """What a few words name, if that is all they do: `src/a.py`, `src/a.py::login`."""
+    plain = words.strip().strip("`*_\"'").rstrip(":").strip("`*_\"'")
+    path, _, symbol = plain.partition("::")
+    path = path.removeprefix("./")
+    if not path or len(path) > 1024 or re.search(r"\s", plain):
+        return None
+    return Named(path, symbol.removesuffix("()")) if "/" in path or _NAMES_A_FILE.fullmatch(path) else None
+
+
+def _opening(line: str) -> tuple[str, str] | None:
+    """The fence that a line opens and the words behind it."""
+    match = _FENCE.fullmatch(line)
+    return (match[1], match[2]) if match and not (match[1][0] == "`" and "`" in match[2].replace("``", "")) else None
+
+
+def _end(lines: Sequence[str], start: int, fence: str) -> int:
+    """Where a block ends. Fences inside that say their language are closed by one of their own."""
+    inner = 0
+    for at in range(start + 1, len(lines)):
+        mark = _opening(lines[at])
+        if mark is None or not mark[0].startswith(fence):
+            continue
+        if mark[1]:
+            inner += 1
+        elif inner:
+            inner -= 1
+        else:
+            return at
+    raise Unreadable(
+        "A fenced block is not closed. Close every block; around a file with ``` in it, use four backticks."
+    )
+
+
+def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequence[str]) -> FencedBlock:
+    body = list(lines[start + 1 : end])
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    if indent and all(line[:indent].strip() == "" for line in body):
+        body = [line[indent:] for line in body]
+    language, named = _by_info(info)
+    if named is None:
+        named = _by_line_above(prose, language)
+    elif not named.asked_by:
+        named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
+    if named is None and body and (first := _by_first_line(body[0])):
+        named, body = first, body[1:]
+    return FencedBlock(language, named, "".join(f"{line}\n" for line in body), start)
+
+
+def _by_info(info: str) -> tuple[str, Named | None]:
+    """The language and what is named behind a fence, as `python src/a.py`, `python:src/a.py` or `path=src/a.py`."""
+    info = re.sub(r"[{}]|(?<=[{ ])\.(?=\w+\b(?![/.]))", " ", info) if info.startswith("{") else info
+    keyed = {match[1].lower(): match[2].strip("\"'`") for match in _KEYED.finditer(info)}
+    asked_by = keyed.pop("for", "")
+    plain = _KEYED.sub(" ", info)
+    if joined := _JOINED.match(plain):
+        plain = f"{joined[1]} {plain[joined.end() :]}"
+    words = plain.split()
+    language = words[0].lower() if words else ""
+    candidates = [*keyed.values(), *words]
+    for words_of_it in candidates:
+        if named := file_name(words_of_it):
+            language = "" if language == words_of_it.lower() else language
+            return language, msgspec.structs.replace(named, asked_by=asked_by)
+    return language, None
+
+
+def _above(prose: Sequence[str]) -> str:
+    """The last line above that says anything; only a blank line or two may stand between."""
+    return next((line for line in reversed(prose[-3:]) if line.strip()), "")
+
+
+def _asked_by(line: str) -> str:
+    match = re.search(r"\bfor=([\w.-]+)", line)
+    return match[1] if match else ""
+
+
+def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
+    line = _above(prose)
+    asked_by = _asked_by(line)
+    words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
+    plain = words.strip().strip("*_")
+    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", plain.rstrip(":").strip("*_")))
+    if named is None and language not in ASIDE:
+        named = _in_a_sentence(line)
+    return msgspec.structs.replace(named, asked_by=asked_by) if named else None
+
+
+def _in_a_sentence(line: str) -> Named | None:
+    """The one file that a sentence sets off from its other words."""
+    spans = (file_name(words) for span in _SPANS for words in span.findall(line))
+    found = {named.path: named for named in spans if named and spoken(named.path)}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def spoken(path: str) -> bool:
+    """Whether people would take a word for a file in the middle of a sentence."""
+    return (
+        _BARE.fullmatch(path) is not None or "/" in path or _SPOKEN_FILES.fullmatch(path.rpartition(".")[2]) is not None
+    )
+
+
+def _by_first_line(line: str) -> Named | None:
+    match = _COMMENT.fullmatch(line)
+    named = file_name(match[1]) if match else None
+    return named if named and spoken(named.path) else None
+
+
+def spelled_out(prose: Sequence[str]) -> Iterator[str]:
+    """The lines of prose that say something, without what is quoted from elsewhere."""
+    return (line for line in prose if line.strip() and not line.lstrip().startswith(">"))

@@ -1,0 +1,199 @@
+"""How a seat that has no hands writes files: blocks that name their path, read into a changeset or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from roundtable.core.changes import Block, Changeset, Delete, Edit, Operation, PutSymbol, Rename, Replace
+from roundtable.core.codecs.base import Codec, Reading
+from roundtable.core.codecs.blocks import ASIDE, FencedBlock, Named, file_name, spelled_out, spoken, taken_apart
+from roundtable.core.codecs.elisions import is_elision
+from roundtable.core.codecs.form import FAILED
+from roundtable.core.codecs.git_diffs import is_diff, operations_of
+from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Verdict
+
+_SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
+_REPLACE = r">{5,9}[ \t]*(?:REPLACE|UPDATED)[ \t]*"
+_MARK = re.compile(rf"^(?:{_SEARCH}|={{5,9}}[ \t]*|{_REPLACE})$", re.I | re.M)
+_MARKED = re.compile(rf"^(?:{_SEARCH}|{_REPLACE})$", re.I | re.M)
+_EDIT = re.compile(rf"^{_SEARCH}\n(?P<old>(?:.*\n)*?)={{5,9}}[ \t]*\n(?P<new>(?:.*\n)*?){_REPLACE}\n", re.I | re.M)
+
+_LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
+_PATH = r"[`*_\"']{0,3}([^\s`*\"']+)[`*_\"']{0,3}"
+_FOR = r"(?:[ \t]+for=([\w.-]+))?[ \t]*\.?[ \t]*"
+_FILE = r"(?:[ \t]+(?:the[ \t]+)?file)?[*_]*:?[*_]*[ \t]+"
+_DELETE = re.compile(rf"{_LEAD}(DELETE|REMOVE){_FILE}{_PATH}{_FOR}", re.I)
+_RENAME = re.compile(rf"{_LEAD}(RENAME|MOVE){_FILE}{_PATH}[ \t]+(?:->|=>|→|to)[ \t]+{_PATH}{_FOR}", re.I)
+
+_EXAMPLE = "path/to/"
+_PROSE = (".md", ".mdx", ".markdown", ".rst")
+_UNFILLED = "the whole new file, every line of it"
+
+
+def changes_of(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
+    """What a reply, or a diff, wants to be written; raises Unreadable where that is not plain."""
+    return Changeset(tuple(_operations(text)), producer, tuple(scope), asked_by)
+
+
+def _operations(text: str) -> list[Operation]:
+    if text.lstrip().startswith("diff --git "):
+        found = operations_of(text.lstrip())
+    else:
+        found = list(_in_reply(text.replace("\r\n", "\n")))
+    if not found:
+        raise Unreadable("No block of the reply says which file it is for.")
+    for operation in found:
+        if operation.path.startswith(_EXAMPLE):
+            raise Unreadable(f"{operation.path} is only the example's name for a file. Name the real one.")
+    return list(dict.fromkeys(found))
+
+
+def _in_reply(text: str) -> Iterator[Operation]:
+    reply = taken_apart(text)
+    if any(_MARKED.match(line) for line in reply.prose):
+        raise Unreadable("A search-and-replace block stands outside of a fence. Put each one into a fenced block.")
+    loose = "\n".join(reply.prose)
+    if at := re.search(r"^diff --git ", loose, re.M):
+        yield from operations_of(loose[at.start() :].rstrip("\n") + "\n")
+    for line in spelled_out(reply.prose):
+        yield from _in_line(line)
+    nameless = [block for block in reply.blocks if block.named is None and not _says_itself(block)]
+    for block in reply.blocks:
+        if block not in nameless:
+            yield from _in_block(block)
+    prose = any(block.named and block.named.path.lower().endswith(_PROSE) for block in reply.blocks)
+    if prose and any(not block.language for block in nameless):
+        raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
+    stray = [block for block in nameless if block.language not in ASIDE and block.language]
+    if stray or (nameless and len(nameless) == len(reply.blocks)):
+        raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
+
+
+def _says_itself(block: FencedBlock) -> bool:
+    """Whether a block needs no name: a diff with a head, or lines that delete and rename."""
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    whole = bool(lines) and all(_DELETE.fullmatch(line) or _RENAME.fullmatch(line) for line in lines)
+    return whole or is_diff(block.text)
+
+
+def _in_line(line: str) -> Iterator[Operation]:
+    """A file that goes or gets another name, on a line of its own."""
+    if match := _RENAME.fullmatch(line):
+        old, new = _told(match[1], match[2]), _told(match[1], match[3])
+        if old and new:
+            yield Rename(old, new, asked_by=match[4] or "")
+    elif (match := _DELETE.fullmatch(line)) and (old := _told(match[1], match[2])):
+        yield Delete(old, asked_by=match[3] or "")
+
+
+def _told(verb: str, words: str) -> str:
+    """The path that a line tells of; behind a verb in small letters, only what nobody takes for anything else."""
+    named = file_name(words.rstrip(".,;"))
+    return named.path if named and (verb.isupper() or spoken(named.path)) else ""
+
+
+def _in_block(block: FencedBlock) -> Iterator[Operation]:
+    named = block.named or Named("")
+    if is_diff(block.text):
+        yield from operations_of(block.text.lstrip("\n"), named.path, named.asked_by)
+    elif block.named is None:
+        for line in block.text.split("\n"):
+            yield from _in_line(line)
+    elif _MARKED.search(block.text):
+        yield Edit(named.path, tuple(_edits(block, named.path)), asked_by=named.asked_by)
+    else:
+        _check_whole(block.text, named.path)
+        if block.language in ("diff", "patch"):
+            raise Unreadable(
+                f"The diff of {named.path} has no line numbers. Send the whole file, or search and replace."
+            )
+        if named.symbol:
+            yield PutSymbol(named.path, named.symbol, block.text, asked_by=named.asked_by)
+        else:
+            yield Replace(named.path, block.text, asked_by=named.asked_by)
+
+
+def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
+    """The old and the new lines between the marks of one block, besides which it has nothing but its name."""
+    for line in _EDIT.sub("", block.text).split("\n"):
+        if line.strip() and file_name(line) is None:
+            raise _not_plain(path, line)
+    for match in _EDIT.finditer(block.text):
+        old, new = match["old"], match["new"]
+        if mark := _MARK.search(old) or _MARK.search(new):
+            raise _not_plain(path, mark[0])
+        known = old.split("\n")
+        _check_whole("\n".join(line for line in new.split("\n") if line not in known), path)
+        yield Block(old, new)
+
+
+def _check_whole(text: str, path: str) -> None:
+    if text.strip() == _UNFILLED:
+        raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
+    if any(map(is_elision, text.split("\n"))):
+        raise _left_out(path)
+
+
+def _not_plain(path: str, line: str) -> Unreadable:
+    return Unreadable(f"The search-and-replace blocks of {path} are not plain: see the line {line[:60]!r}.")
+
+
+def _left_out(path: str) -> Unreadable:
+    return Unreadable(
+        f"Part of {path} is left out with a remark such as `… rest unchanged`. "
+        "Write every line, or use search and replace for a part."
+    )
+
+
+def _read(reply: str, expect: Expect) -> Reading:
+    """A reply that says what to write. A block without a name is for the one file there is to be written, if so."""
+    text = _with_target(reply, expect.choices[0]) if len(expect.choices) == 1 else reply
+    try:
+        changes_of(text)
+    except Unreadable as unreadable:
+        return Reading(reply.strip(), FAILED, unreadable.message)
+    return Reading(text.strip(), Verdict())
+
+
+def _with_target(reply: str, path: str) -> str:
+    """The reply with the path above its only block that could be the file, where none is named."""
+    try:
+        taken = taken_apart(reply.replace("\r\n", "\n"))
+    except Unreadable:
+        return reply
+    blocks = [block for block in taken.blocks if block.language not in ASIDE]
+    if len(blocks) != 1 or any(block.named or _says_itself(block) for block in taken.blocks):
+        return reply
+    lines = reply.replace("\r\n", "\n").split("\n")
+    return "\n".join((*lines[: blocks[0].line], path, *lines[blocks[0].line :]))
+
+
+def _text_format(expect: Expect) -> str:
+    path = expect.choices[0] if expect.choices else f"{_EXAMPLE}file.py"
+    only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
+    return f"""{only}Write each file that you change or add like this, with its path on the line above it:
+
+### {path}
+```
+{_UNFILLED}
+```
+
+To change only a part of a long file, copy the old lines exactly and give the new ones:
+
+### {path}
+```
+<<<<<<< SEARCH
+old lines
+=======
+new lines
+>>>>>>> REPLACE
+```
+
+To delete or rename a file, write a line such as `DELETE {path}` or `RENAME {path} -> {_EXAMPLE}other.py`.
+Never leave lines out with a remark such as "rest unchanged". Around a file with ``` in it, use four backticks."""
+
+
+CHANGES = Codec("changes", read_text=_read, text_format=_text_format)

@@ -1,0 +1,149 @@
+"""Which candidate is best by what running them showed; words decide only among those it leaves even.
+
+Three kinds of evidence, in this order:
+
+- The repository's own checks. A candidate that breaks what held before stands below all that do not.
+- The tests the seats wrote. A test is evidence only if its author's candidate passes it and somebody else's does too:
+  what only its author's code passes is a seat's word for itself, and what its author's own code fails is wrong by the
+  author's own account. A candidate is heard on the tests of the others alone, and every author weighs the same, so
+  neither many tests nor easy ones help one's own.
+- What comes out for telling inputs. Candidates that did the same throughout are a cluster. Work done apart that
+  behaves alike is likely right: a cluster weighs its size times the share of tests it passes. Of clusters that weigh
+  the same, the one is better whose outputs are more often those of the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from roundtable.core.rules.base import listed
+from roundtable.core.values import Value
+
+ERROR = "!"
+"""How an output begins that is no value but the kind of error that came instead."""
+
+
+class Ran(Value, frozen=True):
+    """What running one candidate showed: which checks and tests passed, and what came out for each telling input."""
+
+    candidate: str
+    checks: dict[str, bool] = {}
+    tests: dict[str, bool] = {}
+    outputs: dict[str, str] = {}
+
+
+class Executed(Value, frozen=True):
+    """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
+
+    `best` are those among whom running them decides nothing: the first cluster, and any that does as well.
+    """
+
+    clusters: tuple[tuple[str, ...], ...] = ()
+    best: tuple[str, ...] = ()
+    how: str = ""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All candidates, best first; alike ones as they were given."""
+        return tuple(it for cluster in self.clusters for it in cluster)
+
+
+def executed(
+    ran: Sequence[Ran], before: Mapping[str, bool] | None = None, authors: Mapping[str, str] | None = None
+) -> Executed:
+    """Order candidates. `before` are the checks without any of them, `authors` names the candidate of a test's author.
+
+    A test whose author has no candidate here is heard for everyone.
+    """
+    if not ran:
+        return Executed(how="No candidate could be run.")
+    evidence = _evidence(ran, authors or {})
+    supports = _supports(ran, evidence)
+    standing = {it.candidate: _standing(it, before or {}) for it in ran}
+    company = {
+        it: Counter(said for one in ran if standing[one.candidate] == it for said in one.outputs.items())
+        for it in set(standing.values())
+    }
+    ranked: list[tuple[tuple[float, ...], tuple[str, ...]]] = []
+    for cluster in _alike(ran, evidence):
+        one, stands = cluster[0], standing[cluster[0].candidate]
+        support = sum(supports[it.candidate] for it in cluster)
+        rank = (*stands, round(support, 9), _company(one, company[stands]))
+        ranked.append((rank, tuple(it.candidate for it in cluster)))
+    ranked.sort(key=lambda it: it[0], reverse=True)
+    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names)
+    kept = sum(it[0] == 0 for it in standing.values())
+    return Executed(tuple(names for _, names in ranked), best, _how(ran, kept, evidence, len(ranked), best))
+
+
+def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
+    """How it stands with the repository's checks, more being better: those it broke, then those that fail."""
+    failed = [name for name, passed in one.checks.items() if not passed]
+    return -sum(before.get(name, True) for name in failed), -len(failed)
+
+
+def _evidence(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+    """The tests that say something, by their author: passed by the author's own candidate, and by somebody else's."""
+    passing: dict[str, list[str]] = {}
+    for it in ran:
+        for test, passed in it.tests.items():
+            if passed:
+                passing.setdefault(test, []).append(it.candidate)
+    present = {it.candidate for it in ran}
+    found: dict[str, list[str]] = {}
+    for test, candidates in passing.items():
+        author = authors.get(test, "")
+        if author not in present or (author in candidates and len(candidates) > 1):
+            found.setdefault(author, []).append(test)
+    return found
+
+
+def _alike(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> list[list[Ran]]:
+    """Those that did the same in everything that counts, together; in the order given."""
+    counted = [test for tests in evidence.values() for test in tests]
+    found: dict[object, list[Ran]] = {}
+    for it in ran:
+        passed = tuple(it.tests.get(test, False) for test in counted)
+        found.setdefault((frozenset(it.checks.items()), passed, frozenset(it.outputs.items())), []).append(it)
+    return list(found.values())
+
+
+def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The share of the others' tests that each passes, every author weighing the same.
+
+    Who was heard on nobody's tests stands where the others stand on average: its own must not lift it.
+    """
+    found: dict[str, float] = {}
+    for one in ran:
+        shares = [
+            sum(one.tests.get(test, False) for test in tests) / len(tests)
+            for author, tests in evidence.items()
+            if author != one.candidate
+        ]
+        if shares:
+            found[one.candidate] = sum(shares) / len(shares)
+    average = sum(found.values()) / len(found) if found else 1.0
+    return {it.candidate: found.get(it.candidate, average) for it in ran}
+
+
+def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:
+    """How often what came out of it came out of its equals too; an error is no opinion."""
+    return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR))
+
+
+def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], ways: int, best: Sequence[str]) -> str:
+    """What the order rests on, for people."""
+    said = [f"{_many(len(ran), 'candidate')} behaved in {_many(ways, 'way')}"]
+    if any(it.checks for it in ran):
+        said.append(f"{kept} kept the repository's checks")
+    if tests := {test for it in ran for test in it.tests}:
+        said.append(f"{sum(map(len, evidence.values()))} of {_many(len(tests), 'test')} counted as evidence")
+    if inputs := {key for it in ran for key in it.outputs}:
+        said.append(f"{_many(len(inputs), 'telling input')} tried")
+    decided = f"{best[0]} did best" if len(best) == 1 else f"Running them leaves {listed(best)} even"
+    return f"{'; '.join(said)}. {decided}."
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

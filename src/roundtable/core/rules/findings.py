@@ -1,0 +1,204 @@
+"""What a review comes to: findings pooled over the seats, and each of them reproduced or refuted, not voted on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.rules.base import listed
+from roundtable.core.rules.similarity import key_similarity
+from roundtable.core.values import Round
+from roundtable.core.verdict import SEVERITIES, Issue
+from roundtable.core.wording import telling_words
+
+ALIKE, NEAR = 0.6, 0.25
+"""The share of telling words from which on two findings about one file say the same; and about the same lines of it."""
+
+_PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a finding points: a file and lines of it; line 0 is the file as a whole."""
+
+    path: str = ""
+    first: int = 0
+    last: int = 0
+
+    @property
+    def words(self) -> str:
+        """As people write it."""
+        lines = f":{self.first}" + (f"-{self.last}" if self.last > self.first else "") if self.first else ""
+        return f"{self.path}{lines}"
+
+
+class Standing(StrEnum):
+    """What is known of a finding in the end, the worst first."""
+
+    REPRODUCED = "reproduced"
+    UNPROVEN = "unproven"
+    OLD = "old"
+    REFUTED = "refuted"
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A finding as one seat put it, under an id that does not hang on what the others found."""
+
+    id: str
+    seat: str
+    issue: Issue
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong, as one seat or several found it; the words of the first are those it goes by."""
+
+    said: tuple[Said, ...]
+
+    @property
+    def id(self) -> str:
+        """What it is called."""
+        return self.said[0].id
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in one sentence."""
+        return self.said[0].issue.text
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """Who found it."""
+        return tuple(dict.fromkeys(it.seat for it in self.said))
+
+    @property
+    def severity(self) -> str:
+        """The worst that anybody made of it."""
+        return min((it.issue.severity for it in self.said), key=_rank)
+
+    @property
+    def place(self) -> Place:
+        """Where the first who named a place saw it."""
+        return next((found for it in self.said if (found := place_of(it.issue.location)).path), Place())
+
+    @property
+    def words(self) -> str:
+        """How bad, where, and what."""
+        where = f"{self.severity}, {self.place.words}" if self.place.path else self.severity
+        return f"[{where}] {self.text}"
+
+    @property
+    def line(self) -> str:
+        """As it is read out, with its id."""
+        return f"{self.id} {self.words}"
+
+
+class Weighed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A finding and what running its proofs showed: a sentence for people, and the proofs that decided it."""
+
+    finding: Finding
+    standing: Standing
+    why: str
+    by: tuple[Proof, ...] = ()
+    nowhere: str = ""
+
+
+def place_of(location: str) -> Place:
+    """`src/a.py:10-14` as a place; `./` and the marks around a path are not part of it."""
+    match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
+    if match is None:
+        return Place()
+    first = int(match[2] or 0)
+    return Place(match[1].strip(), first, max(first, int(match[3] or 0)))
+
+
+def pooled(round: Round, labels: Mapping[str, str]) -> tuple[Finding, ...]:
+    """The findings of all seats, each once, by severity, file and line.
+
+    What one seat lists as two things stays two, unless it uses the same words: it should know.
+    """
+    groups: list[list[Said]] = []
+    for move in round.moves:
+        for number, issue in enumerate(move.verdict.issues if move.verdict.counts else (), 1):
+            said = Said(f"{labels[move.seat]}{number}", move.seat, issue)
+            group = next((it for it in groups if _belongs(said, it)), None)
+            (group.append(said) if group is not None else groups.append([said]))
+    return tuple(sorted((Finding(tuple(group)) for group in groups), key=_order))
+
+
+def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[Weighed, ...]:
+    """What each finding came to.
+
+    One program that shows a fault is enough; one that does not find it refutes it only where no other does. What shows
+    before the change as well is not of this change.
+    """
+    proofs = [proof for result in results for proof in result.proofs]
+    nowhere = {place: why for result in results for place, why in result.nowhere.items()}
+    return tuple(
+        Weighed(it, *_standing([proof for proof in proofs if _about(proof, it)]), nowhere=_nowhere(it, nowhere))
+        for it in findings
+    )
+
+
+def unproven(found: Sequence[Weighed]) -> tuple[Finding, ...]:
+    """Those that neither were shown nor refuted."""
+    return tuple(it.finding for it in found if it.standing is Standing.UNPROVEN)
+
+
+def _standing(proofs: Sequence[Proof]) -> tuple[Standing, str, tuple[Proof, ...]]:
+    shown = tuple(it for it in proofs if it.held)
+    new = tuple(it for it in shown if not it.held_before)
+    denied = tuple(it for it in proofs if it.held is False)
+    failed = tuple(it for it in proofs if it.held is None)
+    if new:
+        return Standing.REPRODUCED, f"A program of {_by(new)} shows it.", new
+    if shown:
+        return Standing.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
+    if denied:
+        return Standing.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
+    if failed:
+        return Standing.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
+    return Standing.UNPROVEN, "Nobody wrote a program that shows it.", ()
+
+
+def _by(proofs: Sequence[Proof]) -> str:
+    return listed(tuple(dict.fromkeys(it.seat for it in proofs)))
+
+
+def _about(proof: Proof, finding: Finding) -> bool:
+    """A proof names a finding by its id, or is of one who found it and in its words."""
+    return any(proof.claim == it.id or (proof.seat, proof.claim) == (it.seat, it.issue.text) for it in finding.said)
+
+
+def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
+    """Why its place is not there, unless somebody named another one that is."""
+    named = [it.issue.location for it in finding.said]
+    missing = [nowhere[it] for it in named if it in nowhere]
+    return missing[0] if missing and len(missing) == len(named) else ""
+
+
+def _belongs(said: Said, group: Sequence[Said]) -> bool:
+    own = [other for other in group if other.seat == said.seat]
+    return any(_same(said, other) for other in own or group)
+
+
+def _same(one: Said, other: Said) -> bool:
+    here, there = place_of(one.issue.location), place_of(other.issue.location)
+    words, others = (telling_words(it.issue.text) for it in (one, other))
+    if one.seat == other.seat:
+        return words == others and here == there
+    if here.path != there.path:
+        return not (here.path and there.path) and words == others
+    if key_similarity("-".join(words), "-".join(others)) >= ALIKE:
+        return True
+    overlapping = bool(here.first) and here.first <= there.last and there.first <= here.last
+    return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})
+
+
+def _order(finding: Finding) -> tuple[int, str, int]:
+    return _rank(finding.severity), finding.place.path, finding.place.first
+
+
+def _rank(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)

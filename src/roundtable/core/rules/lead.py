@@ -1,0 +1,50 @@
+"""Who leads: the seat that speaks for the table or carries out what it decided, and why it is this one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.values import Right, Seat
+
+
+class Leader(msgspec.Struct, frozen=True):
+    """A seat by its name, and what put it before the others."""
+
+    seat: str
+    why: str
+
+
+def leader(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> Leader | None:
+    """The highest score leads; among equals whose capabilities the question names, then who comes first in priority."""
+    asked = _words(question)
+    known = {seat.name: seat for seat in sorted(seats, key=lambda seat: seat.priority)}
+
+    def fit(seat: str) -> int:
+        return sum(_words(it) <= asked for it in known[seat].capabilities)
+
+    ranked = sorted((seat for seat in known if seat in scores), key=lambda seat: (-scores[seat], -fit(seat)))
+    if not ranked:
+        return None
+    first, *rest = ranked
+    equals = [seat for seat in rest if scores[seat] == scores[first]]
+    if not equals:
+        return Leader(first, "its score is the highest")
+    if all(fit(first) > fit(seat) for seat in equals):
+        return Leader(first, "of the highest scores, its capabilities fit the question best")
+    return Leader(first, "of the highest scores, it comes first in priority")
+
+
+def executor(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> Leader | None:
+    """The one seat that carries a decision out; where seats have the right to execute, only one of those."""
+    allowed = [seat for seat in seats if Right.EXECUTE in seat.rights]
+    if len(allowed) == 1:
+        return Leader(allowed[0].name, "it alone has the right to execute")
+    may = allowed or seats
+    return leader({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))

@@ -1,0 +1,100 @@
+"""Applying: one seat carries out what a meeting decided; the others only advise, and a person says yes twice.
+
+1. The lead drafts a plan. Whether it goes on is the person's to say.
+2. It writes the change, which is run in a sandbox; if it fails, it mends it, knowing why.
+3. The change is carried out as every change is: shown, approved, rehearsed, written.
+
+What a build decided and nobody approved yet needs no words: its draft is carried out as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.ports import Table
+from roundtable.core.rules import building as rule
+from roundtable.core.rules.positions import insufficient
+from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Turns
+from roundtable.protocols.carrying_out import GATES, Course, carried_out
+from roundtable.protocols.protocol import PlannedRound, Protocol
+from roundtable.protocols.trying import MEND, NotDone, tried
+
+STAGE = "apply"
+PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
+WRITE = PlannedRound("write", "changes", Turns(visibility="own", at_bench=True))
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `[meetings.apply]` may set; the last four are of the session it carries out, and set by the desk."""
+
+    mends: int = 1
+    repairs: int = 2
+    dry_run: bool = False
+    branch: str = ""
+    of: str = ""
+    position: str = ""
+    draft: str = ""
+    by: str = ""
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """A plan and the change, unless there is a draft already."""
+    return () if settings.draft else (PLAN, WRITE, *[MEND] * settings.mends)
+
+
+async def apply(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    lead = settings.by or table.seats[0].name
+    course = Course(STAGE, lead, settings.repairs, settings.dry_run, settings.branch, rounds=settings.mends + 2)
+    try:
+        if settings.draft:
+            decided = Decision(Outcome.REACHED, f"{lead}'s draft is taken as it was.", author=lead)
+            return await carried_out(table, course, _of(decided, settings.position), settings.draft)
+        return await _by_lead(table, settings, course)
+    except NotDone as stop:
+        return rule.stopped(stop.fault)
+
+
+async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision:
+    """Plan, write, run; then what every change goes through."""
+    lead = (course.seat,)
+    drafted = await table.ask("apply/1-plan", Prompt(PLAN.template), seats=lead, turns=PLAN.turns)
+    if not drafted.moves:
+        return insufficient(drafted)
+    if await table.gate(_go_on(course.seat)) == "stop":
+        return Decision(Outcome.REJECTED, "The person stopped it after the plan; nothing was written.")
+    prompt = Prompt(WRITE.template)
+    written = await table.ask("apply/2-write", prompt, expect=Expect(WRITE.codec), seats=lead, turns=WRITE.turns)
+    if not written.moves:
+        return insufficient(written)
+    rounds, result = await tried(table, STAGE, written, settings.mends)
+    if not result.candidates[0].passed:
+        return rule.none_passed(result, rounds)
+    decision = rule.chosen(result, rounds, course.seat, table.charter.question)
+    return await carried_out(table, course, _of(decision, settings.position), result.candidates[0].draft)
+
+
+def _go_on(lead: str) -> Gate:
+    """The plan is the first thing a person says yes or no to; nothing is written by saying yes to it."""
+    question = f"{lead} has drafted a plan. Shall it write the change, to be shown to you before anything is applied?"
+    return Gate("plan", question, ("continue", "stop"), default="continue")
+
+
+def _of(decision: Decision, position: str) -> Decision:
+    return msgspec.structs.replace(decision, position=position or decision.position)
+
+
+PROTOCOL = Protocol(
+    "apply",
+    1,
+    apply,
+    Settings,
+    plan,
+    ("system", "plan", "write", "mend", "about", "repair"),
+    "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
+    gates=("plan", *GATES),
+    gathers=True,
+)

@@ -1,0 +1,81 @@
+"""The build: everybody writes the change, running it decides, and the person says yes before anything is written.
+
+1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
+   and the others' tests. Whoever's was refused or failed mends it once, knowing why.
+2. What running shows decides. Only candidates it cannot tell apart go before judges, unsigned and in both orders; a
+   verdict that turns with the order is void. The judges may also take parts from the others.
+3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
+   result must pass what the base passed, or the base stands.
+4. The change is carried out as every change is: shown, approved, rehearsed, written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.ports import Table
+from roundtable.core.rules import building as rule
+from roundtable.core.rules.positions import insufficient
+from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
+from roundtable.protocols.carrying_out import GATES, Course, carried_out
+from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
+from roundtable.protocols.protocol import PlannedRound, Protocol
+from roundtable.protocols.trying import MEND, NotDone, tried
+
+STAGE = "build"
+PROPOSE = PlannedRound("propose", "changes", Turns(visibility="none", at_bench=True))
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `[meetings.build]` may set; without a `branch`, the change lands where the workspace stands."""
+
+    mends: int = 1
+    repairs: int = 2
+    judge: bool = True
+    dry_run: bool = False
+    branch: str = ""
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
+    return (PROPOSE, *[MEND] * settings.mends, *[JUDGE, JUDGE, REFINE] * settings.judge)
+
+
+async def build(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    proposed = await table.ask(
+        "build/1-propose", Prompt(PROPOSE.template), expect=Expect(PROPOSE.codec), turns=PROPOSE.turns
+    )
+    if not proposed.moves:
+        return insufficient(proposed)
+    rounds: tuple[Round, ...] = (proposed,)
+    try:
+        rounds, result = await tried(table, STAGE, proposed, settings.mends)
+        best = rule.alike(result)
+        if not best:
+            return rule.none_passed(result, rounds)
+        course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
+        merged = Merged(best[0].seat, best[0].draft)
+        if settings.judge and len(best) > 1:
+            merged = await judged(table, course, rounds, result)
+        course.seat = merged.base
+        decision = rule.chosen(result, rounds, merged.base, table.charter.question, merged.why)
+        return await carried_out(table, course, decision, merged.draft)
+    except NotDone as stop:
+        return rule.stopped(stop.fault, rounds)
+
+
+PROTOCOL = Protocol(
+    "build",
+    1,
+    build,
+    Settings,
+    plan,
+    ("system", "propose", "mend", "judge", "refine", "about", "repair"),
+    "Everybody writes the change, running it decides, and you say yes before anything is written.",
+    gates=GATES,
+    gathers=True,
+)

@@ -1,0 +1,91 @@
+"""What seats do with candidates that running cannot tell apart: judge them blind, and merge them by structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.changes import Operation
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.effects import CandidatesTried, Drafted, DraftMove, Rehearse, Rehearsed, Synthesise, Synthesised
+from roundtable.core.ports import Table
+from roundtable.core.rules import building as rule
+from roundtable.core.rules.order_swapped import standing
+from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
+from roundtable.core.verdict import Directives
+from roundtable.protocols.carrying_out import Course
+from roundtable.protocols.protocol import PlannedRound
+from roundtable.protocols.trying import done
+
+JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
+REFINE = PlannedRound("refine", "changes", Turns(visibility="own"), likely=False)
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """Whose candidate is the base, what it came to, and how."""
+
+    base: str
+    draft: Digest
+    why: str = ""
+
+
+async def judged(table: Table, course: Course, rounds: Sequence[Round], result: CandidatesTried) -> Merged:
+    """The seats compare what running could not tell apart; nobody judges its own work where others can."""
+    best = rule.alike(result)
+    names = rule.candidate_names(best, table.labels)
+    judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
+    impartial = [seat for seat in judges if seat not in names.values()]
+    first, number = best[0], course.rounds + 1
+    course.rounds += 2
+    if not judges:
+        return Merged(first.seat, first.draft)
+    heard: list[dict[str, Directives]] = []
+    for order, purpose in ((list(names), "judge-ab"), (list(names)[::-1], "judge-ba")):
+        name = f"{course.stage}/{number}-{purpose}"
+        if not await table.may_open(name):
+            return Merged(first.seat, first.draft)
+        text = "\n\n".join(f"{it}\n{rule.unsigned(_written(rounds, names[it]))}" for it in order)
+        prompt = Prompt(JUDGE.template, quotes={"candidates": text})
+        expect = Expect(JUDGE.codec, tuple(names))
+        said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE.turns)
+        heard.append(
+            {it.seat: it.verdict.directives for it in said.moves if it.verdict.counts and it.verdict.directives}
+        )
+    verdicts = standing(*({seat: it.base for seat, it in order.items()} for order in heard), authors=names)
+    base = names[next(iter(verdicts.tally()))] if verdicts.preferred else first.seat
+    wanted = rule.wanted(heard, verdicts, names, base)
+    return await _merged(table, course, result, base, wanted, rule.judged(verdicts, names, own=not impartial))
+
+
+def _written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
+    """What a seat wrote last."""
+    move = next(found for round in reversed(rounds) if (found := round.by(seat)))
+    return changes_of(move.text).operations
+
+
+async def _merged(
+    table: Table, course: Course, result: CandidatesTried, base: str, wanted: Sequence[str], why: str
+) -> Merged:
+    """Splice in what the judges want; what cannot be spliced is asked for once. What breaks anything is dropped."""
+    drafts = {it.seat: it.draft for it in rule.alike(result)}
+    alone = Merged(base, drafts[base], why)
+    if not wanted:
+        return alone
+    made = await done(table, f"{course.stage}/synthesise", Synthesise(base, drafts, tuple(wanted)), Synthesised)
+    draft = made.draft
+    name = f"{course.stage}/{course.rounds}-refine"
+    if made.left and await table.may_open(name):
+        prompt = Prompt(REFINE.template, quotes={"wanted": rule.left_over(made)})
+        said = await table.ask(name, prompt, expect=Expect(REFINE.codec), seats=(base,), turns=REFINE.turns)
+        if said.by(base):
+            refined = await done(table, f"{name}/draft", DraftMove(name, base, draft), Drafted)
+            draft = draft if refined.refused or not refined.draft else refined.draft
+    if draft == drafts[base]:
+        return alone
+    again = await done(table, f"{course.stage}/try-merged", Rehearse(draft), Rehearsed)
+    if rule.trouble(again) or not all(it.passed for it in again.checks):
+        return Merged(
+            base, drafts[base], f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
+        )
+    return Merged(base, again.draft, f"{why} {rule.spliced(made, base)}")

@@ -1,0 +1,57 @@
+"""What meetings that write have in common: every step is done or ends the meeting, and what fails is mended once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
+from roundtable.core.faults import Fault
+from roundtable.core.ports import Table
+from roundtable.core.rules.building import failed
+from roundtable.core.values import Expect, Prompt, Round, Turns
+from roundtable.protocols.protocol import PlannedRound
+
+T = TypeVar("T")
+
+MEND = PlannedRound("mend", "changes", Turns(visibility="own", at_bench=True), likely=False)
+
+
+class NotDone(Exception):
+    """A step that could not be done; ends the meeting, which says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+async def done(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
+    """What a step came to, or NotDone."""
+    result = await table.do(step, effect)
+    if isinstance(result, Fault):
+        raise NotDone(result)
+    assert isinstance(result, kind)
+    return result
+
+
+async def tried(table: Table, stage: str, written: Round, mends: int) -> tuple[tuple[Round, ...], CandidatesTried]:
+    """Run what the seats wrote; whoever's was refused or failed writes again, knowing why, and all is run again."""
+    rounds = (written,)
+    seats = tuple(move.seat for move in written.moves)
+    result = await _run(table, f"{stage}/try", rounds, seats)
+    number = int(written.name.rpartition("/")[2].partition("-")[0])
+    for mend in range(1, mends + 1):
+        name = f"{stage}/{number + mend}-mend"
+        again = failed(result)
+        if not again or not await table.may_open(name):
+            break
+        mended = await table.ask(name, Prompt(MEND.template), expect=Expect(MEND.codec), seats=again, turns=MEND.turns)
+        if not mended.moves:
+            break
+        rounds = (*rounds, mended)
+        result = await _run(table, f"{stage}/try-{mend + 1}", rounds, seats)
+    return rounds, result
+
+
+async def _run(table: Table, step: str, rounds: Sequence[Round], seats: tuple[str, ...]) -> CandidatesTried:
+    return await done(table, step, TryCandidates(tuple(it.name for it in rounds), seats), CandidatesTried)

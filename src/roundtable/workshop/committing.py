@@ -1,0 +1,236 @@
+"""What changes a repository: commits made beside the person's own index, and refs moved in one step.
+
+No hook, filter or signature program runs, and nothing that is staged is touched but the paths of a change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.workshop.beneath import Content
+from roundtable.workshop.git import names_in, no_filters, own_head, run_git
+
+_PLAIN, _EXECUTABLE = "100644", "100755"
+_WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
+_ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """What a commit says of itself: the message, and where the change came from as trailers."""
+
+    message: str
+    session: str = ""
+    decision: str = ""
+    producers: tuple[str, ...] = ()
+    approved_by: str = ""
+    checks: dict[str, str] = {}
+
+    @property
+    def text(self) -> str:
+        """The message and its trailers, each in a line of its own."""
+        told = [
+            ("Roundtable-Session", self.session),
+            ("Roundtable-Decision", self.decision),
+            *(("Produced-By", seat) for seat in self.producers),
+            ("Approved-By", self.approved_by),
+            *(("Checks", f"{name}={how}") for name, how in self.checks.items()),
+        ]
+        lines = [f"{name}: {' '.join(value.split())}" for name, value in told if value.strip()]
+        body = self.message.strip() or "A change of the table"
+        return "\n\n".join(part for part in (body, "\n".join(lines)) if part) + "\n"
+
+
+Place = Callable[[bytes], Path]
+
+
+class RefMove(msgspec.Struct, frozen=True):
+    """A ref from one commit to another in one step; an empty one is none."""
+
+    name: str
+    old: str
+    new: str
+
+
+class GitRefused(RoundtableError):
+    """Git would not do what was needed of it; nothing was half done."""
+
+
+class Repository:
+    """The repository of a workspace, for writing. `head` is its last commit, empty before the first."""
+
+    def __init__(self, workspace: Path, head: str) -> None:
+        self.head = head
+        self._workspace = workspace
+        self._config = {**no_filters(workspace), **_WHOLE_OBJECTS}
+        self._prefix = self._line("rev-parse", "--show-prefix")
+
+    @classmethod
+    def of(cls, workspace: Path) -> Repository | None:
+        """The repository a workspace has of its own, if it has one."""
+        head = own_head(workspace)
+        return None if head is None else cls(workspace, head)
+
+    # --- what stands where -----------------------------------------------------------------------
+
+    def checked_out(self) -> str:
+        """The ref that a commit moves: the branch, or HEAD itself where none is checked out."""
+        return self._line("symbolic-ref", "--quiet", "HEAD") or "HEAD"
+
+    def resolve(self, ref: str) -> str:
+        """The commit of a ref; empty where there is none."""
+        return self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+
+    def contains(self, tip: str, commit: str) -> bool:
+        """Whether a commit lies behind another one; none at all lies behind any."""
+        if not commit or not tip:
+            return not commit
+        return self._ask("merge-base", "--is-ancestor", commit, tip)[0] == 0
+
+    def elsewhere(self, commit: str, ref: str) -> bool:
+        """Whether any other ref has this commit too, such as a remote's."""
+        told = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
+        return any(name != ref for name in told.splitlines())
+
+    def worktree_branches(self) -> set[str]:
+        """Refs of the branches that are checked out somewhere."""
+        told = self._line("worktree", "list", "--porcelain")
+        return {line.removeprefix("branch ") for line in told.splitlines() if line.startswith("branch ")}
+
+    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """What a commit has under these paths, as `mode digest`."""
+        if not commit or not paths:
+            return {}
+        found: dict[str, str] = {}
+        for line in names_in(self._must("ls-tree", "-z", commit, "--", *paths)):
+            told, _, path = line.partition("\t")
+            mode, _, digest = told.split(" ")
+            found[path] = f"{mode} {digest}"
+        return found
+
+    def reserved_branch(self, name: str) -> str:
+        """The ref of a new branch of this name."""
+        code, said = self._ask("check-ref-format", "--branch", name)
+        if code or said.decode(errors="replace").strip() != name:
+            raise UsageError(f"{name} cannot be the name of a branch.", "Use letters, digits, dots, dashes and /.")
+        ref = f"refs/heads/{name}"
+        if self.resolve(ref):
+            raise UsageError(f"There is a branch {name} already.", "Give another name with --branch.")
+        return ref
+
+    # --- what a change may not touch -------------------------------------------------------------
+
+    def objections(
+        self, now: Mapping[str, Content | None], then: Mapping[str, Content | None], place: Place
+    ) -> list[Refusal]:
+        """Which of these paths must be left alone: work that is not committed, and files that git rewrites.
+
+        `place` says where bytes lie as a file, for git to read.
+        """
+        return [*self._uncommitted(now, place), *self._filtered(now, then)]
+
+    def _uncommitted(self, now: Mapping[str, Content | None], place: Place) -> Iterable[Refusal]:
+        paths = list(now)
+        committed = self.entries(self.head, paths)
+        staged: dict[str, str] = {}
+        for line in names_in(self._must("ls-files", "-s", "-z", "--", *paths)):
+            told, _, path = line.partition("\t")
+            mode, digest, stage = told.split(" ")
+            staged[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
+        standing = {path: (place(it.data), it.executable) for path, it in now.items() if it is not None}
+        entries = self.stored(standing, write=False)
+        for path in now:
+            if path not in committed and path not in staged:
+                continue
+            if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
+                sentence = f"{path} has changes that are not committed; commit or stash them first."
+                yield Refusal(path, RefusalKind.UNCOMMITTED, sentence)
+
+    def _filtered(self, now: Mapping[str, Content | None], then: Mapping[str, Content | None]) -> Iterable[Refusal]:
+        fields = names_in(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now))
+        converts = self._line("config", "--get", "core.autocrlf") in ("true", "input")
+        told: dict[str, dict[str, str]] = {}
+        for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
+            told.setdefault(path, {})[attribute] = value
+        for path, values in told.items():
+            on = {name for name, value in values.items() if value not in ("unspecified", "unset")}
+            endings = values["text"] != "unset" and (converts or bool(on & {"text", "eol"}))
+            crlf = any(b"\r\n" in it.data for it in (now.get(path), then.get(path)) if it is not None)
+            if on & {"filter", "working-tree-encoding", "ident"} or (endings and crlf):
+                sentence = (
+                    f"Git stores {path} otherwise than it stands here (its attributes say so): change it by hand."
+                )
+                yield Refusal(path, RefusalKind.FILTERED, sentence)
+
+    # --- what is written -------------------------------------------------------------------------
+
+    def stored(self, files: Mapping[str, tuple[Path, bool]], *, write: bool = True) -> dict[str, str]:
+        """Files as a tree of git names them, put among its objects: where the bytes lie, and whether they can run."""
+        if not files:
+            return {}
+        places = "".join(f"{place}\n" for place, _ in files.values())
+        how = ("-w",) if write else ()
+        said = self._must("hash-object", *how, "--no-filters", "--stdin-paths", input=os.fsencode(places))
+        told = said.decode().split()
+        found = zip(files.items(), told, strict=True)
+        return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in found}
+
+    def committed(self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path) -> str:
+        """A commit on top of another with these entries changed, made over an index of its own; no ref has it yet."""
+        variables = {"GIT_INDEX_FILE": str(index)}
+        if parent:
+            self._must("read-tree", parent, variables=variables)
+        self._put(entries, variables)
+        tree = self._must("write-tree", variables=variables).decode().strip()
+        parents = ("-p", parent) if parent else ()
+        made = self._must("commit-tree", tree, *parents, "-F", "-", input=text.encode(), config=self._author(by))
+        return made.decode().strip()
+
+    def move(self, move: RefMove, why: str) -> bool:
+        """Move a ref in one step; False where it is no longer where it was."""
+        reason = ("-m", f"roundtable: {why}", "--no-deref")
+        if move.new:
+            return self._ask("update-ref", *reason, move.name, move.new, move.old or "0" * len(move.new))[0] == 0
+        return self._ask("update-ref", *reason, "-d", move.name, move.old)[0] == 0
+
+    def stage(self, commit: str, paths: Sequence[str]) -> None:
+        """Make the person's index say of these paths what the commit says, and nothing of any other."""
+        found = self.entries(commit, paths)
+        self._put({path: found.get(path) for path in paths}, {})
+
+    def _put(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
+        """Removals come first: a file may stand where a folder was."""
+        gone = "".join(f"0 {'0' * 40}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None)
+        put = "".join(f"{entry}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is not None)
+        self._must("update-index", "-z", "--add", "--index-info", input=os.fsencode(gone + put), variables=variables)
+
+    def _author(self, by: str) -> dict[str, str]:
+        """Who commits: the person as git knows them, else by their name on this machine."""
+        usual = {"user.name": by, "user.email": f"{by}@localhost"}
+        return {name: value for name, value in usual.items() if not self._line("config", "--get", name)}
+
+    # --- git -------------------------------------------------------------------------------------
+
+    def _line(self, *args: str, input: bytes = b"") -> str:
+        return self._ask(*args, input=input)[1].decode(errors="replace").strip()
+
+    def _ask(self, *args: str, input: bytes = b"") -> tuple[int, bytes]:
+        told = run_git(self._workspace, ("--literal-pathspecs", *args), self._config, input)
+        return told.code, told.said
+
+    def _must(
+        self, *args: str, input: bytes = b"", config: Mapping[str, str] = {}, variables: Mapping[str, str] = {}
+    ) -> bytes:
+        args = ("--literal-pathspecs", *args)
+        told = run_git(self._workspace, args, {**self._config, **config}, input, variables)
+        if told.code:
+            raise GitRefused(
+                f"Git would not {args[1]}: {' '.join(told.complaint.split()) or told.code}.",
+                "Mend that and say it again; what was begun is finished or taken back by the next command.",
+            )
+        return told.said

@@ -1,0 +1,72 @@
+"""Runs inside the sandbox, as the setup of a probe: test files, by pytest where it is to be had, else by unittest."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import unittest
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+
+def outcomes(paths: list[str]) -> dict[str, bool]:
+    """Which tests of these files passed; those that were skipped say nothing."""
+    sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), "src")]
+    try:
+        import pytest
+    except ImportError:
+        return _by_unittest(paths)
+    reports = _Reports()
+    pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", *(f"./{it}" for it in paths)], plugins=[reports])
+    return reports.passed
+
+
+class _Reports:
+    """What pytest says of each test."""
+
+    def __init__(self) -> None:
+        self.passed: dict[str, bool] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Its call decides; a set-up or tear-down that fails does too."""
+        if report.failed or (report.when == "call" and report.passed):
+            self.passed[report.nodeid] = self.passed.get(report.nodeid, True) and report.passed
+
+
+class _Results(unittest.TestResult):
+    """What unittest says of each test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed: dict[str, bool] = {}
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        """Neither failed nor skipped is passed."""
+        super().stopTest(test)
+        failed = {it.id() for it, _ in (*self.failures, *self.errors)}
+        if test not in [it for it, _ in self.skipped]:
+            self.passed[test.id()] = test.id() not in failed
+
+
+def _by_unittest(paths: list[str]) -> dict[str, bool]:
+    results = _Results()
+    for path in paths:
+        with suppress(Exception):  # a file that cannot be imported has no tests
+            module = _module(path)
+            unittest.defaultTestLoader.loadTestsFromModule(module).run(results)
+            for name, test in vars(module).items():
+                if name.startswith("test") and callable(test):
+                    unittest.FunctionTestCase(test).run(results)
+    return results.passed
+
+
+def _module(path: str) -> ModuleType:
+    name = path.removesuffix(".py").replace("/", ".")
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

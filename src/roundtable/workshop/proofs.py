@@ -1,0 +1,86 @@
+"""Programs that seats wrote to settle a claim: which interpreter runs them, and what their exit code says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds, Job
+from roundtable.workshop.sandbox import Ended, ended
+
+BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
+
+SHOWN, NOT_SHOWN = 0, 1
+"""The only two exit codes by which a proof says anything."""
+
+_PYTHON = """
+import runpy, sys, traceback
+sys.argv, sys.path[:0] = sys.argv[1:], [".", "src"]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+    print("It ended without saying whether it is so.")
+except Exception:
+    traceback.print_exc()
+sys.exit(2)
+"""
+_JAVASCRIPT = """
+process.on("uncaughtException", error => { console.error(error); process.exit(2) })
+process.on("exit", () => { if (process.exitCode === undefined) process.exitCode = 2 })
+require(require("path").resolve(process.argv[1]))
+"""
+# Both interpreters end a program that broke with 1, which would refute what it never looked at; and one that simply
+# comes to its end with 0. So each is started by a few lines that tell these ends apart.
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """How a program of one language is started, and what its file is called."""
+
+    argv: tuple[str, ...]
+    file: str
+
+
+def interpreters(workspace: Path) -> dict[str, Interpreter]:
+    """The languages a proof may be written in. Python is the project's own, if it has an environment."""
+    own = next((it for name in (".venv", "venv") if (it := workspace / name / "bin" / "python").is_file()), None)
+    python = str(own or sys.executable)
+    return {
+        "python": Interpreter((python, "-c", _PYTHON), "roundtable_proof.py"),
+        "javascript": Interpreter(("node", "-e", _JAVASCRIPT), "roundtable_proof.cjs"),
+    }
+
+
+async def run_proof(
+    sandbox: Sandbox, interpreter: Interpreter, program: str, tree: Path, bounds: Bounds = BOUNDS
+) -> Ended:
+    """Run a program at the root of a copy of the tree."""
+    argv = (*interpreter.argv, interpreter.file)
+    return await ended(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, bounds))
+
+
+def says(run: Ended) -> bool | None:
+    """What it showed; None where it said nothing, because it broke, was stopped or never decided."""
+    return {SHOWN: True, NOT_SHOWN: False}.get(run.code) if run.code is not None and not run.stopped else None
+
+
+def missing_place(trees: Sequence[Path], path: str, last: int) -> str:
+    """Why a place is in none of the trees, in one sentence; nothing where it is. No link is followed."""
+    lengths = [length for tree in trees if (length := _lines(tree, path)) is not None]
+    if not lengths:
+        return f"There is no file {path} here."
+    return "" if last <= max(lengths) else f"{path} has only {max(lengths)} lines."
+
+
+def _lines(tree: Path, path: str) -> int | None:
+    """How many lines a file of the tree has; None where it is no plain file inside it."""
+    found = tree / path
+    parts = Path(path).parts
+    if not parts or Path(path).is_absolute() or ".." in parts:
+        return None
+    if any((tree / Path(*parts[: upto + 1])).is_symlink() for upto in range(len(parts))) or not found.is_file():
+        return None
+    with found.open("rb") as file:
+        return sum(1 for _ in file)

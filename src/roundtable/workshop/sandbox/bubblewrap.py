@@ -1,0 +1,140 @@
+"""Runs a program by bubblewrap: in namespaces of its own, so that when its first process is ended, all are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+
+from roundtable.core.sandbox import Bounds, Exit, Job, Output
+from roundtable.core.views import one_line
+from roundtable.workshop.sandbox.cgroups import Group, sweep
+from roundtable.workshop.sandbox.ending import ended
+from roundtable.workshop.sandbox.first_program import SOURCE, feed, first_program, packed
+from roundtable.workshop.sandbox.looking import Looking
+from roundtable.workshop.sandbox.supervising import Supervision
+from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, view_of
+
+PROGRAM = "bwrap"
+
+_APART = (
+    "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--die-with-parent", "--new-session",
+    "--cap-drop", "ALL", "--hostname", "sandbox",
+)  # fmt: skip
+_PROC = ("--proc", "/proc", "--remount-ro", "/proc")
+"""Read-only as a whole: to the kernel, root is root in every namespace, and could set /proc/sys/kernel/core_pattern."""
+_WAYS = (("--disable-userns", *_PROC), _PROC, ("--dir", "/proc"))
+"""Older versions cannot forbid new namespaces inside, and in some containers nobody may mount a new /proc."""
+_SMALL = 64 << 20
+_JOIN = 'n=$1; shift; while [ $n -gt 0 ]; do echo $$ >"$1" || exit 126; shift; n=$((n-1)); done; exec "$@"'
+"""Goes into the control group before anything else happens."""
+
+
+class Bubblewrap:
+    """A way to run programs that was seen to work here."""
+
+    def __init__(self, program: str, way: Sequence[str], name: str = "bubblewrap") -> None:
+        self._program = program
+        self._way = way
+        self.name = name
+
+    @classmethod
+    async def find(cls) -> Bubblewrap | str:
+        """The sandbox, or why there is none: it is tried, because not every machine lets it make namespaces."""
+        program = shutil.which(PROGRAM)
+        if program is None:
+            return "Bubblewrap is not installed."
+        await asyncio.to_thread(sweep)
+        why = ""
+        for way in _WAYS:
+            found = cls(program, way)
+            tried = await ended(found, Job(("true",), str(NOTHING.parent), bounds=Bounds(seconds=10)))
+            if tried.code == 0:
+                return cls(program, way, await asyncio.to_thread(_name))
+            why = one_line(tried.output.decode(errors="replace"), 200) or tried.stopped
+        return f"Bubblewrap does not work here ({why})."
+
+    async def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
+        """Run it; whatever happens, nothing of it stays behind."""
+        view = await asyncio.to_thread(view_of, job)
+        if view is None:
+            yield Output(f"There is no program {job.argv[0]} here.".encode())
+            yield Exit(127, 0.0)
+            return
+        files = packed(job.files)
+        if isinstance(files, str):
+            yield Exit(None, 0.0, files)
+            return
+        group = await asyncio.to_thread(Group.make, job.bounds)
+        try:
+            async with aclosing(self._held(job, view, files, group)) as run:
+                async for it in run:
+                    yield it
+        finally:
+            if group is not None:
+                await asyncio.to_thread(group.remove)
+
+    async def _held(self, job: Job, view: View, files: bytes, group: Group | None) -> AsyncGenerator[Output | Exit]:
+        try:
+            process = await self._started(job, view, files, group)
+        except OSError as error:
+            yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
+            return
+        supervision = Supervision(process, job.bounds, group or Looking(process.pid, job.bounds))
+        feeding = asyncio.create_task(feed(process, files))
+        try:
+            async with aclosing(supervision.outputs()) as outputs:
+                async for output in outputs:
+                    yield output
+        finally:
+            _end(process)
+            feeding.cancel()
+            await supervision.over()
+        yield await supervision.exit()
+
+    async def _started(self, job: Job, view: View, files: bytes, group: Group | None) -> Process:
+        entrances = group.entrances() if group else ()
+        joined = ("/bin/sh", "-c", _JOIN, "sh", str(len(entrances)), *entrances)
+        first = first_program(job.works_on_copy, files)
+        return await asyncio.create_subprocess_exec(
+            *(*joined, self._program, *self._options(job, view), "--", *first, view.program, *job.argv[1:]),
+            stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd="/", env={}, start_new_session=True,
+        )  # fmt: skip
+
+    def _options(self, job: Job, view: View) -> list[str]:
+        disk = str(job.bounds.disk)
+        options = [*_APART, *self._way, "--dev", "/dev", "--size", str(_SMALL), "--tmpfs", "/dev/shm"]
+        options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
+        for place in view.places:
+            options += ["--ro-bind", place, place]
+        shown = SOURCE if job.works_on_copy else job.folder
+        if job.works_on_copy:
+            options += ["--size", disk, "--tmpfs", job.folder]
+        options += ["--ro-bind", job.folder, shown]
+        for path in view.emptied_folders:
+            options += ["--tmpfs", os.path.join(shown, path), "--remount-ro", os.path.join(shown, path)]
+        for path in view.emptied_files:
+            options += ["--ro-bind", str(NOTHING), os.path.join(shown, path)]
+        for name, value in {**VARIABLES, "PATH": view.path}.items():
+            options += ["--setenv", name, value]
+        return [*options, "--remount-ro", "/", "--chdir", job.folder]
+
+
+def _name() -> str:
+    """What people are told it is: who holds a run to its bounds is part of it."""
+    group = Group.make(Bounds())
+    if group is None:
+        return "bubblewrap, bounds held by looking"
+    group.remove()
+    return "bubblewrap, bounds held by the kernel"
+
+
+def _end(process: Process) -> None:
+    """End the sandbox itself; the kernel ends with it everything that runs inside."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

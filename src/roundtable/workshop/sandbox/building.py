@@ -1,0 +1,147 @@
+"""Builds the Dockerfile or compose file of a project that was just written, and runs what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import tarfile
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from roundtable.core.sandbox import Bounds, Exit, Limit, Output
+from roundtable.core.views import one_line
+from roundtable.workshop.sandbox.compose import is_compose
+from roundtable.workshop.sandbox.container import Meter, alone
+from roundtable.workshop.sandbox.engines import LABEL, Engine
+from roundtable.workshop.sandbox.first_program import packed
+from roundtable.workshop.sandbox.owners import own_name
+from roundtable.workshop.sandbox.scan import scanned
+from roundtable.workshop.sandbox.supervising import Supervision
+
+HONEST = "One service builds and runs reliably. Several that wait for each other may need your help.\n"
+
+_NO_COMPOSE = "There is a compose file, and this engine has no `compose` command. Install its compose plugin."
+_NOTHING = "There is no Dockerfile and no compose file to build. Add one of them."
+
+
+async def built_and_run(
+    engine: Engine, files: Mapping[str, str], bounds: Bounds = Bounds(seconds=600)
+) -> AsyncGenerator[Output | Exit]:
+    """Build and run these files, each step within the bounds and without a network; nothing of it stays behind.
+
+    What the scan finds is not built at all. Closing the iterator ends the build or the containers.
+    """
+    archive = packed(files)
+    if refused := _refusal(files) or (archive if isinstance(archive, str) else ""):
+        yield Exit(None, 0.0, refused)
+        return
+    assert isinstance(archive, bytes)
+    with TemporaryDirectory(prefix="roundtable-build-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            await asyncio.to_thread(tar.extractall, folder, filter="data")
+        composed = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
+        if composed is None:
+            steps, cleaning = _of_dockerfile(engine, own_name(), folder, bounds)
+        else:
+            found = await _of_compose(engine, own_name(), folder, composed, bounds)
+            if isinstance(found, str):
+                yield Exit(None, 0.0, found)
+                return
+            steps, cleaning = found
+            yield Output(HONEST.encode())
+        try:
+            async with aclosing(_steps(engine, steps, bounds)) as run:
+                async for it in run:
+                    yield it
+        finally:
+            for argv in cleaning:
+                await engine.ask(argv)
+
+
+def _refusal(files: Mapping[str, str]) -> str:
+    """Why these files are not built, if they are not."""
+    if found := scanned(files):
+        told = " ".join(f"{it.path}, line {it.line}: {it.sentence}" for it in found)
+        return f"It was not built. {told}"
+    return "" if "Dockerfile" in files or any(is_compose(path) for path in files) else _NOTHING
+
+
+Steps = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+"""The commands that do it, and those that clear up after them."""
+
+
+def _of_dockerfile(engine: Engine, name: str, folder: str, bounds: Bounds) -> Steps:
+    build = ("build", "--network", "none", "--force-rm", "--label", LABEL, "--tag", name, folder)
+    run = ("run", "--name", name, *alone(engine, bounds), name)
+    return [build, run], [("rm", "--force", name), ("rmi", "--force", name)]
+
+
+async def _of_compose(engine: Engine, name: str, folder: str, path: str, bounds: Bounds) -> Steps | str:
+    base = ("compose", "--project-name", name, "--project-directory", folder, "--file", str(Path(folder, path)))
+    if (await engine.ask(("compose", "version"))).code != 0:
+        return _NO_COMPOSE
+    read = await engine.ask((*base, "config", "--quiet"))
+    names = await engine.ask((*base, "config", "--services"))
+    if read.code != 0 or names.code != 0:
+        return f"The compose file was not understood. {one_line(read.text or names.text, 300)}"
+    over = Path(folder, "bounds-of-the-sandbox.json")
+    await asyncio.to_thread(over.write_text, json.dumps(_bounded_services(names.text.split(), bounds)))
+    both = (*base, "--file", str(over))
+    up = (*both, "up", "--build", "--no-color", "--abort-on-container-exit")
+    down = (*both, "down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "0")
+    return [up], [down]
+
+
+def _bounded_services(services: Sequence[str], bounds: Bounds) -> dict[str, object]:
+    """Laid over the project's own file: its services reach each other and nothing else, each within the bounds."""
+    bound = {
+        "mem_limit": bounds.memory,
+        "memswap_limit": bounds.memory,
+        "pids_limit": bounds.processes,
+        "cpus": bounds.processors,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "labels": {LABEL: ""},
+    }
+    return {"services": dict.fromkeys(services, bound), "networks": {"default": {"internal": True}}}
+
+
+async def _steps(engine: Engine, steps: Sequence[tuple[str, ...]], bounds: Bounds) -> AsyncGenerator[Output | Exit]:
+    """One command after the other, as long as each ends well; the last one's end is the end of all."""
+    end = Exit(0, 0.0)
+    for argv in steps:
+        process = await asyncio.create_subprocess_exec(
+            *(engine.program, *argv),
+            stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=engine.variables, start_new_session=True,
+        )  # fmt: skip
+        meter = Meter(engine, argv[2]) if argv[0] == "run" else _Unmetered()
+        supervision = Supervision(process, bounds, meter)
+        try:
+            async with aclosing(supervision.outputs()) as outputs:
+                async for output in outputs:
+                    yield output
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            await supervision.over()
+        end = await supervision.exit()
+        if end.code != 0:
+            break
+    yield end
+
+
+class _Unmetered:
+    """The engine holds its containers to their bounds by itself."""
+
+    def met(self) -> Limit | None:
+        return None
+
+    def processor_seconds(self) -> float:
+        return 0.0

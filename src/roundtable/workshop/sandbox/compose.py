@@ -1,0 +1,218 @@
+"""Reads a compose file line by line and refuses what it does not know: no parser stands between it and the reader."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import msgspec
+
+from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
+from roundtable.workshop.sandbox.shell_text import runs_what_it_fetched
+
+_NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
+_KEY = re.compile(r"""^(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote)\s*:(?:\s+(?P<value>.*))?$""")
+_BLOCK = re.compile(r"^[|>][+-]?\d?$")
+_NO = frozenset({"false", "no", "off", "n", "0", ""})
+_HARMLESS = """
+version name services image build context dockerfile args target command entrypoint environment env_file ports expose
+depends_on condition healthcheck test interval timeout retries start_period volumes networks restart working_dir user
+labels container_name hostname init stdin_open tty read_only tmpfs mem_limit cpus pids_limit deploy resources limits
+reservations memory profiles stop_signal stop_grace_period cap_drop security_opt shm_size platform pull_policy links
+type source bind volume driver internal published protocol secrets configs file aliases default size nocopy
+"""
+_OWN_NAMES = frozenset(
+    {"services", "networks", "volumes", "environment", "labels", "args", "secrets", "configs", "depends_on"}
+)
+"""Below these, people choose the names."""
+_REFUSED = {
+    "cap_add": FindingKind.PRIVILEGED,
+    "devices": FindingKind.PRIVILEGED,
+    "device_cgroup_rules": FindingKind.PRIVILEGED,
+    "entitlements": FindingKind.PRIVILEGED,
+    "gpus": FindingKind.PRIVILEGED,
+    "sysctls": FindingKind.PRIVILEGED,
+    "runtime": FindingKind.UNCONFINED,
+    "cgroup": FindingKind.UNCONFINED,
+    "cgroup_parent": FindingKind.UNCONFINED,
+    "extra_hosts": FindingKind.HOST_NETWORK,
+    "volumes_from": FindingKind.HOST_MOUNT,
+    "driver_opts": FindingKind.HOST_MOUNT,
+    "ssh": FindingKind.HOST_MOUNT,
+    "external": FindingKind.HOST_MOUNT,
+    "use_api_socket": FindingKind.ENGINE_SOCKET,
+    "include": FindingKind.REMOTE,
+    "extends": FindingKind.REMOTE,
+    "additional_contexts": FindingKind.REMOTE,
+    "provider": FindingKind.REMOTE,
+}
+"""Keys that stand for a danger by themselves, unless they are switched off."""
+_OF_THE_HOST = {
+    "network_mode": FindingKind.HOST_NETWORK,
+    "network": FindingKind.HOST_NETWORK,
+    "pid": FindingKind.HOST_PROCESSES,
+    "ipc": FindingKind.HOST_PROCESSES,
+    "uts": FindingKind.HOST_PROCESSES,
+    "userns_mode": FindingKind.HOST_PROCESSES,
+}
+_SAFE_SPACES = frozenset({"none", "private", "shareable", "bridge"})
+_SECRET = re.compile(r"PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY", re.IGNORECASE)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line: where it stands, under which keys, and its value."""
+
+    line: int
+    under: tuple[str, ...]
+    value: str
+
+    @property
+    def key(self) -> str:
+        """The nearest key."""
+        return self.under[-1] if self.under else ""
+
+
+class _Unreadable(Exception):
+    """A line that could mean something else than it seems to."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def is_compose(path: str) -> bool:
+    """Whether it is one by its name."""
+    return bool(_NAME.match(PurePosixPath(path).name))
+
+
+def scan_compose(path: str, text: str) -> list[Finding]:
+    """What stands against starting it."""
+    found: dict[tuple[int, FindingKind], None] = {}
+    try:
+        for entry in _entries(text):
+            found |= {(entry.line, kind): None for kind in _refused(entry)}
+    except _Unreadable as wrong:
+        found[wrong.line, FindingKind.UNREADABLE] = None
+    return [finding(path, line, kind) for line, kind in found]
+
+
+def _refused(entry: Entry) -> Iterator[FindingKind]:
+    key, value = entry.key, entry.value
+    off = value.lower() in _NO
+    named = len(entry.under) > 1 and entry.under[-2] in _OWN_NAMES
+    if re.search(r"(?:docker|podman|containerd)\.sock", value):
+        yield FindingKind.ENGINE_SOCKET
+    if key == "privileged" and not off:
+        yield FindingKind.PRIVILEGED
+    elif key in _REFUSED and not named and (not off or value == ""):
+        yield _REFUSED[key]
+    elif key in _OF_THE_HOST and not named and value.lower() not in _SAFE_SPACES:
+        yield _OF_THE_HOST[key]
+    elif key == "security_opt" and re.search(r"unconfined|disable|false|\$", value):
+        yield FindingKind.UNCONFINED
+    elif key not in _HARMLESS.split() and not named and key not in _OF_THE_HOST and key != "privileged":
+        yield FindingKind.UNREADABLE
+    if key in ("command", "entrypoint", "test") and runs_what_it_fetched(value.strip("[]").replace(",", " "), set()):
+        yield FindingKind.PIPE_TO_SHELL
+    yield from _of_paths(entry)
+    if "build" in entry.under and "args" in entry.under and _is_secret(entry):
+        yield FindingKind.SECRET
+
+
+def _of_paths(entry: Entry) -> Iterator[FindingKind]:
+    key, value = entry.key, entry.value
+    in_volumes = "volumes" in entry.under and len(entry.under) > 2
+    if (in_volumes and key == "volumes" and _is_outside(value.split(":")[0])) or (
+        key in ("source", "env_file", "file") and _is_outside(value)
+    ):
+        yield FindingKind.HOST_MOUNT
+    if (
+        key in ("build", "context", "dockerfile")
+        and value
+        and ("://" in value or value.startswith("git@") or _is_outside(value))
+    ):
+        yield FindingKind.REMOTE
+    if key == "dockerfile" and "dockerfile" not in value.lower() and "containerfile" not in value.lower():
+        yield FindingKind.UNREADABLE
+
+
+def _is_outside(path: str) -> bool:
+    """Whether it may lie outside the project: a name alone is a volume of the engine's own."""
+    return path.startswith(("/", "~", "\\")) or "$" in path or posixpath.normpath(path).startswith("..")
+
+
+def _is_secret(entry: Entry) -> bool:
+    name, _, value = entry.value.partition("=") if entry.key == "args" else (entry.key, "", entry.value)
+    return bool(_SECRET.search(name)) and bool(value) and not value.startswith("$")
+
+
+def _entries(text: str) -> Iterator[Entry]:
+    """The lines with the keys they stand under; a list's items stand under the list's own key."""
+    stack: list[tuple[int, str]] = []
+    lines = list(enumerate(text.splitlines(), 1))
+    while lines:
+        number, raw = lines.pop(0)
+        line = _uncommented(raw, number).strip()
+        if not line or (line == "---" and number == 1):
+            continue
+        outer = indent = len(raw) - len(raw.lstrip(" "))
+        is_item = line == "-" or line.startswith("- ")
+        while line == "-" or line.startswith("- "):
+            indent += len(line) - len(line[1:].lstrip())
+            line = line[1:].lstrip()
+        pair = _KEY.match(line)
+        if pair is None and not is_item:
+            raise _Unreadable(number)
+        while stack and (stack[-1][0] > outer if is_item else stack[-1][0] >= outer):
+            stack.pop()
+        value = line if pair is None else pair["value"] or ""
+        if pair is not None:
+            stack.append((indent, pair["key"]))
+        under = tuple(key for _, key in stack)
+        if _BLOCK.match(value):
+            yield Entry(number, under, _block(lines, outer))
+        else:
+            yield from (Entry(number, under, part) for part in _scalars(value, number))
+
+
+def _block(lines: list[tuple[int, str]], outer: int) -> str:
+    """The text that stands deeper than its key, as it is."""
+    taken: list[str] = []
+    while lines and (not lines[0][1].strip() or len(lines[0][1]) - len(lines[0][1].lstrip(" ")) > outer):
+        taken.append(lines.pop(0)[1].strip())
+    return "\n".join(taken)
+
+
+def _scalars(value: str, number: int) -> Iterator[str]:
+    """A plain value, or those of a list on one line; anything cleverer is not read."""
+    if value in ("{}", "[]"):
+        yield ""
+        return
+    if value.startswith("[") and value.endswith("]") and not re.search(r"[\[{]", value[1:]):
+        yield value
+        for part in value[1:-1].split(","):
+            yield from _scalars(part.strip(), number)
+        return
+    quote = value[:1] if value[:1] in "\"'" else ""
+    bare = value[1:-1] if quote and value.endswith(quote) and len(value) > 1 else value
+    if value[:1] in ("&", "*", "!", "{", "[", "<", "|", ">", "%", "@", "`") or (quote and bare is value):
+        raise _Unreadable(number)
+    if quote and (quote in bare or (quote == '"' and "\\" in bare)):
+        raise _Unreadable(number)
+    yield bare
+
+
+def _uncommented(raw: str, number: int) -> str:
+    if "\t" in raw:
+        raise _Unreadable(number)
+    quote = ""
+    for place, sign in enumerate(raw):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'" and (place == 0 or raw[place - 1] in " [,:-"):
+            quote = sign
+        elif sign == "#" and (place == 0 or raw[place - 1] == " "):
+            return raw[:place]
+    return raw

@@ -1,0 +1,173 @@
+"""Runs a program in a container of its own: with the programs of this machine, or in an image the person names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from pathlib import Path
+
+from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
+from roundtable.core.views import one_line
+from roundtable.workshop.sandbox.cgroups import Group
+from roundtable.workshop.sandbox.ending import ended
+from roundtable.workshop.sandbox.engines import LABEL, Engine
+from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, feed, first_program, packed
+from roundtable.workshop.sandbox.owners import own_name
+from roundtable.workshop.sandbox.supervising import Supervision
+from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, view_of
+
+_ALONE = (
+    "--rm", "--interactive", "--pull", "never", "--network", "none", "--read-only", "--cap-drop", "ALL",
+    "--security-opt", "no-new-privileges", "--hostname", "sandbox", "--shm-size", "64m",
+    "--log-driver", "none", "--label", LABEL,
+)  # fmt: skip
+_PATIENCE = 20.0
+_ENGINE_FAILED = 125
+_BOUND = "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; true"
+
+
+class Container:
+    """An engine that was seen to run programs here and to hold them to their bounds."""
+
+    def __init__(self, engine: Engine, image: str, own_image: bool) -> None:
+        self._engine = engine
+        self._image = image
+        self._own_image = own_image
+        self.name = f"{engine.name}, {f'image {image}' if own_image else 'with the programs of this machine'}"
+
+    @classmethod
+    async def find(cls, name: str, image: str = "") -> Container | str:
+        """The sandbox, or why there is none: it is tried, because not every engine sees this machine's folders."""
+        engine = await Engine.find(name)
+        if isinstance(engine, str):
+            return engine
+        await engine.sweep()
+        found = cls(engine, image or await engine.empty_image(), bool(image))
+        tried = await ended(found, Job(("sh", "-c", _BOUND), str(NOTHING.parent), bounds=Bounds(seconds=30)))
+        said = one_line(tried.output.decode(errors="replace"), 200)
+        if tried.code != 0:
+            return f"{name.capitalize()} does not run programs here ({said or tried.stopped})."
+        if not said.isdigit():
+            return f"{name.capitalize()} holds nothing to its bounds here ({said})."
+        return found
+
+    async def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
+        """Run it; whatever happens, the container and all in it go."""
+        view = await asyncio.to_thread(self._view, job)
+        if view is None:
+            yield Output(f"There is no program {job.argv[0]} here.".encode())
+            yield Exit(127, 0.0)
+            return
+        files = packed(job.files)
+        if isinstance(files, str):
+            yield Exit(None, 0.0, files)
+            return
+        name = own_name()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(self._engine.program, "run", "--name", name, *self._options(job, view), self._image),
+                *(*first_program(job.works_on_copy, files)[1:], view.program, *job.argv[1:]),
+                stdin=PIPE, stdout=PIPE, stderr=STDOUT, env=self._engine.variables, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
+            return
+        supervision = Supervision(process, job.bounds, Meter(self._engine, name))
+        feeding = asyncio.create_task(feed(process, files))
+        try:
+            async with aclosing(supervision.outputs()) as outputs:
+                async for output in outputs:
+                    yield output
+        finally:
+            feeding.cancel()
+            await self._end(process, name, supervision)
+        end = await supervision.exit()
+        yield Exit(None, end.seconds, "The engine could not run it.") if end.code == _ENGINE_FAILED else end
+
+    async def _end(self, process: Process, name: str, supervision: Supervision) -> None:
+        """End the container; one that is not there yet ends as it finds its standard input closed."""
+        assert process.stdin is not None
+        process.stdin.close()
+        kill = self._engine.ask(("kill", name)) if process.returncode is None else asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await asyncio.gather(kill, supervision.over())  # the engine ends nothing that nobody listens to
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await self._engine.ask(("rm", "--force", name))
+            await supervision.over()
+
+    def _view(self, job: Job) -> View | None:
+        if not self._own_image:
+            return view_of(job)
+        return View(job.argv[0], (), *emptied(Path(job.folder)), "")
+
+    def _options(self, job: Job, view: View) -> list[str]:
+        shown = SOURCE if job.works_on_copy else job.folder
+        options = [*alone(self._engine, job.bounds), "--entrypoint", "/bin/sh", "--workdir", job.folder]
+        options += ["--user", f"{os.getuid()}:{os.getgid()}"]
+        for place in view.places:
+            options += _bound(place, place)
+        options += _bound(job.folder, shown)
+        if job.works_on_copy:
+            options += self._engine.fresh(job.folder, _writable(job.bounds))
+        for path in view.emptied_folders:
+            options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
+        for path in view.emptied_files:
+            options += _bound(str(NOTHING), os.path.join(shown, path))
+        for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():
+            options += ["--env", f"{name}={value}"]
+        return options
+
+
+class Meter:
+    """Reads the control group of a container, once it is there and where this machine shows it."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._name = name
+        self._group: Group | None = None
+        self._used = 0.0
+
+    def met(self) -> Limit | None:
+        """Which bound the kernel has had to hold the container to, as far as one sees from here."""
+        self._group = self._group or self._found()
+        if self._group is None:
+            return None
+        self._used = max(self._used, self._group.processor_seconds())
+        return self._group.met()
+
+    def processor_seconds(self) -> float:
+        """The most that was seen; a container takes its count with it."""
+        return self._used
+
+    def _found(self) -> Group | None:
+        argv = (self._engine.program, "inspect", "--format", "{{.State.Pid}} {{.Id}}", self._name)
+        with suppress(OSError, ValueError, subprocess.TimeoutExpired):
+            done = subprocess.run(argv, capture_output=True, env=self._engine.variables, timeout=5, text=True)
+            pid, container = done.stdout.split()
+            return Group.of(int(pid), container)
+        return None
+
+
+def alone(engine: Engine, bounds: Bounds) -> list[str]:
+    """The options of a container that has nothing but itself, and that within bounds."""
+    options = [*_ALONE, "--memory", str(bounds.memory), "--memory-swap", str(bounds.memory)]
+    options += ["--cpus", f"{bounds.processors:g}", "--pids-limit", str(bounds.processes + OWN_PROCESSES)]
+    return [*options, *engine.fresh("/tmp", _writable(bounds))]
+
+
+def _writable(bounds: Bounds) -> str:
+    return f"rw,exec,nosuid,nodev,size={bounds.disk},mode=1777"
+
+
+def _bound(source: str, target: str) -> list[str]:
+    """A place of this machine, shown as it is and not to be written; the option is a line of comma-separated values."""
+    fields = ("type=bind", f"source={source}", f"target={target}", "readonly")
+    return ["--mount", ",".join('"' + it.replace('"', '""') + '"' if set(',"') & set(it) else it for it in fields)]

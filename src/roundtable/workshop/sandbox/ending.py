@@ -1,0 +1,54 @@
+"""A run as one answer, for those who only want to know how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Exit, Job, Limit, Output
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a run ended: its exit code, or why it was stopped; and the last of what it said."""
+
+    code: int | None
+    output: bytes
+    seconds: float
+    stopped: str = ""
+    limit: Limit | None = None
+    processor_seconds: float = 0.0
+
+
+async def ended(sandbox: Sandbox, job: Job, tell: Callable[[bytes], None] | None = None) -> Ended:
+    """Run a job to its end; `tell` hears all it says, as it comes."""
+    tail = _Tail(job.bounds.output)
+    async with aclosing(sandbox.run(job)) as run:
+        async for it in run:
+            match it:
+                case Output(data):
+                    tail.add(data)
+                    if tell is not None:
+                        tell(data)
+                case Exit(code, seconds, stopped, limit, processor_seconds):
+                    return Ended(code, tail.kept(), seconds, stopped, limit, processor_seconds)
+    raise AssertionError("A run ends in an Exit.")
+
+
+class _Tail:
+    """The last of what a run says; the rest is let go as it comes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept = b""
+        self._lost = 0
+
+    def add(self, data: bytes) -> None:
+        self._kept += data
+        self._lost += max(0, len(self._kept) - self._most)
+        self._kept = self._kept[-self._most :]
+
+    def kept(self) -> bytes:
+        return f"[{self._lost:,} earlier bytes left out]\n".encode() + self._kept if self._lost else self._kept

@@ -1,0 +1,30 @@
+"""Names that say which process something belongs to, so that what a killed one left behind can be told and cleared."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from itertools import count
+
+_NAME = re.compile(r"roundtable-(\d+)-(\d+)-\d+(?!\d)")
+_numbers = count(1)
+
+
+def own_name() -> str:
+    """A name that nobody else has: of this process, by its id and when it began."""
+    pid = os.getpid()
+    return f"roundtable-{pid}-{_begun(pid)}-{next(_numbers)}"
+
+
+def is_orphan(name: str) -> bool:
+    """Whether this is a name of ours, or begins with one, whose process is gone."""
+    owner = _NAME.match(name)
+    return owner is not None and _begun(int(owner[1])) != owner[2]
+
+
+def _begun(pid: int) -> str:
+    """When a process began, in ticks since the machine did; nothing if it is gone."""
+    with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[19].decode()
+    return ""

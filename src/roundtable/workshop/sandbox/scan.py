@@ -1,0 +1,141 @@
+"""Reads the Dockerfiles and compose files of a project before anything is built, and names what must not be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+import msgspec
+
+from roundtable.workshop.sandbox.compose import is_compose, scan_compose
+from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
+from roundtable.workshop.sandbox.shell_text import runs_what_it_fetched
+
+_KNOWN = """
+FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL
+MAINTAINER
+"""
+_COMMANDS = frozenset({"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"})
+_ELSEWHERE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIALS?)\w*\s*[= ]\s*[\"']?[^\s\"'$]"
+)
+_HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
+_DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(\S+)\s*$")
+_ENGINE_SOCKET = re.compile(r"(?:docker|podman|containerd)\.sock")
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """One instruction of a Dockerfile: its line, its word in capitals, and all that follows, with here-documents."""
+
+    line: int
+    word: str
+    text: str
+
+
+def scanned(files: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Everything that stands against building these files; nothing means that none of the known dangers was seen."""
+    found: list[Finding] = []
+    for path, text in files.items():
+        if is_dockerfile(path):
+            found += scan_dockerfile(path, text)
+        elif is_compose(path):
+            found += scan_compose(path, text)
+    return tuple(found)
+
+
+def is_dockerfile(path: str) -> bool:
+    """Whether it is one by its name."""
+    name = PurePosixPath(path).name.lower()
+    return any(word in name for word in ("dockerfile", "containerfile"))
+
+
+def scan_dockerfile(path: str, text: str) -> list[Finding]:
+    """What stands against building one."""
+    fetched: set[str] = set()
+    found = [finding(path, line, kind) for line, kind in _directives(text)]
+    for it in _instructions(text):
+        kinds = dict.fromkeys(_refused(it, fetched))
+        found += [finding(path, it.line, kind) for kind in kinds]
+    return found
+
+
+def _refused(it: Instruction, fetched: set[str]) -> Iterator[FindingKind]:
+    if it.word == "ONBUILD":
+        word, _, text = it.text.partition(" ")
+        yield from _refused(Instruction(it.line, word.upper(), text), fetched)
+    elif it.word not in _KNOWN.split():
+        yield FindingKind.UNREADABLE
+    if _ENGINE_SOCKET.search(it.text):
+        yield FindingKind.ENGINE_SOCKET
+    if it.word in _COMMANDS:
+        yield from _options(it.text)
+        if runs_what_it_fetched(_command(it.text), fetched):
+            yield FindingKind.PIPE_TO_SHELL
+    if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
+        yield FindingKind.REMOTE
+    if it.word in ("ARG", "ENV") and _SECRET.search(it.text.upper()):
+        yield FindingKind.SECRET
+
+
+def _options(text: str) -> Iterator[FindingKind]:
+    """What the options of RUN ask for, and what a docker command inside it would."""
+    if re.search(r"--security[= ]+insecure|--privileged\b", text):
+        yield FindingKind.PRIVILEGED
+    if re.search(r"--net(?:work)?[= ]+host", text):
+        yield FindingKind.HOST_NETWORK
+    if re.search(r"--(?:pid|ipc|uts|userns)[= ]+host", text):
+        yield FindingKind.HOST_PROCESSES
+    if re.search(r"--mount[= ]\S*type=ssh", text) or re.search(r"--mount[= ]\S*(?:source|src|from)=[./]*\.\.", text):
+        yield FindingKind.HOST_MOUNT
+
+
+def _command(text: str) -> str:
+    """A command as a shell would see it; the other form is a list in JSON."""
+    start = text.find("[")
+    if start >= 0 and text.rstrip().endswith("]"):
+        try:
+            return " ".join(map(str, json.loads(text[start:])))
+        except ValueError:
+            return text
+    return text
+
+
+def _sources(text: str) -> list[str]:
+    words = [it for it in re.split(r"[\s,\[\]\"']+", text) if it and not it.startswith("--")]
+    return words[:-1] or words
+
+
+def _directives(text: str) -> Iterator[tuple[int, FindingKind]]:
+    """Another builder than the usual one is a program of its own."""
+    for number, line in enumerate(text.splitlines(), 1):
+        directive = _DIRECTIVE.match(line.strip())
+        if directive is None:
+            return
+        if directive[1].lower() == "syntax" and not directive[2].startswith(
+            ("docker/dockerfile:", "docker/dockerfile@")
+        ):
+            yield number, FindingKind.REMOTE
+
+
+def _instructions(text: str) -> Iterator[Instruction]:
+    escape = "`" if re.match(r"(?:#.*\n)*#\s*escape\s*=\s*`", text, re.IGNORECASE) else "\\"
+    lines = iter(enumerate(text.splitlines(), 1))
+    for number, line in lines:
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        whole = line.strip()
+        while whole.endswith(escape):
+            _, following = next(lines, (0, ""))
+            if following.lstrip().startswith("#"):
+                continue
+            whole = whole[:-1] + " " + following.strip()
+        for _, name in _HEREDOC.findall(whole):
+            for _, body in lines:
+                if body.strip() == name:
+                    break
+                whole += "\n" + body
+        word, _, rest = whole.replace("\t", " ").partition(" ")
+        yield Instruction(number, word.upper(), rest.strip())

@@ -1,0 +1,106 @@
+"""Hears a run out and holds it to its bounds, however it was started."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Protocol
+
+from roundtable.core.sandbox import Bounds, Exit, Limit, Output
+from roundtable.workshop.sandbox.first_program import met_by_code
+
+LOOK = 0.1
+"""Seconds between two looks at how much a run uses."""
+
+_CHUNK = 64 * 1024
+_FLOOD = 16 << 20
+"""Bytes of output beyond those that are kept."""
+
+
+class Meter(Protocol):
+    """Knows what a run uses. Both are asked in a thread, while it runs and once more at its end."""
+
+    def met(self) -> Limit | None: ...
+
+    def processor_seconds(self) -> float: ...
+
+
+def told(limit: Limit, bounds: Bounds) -> str:
+    """Why a run was stopped, in one sentence."""
+    match limit:
+        case Limit.TIME:
+            return f"It was stopped after {bounds.seconds:g} seconds."
+        case Limit.MEMORY:
+            return f"It was stopped for using more than {bounds.memory >> 20:,} MB of memory."
+        case Limit.PROCESSES:
+            return f"It was stopped for starting more than {bounds.processes} processes."
+        case Limit.DISK:
+            return f"It was stopped for writing more than {bounds.disk >> 20:,} MB."
+        case Limit.OUTPUT:
+            return f"It was stopped for saying more than {(bounds.output + _FLOOD) >> 20:,} MB."
+
+
+class Supervision:
+    """One run from its start to its end; who made it also stops it."""
+
+    def __init__(self, process: Process, bounds: Bounds, meter: Meter) -> None:
+        self._process = process
+        self._bounds = bounds
+        self._meter = meter
+        self._begun = time.monotonic()
+        self.limit: Limit | None = None
+
+    async def outputs(self) -> AsyncGenerator[Output]:
+        """What the run says until it has ended, or has to be stopped for the `limit` it met."""
+        assert self._process.stdout is not None
+        said = 0
+        ended = asyncio.ensure_future(self._process.wait())
+        reading: asyncio.Future[bytes] | None = asyncio.ensure_future(self._process.stdout.read(_CHUNK))
+        looked = self._begun
+        try:
+            while reading is not None or not ended.done():
+                await asyncio.wait({reading or ended}, timeout=LOOK)
+                if reading is not None and reading.done():
+                    chunk = reading.result()
+                    reading = asyncio.ensure_future(self._process.stdout.read(_CHUNK)) if chunk else None
+                    said += len(chunk)
+                    if chunk:
+                        yield Output(chunk)
+                if said > self._bounds.output + _FLOOD:
+                    self.limit = Limit.OUTPUT
+                elif time.monotonic() - looked >= LOOK:
+                    looked = time.monotonic()
+                    self.limit = await self._look(looked)
+                if self.limit is not None:
+                    return
+        finally:
+            for waiting in (ended, reading):
+                if waiting is not None:
+                    waiting.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await waiting
+
+    async def _look(self, now: float) -> Limit | None:
+        if now - self._begun > self._bounds.seconds:
+            return Limit.TIME
+        return await asyncio.to_thread(self._meter.met)
+
+    async def over(self) -> None:
+        """Wait until a run that has been ended is gone; what it still had to say is let go, or it would wait for us."""
+        assert self._process.stdout is not None
+        while await self._process.stdout.read(_CHUNK):
+            pass
+        await self._process.wait()
+
+    async def exit(self) -> Exit:
+        """How it ended; asked once nothing of it runs any more."""
+        code = self._process.returncode
+        limit = self.limit or await asyncio.to_thread(self._meter.met) or met_by_code(code)
+        used = await asyncio.to_thread(self._meter.processor_seconds)
+        seconds = time.monotonic() - self._begun
+        if limit is not None:
+            return Exit(None, seconds, told(limit, self._bounds), limit, used)
+        return Exit(code, seconds, processor_seconds=used)

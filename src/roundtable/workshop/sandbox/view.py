@@ -1,0 +1,75 @@
+"""What a run sees of this machine: the system's programs, its own toolchain and its folder without sensitive files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.sandbox import Job
+from roundtable.core.sensitive import is_sensitive
+from roundtable.workshop.sandbox.toolchain import toolchain
+
+NOTHING = Path(__file__).parent / "nothing.txt"
+"""An empty file, shown in the place of those that nobody may see."""
+VARIABLES = {
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "LOGNAME": "nobody",
+    "USER": "nobody",
+    "NO_COLOR": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store")
+_SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+_PASSED_OVER = frozenset({"node_modules", "site-packages", "__pycache__"})
+"""Folders of other people's published code: what looks like a key there is none."""
+
+
+class View(msgspec.Struct, frozen=True):
+    """The program as it is found, the places that are shown as they are, what is emptied in the folder, and PATH."""
+
+    program: str
+    places: tuple[str, ...]
+    emptied_files: tuple[str, ...]
+    emptied_folders: tuple[str, ...]
+    path: str
+
+
+def view_of(job: Job) -> View | None:
+    """What a job would see with the programs of this machine; None where there is no such program."""
+    folder = Path(job.folder)
+    program = _located(job.argv[0], folder)
+    if program is None:
+        return None
+    places = [*_SYSTEM, *_SETTINGS, *toolchain(program, folder)]
+    files, folders = emptied(folder)
+    path = os.pathsep.join((str(Path(program).parent), "/usr/local/bin", "/usr/bin", "/bin"))
+    return View(program, tuple(it for it in dict.fromkeys(places) if os.path.exists(it)), files, folders, path)
+
+
+def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sensitive files and folders, within the folder, and what its repository knows of other machines."""
+    found: list[str] = []
+    for place, folders, files in os.walk(folder):
+        inside = os.path.relpath(place, folder)
+        for name in (*folders, *files):
+            path = os.path.join(place, name)
+            if name != ".git" and is_sensitive(os.path.join(inside, name)) and not os.path.islink(path):
+                found.append(os.path.relpath(path, folder))
+        if ".git" in folders and os.path.isfile(config := os.path.join(place, ".git", "config")):
+            found.append(os.path.relpath(config, folder))
+        folders[:] = [it for it in folders if it not in _PASSED_OVER and it != ".git" and not is_sensitive(it)]
+    whole = tuple(it for it in found if (folder / it).is_dir())
+    return tuple(it for it in found if it not in whole), whole
+
+
+def _located(name: str, folder: Path) -> str | None:
+    """The program of that name: on the person's path, or within the folder if it is given as a path."""
+    if "/" in name:
+        path = folder / name
+        return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+    return shutil.which(name)

@@ -1,0 +1,219 @@
+"""What a judge asks for in words, understood or not: a seat, what to take from it, and into which file.
+
+Every word of a directive must be known: a verb, a seat, a file, a symbol, or one of the few words between them. With
+any other word it is not understood, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from roundtable.workshop.structure.fragments import wanted
+
+_TAKE = {
+    "replace", "swap", "exchange", "overwrite", "substitute", "add", "take", "use", "include", "incorporate", "adopt",
+    "bring", "copy", "insert", "prefer", "pull", "port", "merge", "keep", "splice",
+}  # fmt: skip
+_DROP = {"remove", "delete", "drop"}
+_INTO = {"to", "into", "in", "of"}
+_BETWEEN = {
+    "the", "a", "an", "by", "with", "from", "version", "implementation", "function", "functions", "method", "methods",
+    "class", "struct", "type", "helper", "constant", "its", "candidate", "seat", "also", "then", "please", "one", "as",
+    "is", "instead", "definition", "module", "code", "over", "base", "whole", "entire", "complete", "full", "file",
+    "=", "*", "_", '"', "'", "“", "”", "→", "←", *_INTO,
+}  # fmt: skip
+_AND = {",", ";", "and", "&", "plus"}
+_REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*$", re.I | re.S)
+_BULLET = re.compile(r"^\s*(?:[*•-]|\d+[.)])\s+")
+_WORD = re.compile(r"`[^`]+`(?:['’]s)?|[\w$@#~/\\.:<>-]+(?:\([^()]*\))?(?:['’]s)?|[^\s]")
+_OWN = re.compile(r"['’]s$")
+
+
+class Act(StrEnum):
+    """What is to be done."""
+
+    TAKE = "take"
+    TAKE_FILE = "take_file"
+    TAKE_IMPORTS = "take_imports"
+    REMOVE = "remove"
+
+
+class Order(NamedTuple):
+    """One thing to be done, as it was understood: symbols, or a file, of a seat."""
+
+    act: Act
+    seat: str
+    names: tuple[str, ...] = ()
+    path: str = ""
+
+
+class Unclear(NamedTuple):
+    """A directive, or the piece of it, that was not understood, and why."""
+
+    words: str
+    why: str
+
+
+class Known(NamedTuple):
+    """What words can mean: the seats, the files, and the last parts of all symbols' names."""
+
+    base: str
+    seats: Collection[str]
+    paths: Collection[str]
+    symbols: Collection[str]
+
+
+class _Is(StrEnum):
+    TAKE = "take"
+    DROP = "drop"
+    SEAT = "seat"
+    PATH = "path"
+    SYMBOL = "symbol"
+    HOLDER = "holder"
+    IMPORTS = "imports"
+    BETWEEN = "between"
+    AND = "and"
+    UNKNOWN = "unknown"
+
+
+class _Word(NamedTuple):
+    written: str
+    what: _Is
+    means: str = ""
+
+
+_Piece = list[_Word]
+
+
+def understood(directive: str, known: Known) -> list[Order | Unclear]:
+    """The orders in one directive, and the pieces of it that are none."""
+    pieces = _joined(list(_pieces(list(_words(directive, known)))))
+    found: list[Order | Unclear] = []
+    for piece in pieces:
+        order = _order(piece, known)
+        if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and _all(piece, _Is.SEAT):
+            return [Unclear(directive, order.why)]
+        if order:
+            found.append(order)
+    return found
+
+
+def _words(directive: str, known: Known) -> Iterator[_Word]:
+    into = False
+    for written in _WORD.findall(_BULLET.sub("", _REASON.sub("", directive))):
+        word = _meaning(written.rstrip(".:") or written, known)
+        if into and word.what is _Is.SYMBOL:
+            word = word._replace(what=_Is.HOLDER)
+        yield word
+        into = word.written.lower() in _INTO or (into and word.what is _Is.BETWEEN)
+        if written.endswith(".") and len(written) > 1:
+            yield _Word(".", _Is.AND)
+
+
+def _meaning(written: str, known: Known) -> _Word:
+    plain, small = _OWN.sub("", written).strip("`"), written.lower()
+    seats = _seats(plain, known)
+    if seats and (_OWN.search(written) or plain not in known.symbols):
+        return _Word(written, _Is.SEAT, seats[0]) if len(seats) == 1 else _Word(written, _Is.UNKNOWN)
+    paths = [it for it in known.paths if it == plain or it.endswith(f"/{plain}")]
+    if len(paths) == 1 or plain in paths:
+        return _Word(written, _Is.PATH, plain if plain in paths else paths[0])
+    for words, what in ((_AND, _Is.AND), (_TAKE, _Is.TAKE), (_DROP, _Is.DROP), (_BETWEEN, _Is.BETWEEN)):
+        if small in words:
+            return _Word(written, what)
+    if small == "imports":
+        return _Word(written, _Is.IMPORTS)
+    parts = wanted(plain).parts
+    if parts and parts[-1] in known.symbols:
+        return _Word(written, _Is.SYMBOL, plain)
+    return _Word(written, _Is.UNKNOWN)
+
+
+def _seats(word: str, known: Known) -> list[str]:
+    """The seats a word may mean: one of that name, else those whose names begin so. One letter is a label, as it is."""
+    small = word.lower()
+    exact = [it for it in known.seats if it == word or (len(it) > 1 and it.lower() == small)]
+    return exact or [it for it in known.seats if len(small) > 2 and it.lower().startswith(small)]
+
+
+def _pieces(words: list[_Word]) -> Iterator[_Piece]:
+    piece: _Piece = []
+    for word in words:
+        if word.what is not _Is.AND:
+            piece.append(word)
+        elif piece:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+def _joined(pieces: list[_Piece]) -> list[_Piece]:
+    """`login, logout and rollback from gemini` is one piece: what has no seat goes with the next, or with the last."""
+    joined: list[_Piece] = []
+    ahead: _Piece = []
+    for index, piece in enumerate(pieces):
+        lacks = not _all(piece, _Is.SEAT) and not _all(piece, _Is.DROP) and not _all(piece, _Is.UNKNOWN)
+        after = pieces[index + 1] if index + 1 < len(pieces) else None
+        if lacks and after and after[0].what not in {_Is.TAKE, _Is.DROP} and not _all(after, _Is.UNKNOWN):
+            ahead += piece
+        elif lacks and joined and not ahead and piece[0].what is not _Is.TAKE:
+            joined[-1] = joined[-1] + piece
+        else:
+            joined.append(ahead + piece)
+            ahead = []
+    return joined
+
+
+def _all(piece: _Piece, what: _Is) -> list[str]:
+    return list(dict.fromkeys(it.means for it in piece if it.what is what))
+
+
+def _order(piece: _Piece, known: Known) -> Order | Unclear | None:
+    said = " ".join(it.written for it in piece)
+    unknown = next((it for it in piece if it.what is _Is.UNKNOWN), None)
+    if unknown:
+        several = " or ".join(_seats(_OWN.sub("", unknown.written).strip("`"), known))
+        why = f"may be {several}" if several else "is neither a seat nor a file nor a symbol that anyone wrote"
+        return Unclear(said, f"`{unknown.written}` {why}.")
+    seats = _all(piece, _Is.SEAT)
+    if len(seats) > 1:
+        seats = [it for it in seats if it != known.base]
+    if len(seats) > 1:
+        return Unclear(said, "It names several seats.")
+    names, paths = _named(piece, known), _all(piece, _Is.PATH)
+    if len(paths) > 1:
+        return Unclear(said, "It names several files.")
+    path = paths[0] if paths else ""
+    if piece[0].what is _Is.DROP:
+        return Order(Act.REMOVE, "", names, path) if names else Unclear(said, "It does not say what to remove.")
+    if seats == [known.base]:
+        return None
+    return _taken(piece, seats, names, path) or Unclear(said, _lacking(seats))
+
+
+def _lacking(seats: list[str]) -> str:
+    return f"It does not say what to take from {seats[0]}." if seats else "It does not say from whom."
+
+
+def _taken(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> Order | None:
+    if not seats:
+        return None
+    if names:
+        return Order(Act.TAKE, seats[0], names, path)
+    if any(it.what is _Is.IMPORTS for it in piece):
+        return Order(Act.TAKE_IMPORTS, seats[0], (), path)
+    return Order(Act.TAKE_FILE, seats[0], (), path) if path else None
+
+
+def _named(piece: _Piece, known: Known) -> tuple[str, ...]:
+    """The symbols of a piece, inside the class it names if it does. A word such as `add` is one if nothing else is."""
+    names, holders = _all(piece, _Is.SYMBOL), _all(piece, _Is.HOLDER)
+    if not names and holders:
+        names, holders = holders, []
+    if not names and not _all(piece, _Is.PATH) and not any(it.what is _Is.IMPORTS for it in piece):
+        names = [it.written for it in piece[1:] if it.what in {_Is.TAKE, _Is.BETWEEN} and it.written in known.symbols]
+    return tuple(f"{holders[0]}.{it}" for it in names) if len(holders) == 1 else tuple(names)

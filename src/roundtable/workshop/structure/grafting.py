@@ -1,0 +1,165 @@
+"""A symbol taken from another file of the same name, with the imports and helpers it needs and the base lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
+
+from tree_sitter import Node
+
+from roundtable.workshop.structure.fragments import wanted
+from roundtable.workshop.structure.imports import Import
+from roundtable.workshop.structure.languages import Kind
+from roundtable.workshop.structure.outline import Outline, Symbol, outlined
+from roundtable.workshop.structure.signatures import takes
+from roundtable.workshop.structure.spans import line_end
+from roundtable.workshop.structure.splicing import added, meant, newline_of, sound, spliced, targeted
+from roundtable.workshop.structure.trees import Refused
+
+
+class Grafted(NamedTuple):
+    """The file with the symbol, the symbols and imports that were taken for it, and what may not fit together."""
+
+    source: bytes
+    symbols: tuple[str, ...]
+    imports: tuple[str, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def grafted(path: str, source: bytes, symbol: str, donor: bytes) -> Grafted | Refused:
+    """Put a symbol of the donor into the source, and what it needs of the donor's helpers and imports."""
+    read = meant(path, source, symbol, donor)
+    made = read if isinstance(read, Refused) else spliced(read, symbol)
+    if isinstance(read, Refused) or isinstance(made, Refused):
+        return cast("Refused", made)
+    within, first = read.variant
+    taken, clashes = [first], list[str]()
+    for helper in _needed(within, taken):
+        base = outlined(within.language, path, made)
+        there = targeted(base, wanted(helper.name))
+        if there:
+            clashes += [_clash(path, helper, it) for it in there if _differs(it, helper)]
+        elif helper.simple not in {it.name for it in base.imports}:
+            more = added(path, made, helper.name, donor)
+            if isinstance(more, Refused):
+                clashes.append(more.sentence)
+            else:
+                made = more
+                taken.append(helper)
+    base = outlined(within.language, path, source)
+    lines, unfit = _imports_needed(base, within, taken)
+    whole = sound(base, with_imports(path, base, made, lines))
+    if isinstance(whole, Refused):
+        return whole
+    return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unfit))
+
+
+def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
+    """The donor's other symbols that what was taken so far speaks of. `taken` grows while this is read."""
+    seen = set(taken)
+    at = 0
+    while at < len(taken):
+        one = taken[at]
+        words = donor.words(one)
+        at += 1
+        for helper in donor.symbols:
+            beside = _class_of(helper) is None or helper.scope == one.scope
+            if helper in seen or helper.kind in {Kind.SCOPE, Kind.PROTOTYPE} or not beside or _inside(helper, one):
+                continue
+            owned = bool(helper.scope) and helper.scope == one.scope
+            bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
+            if helper.simple in (bare | words.members if owned else bare):
+                seen.add(helper)
+                yield helper
+
+
+def _class_of(symbol: Symbol) -> str | None:
+    """The class a method is of, if it is one."""
+    in_class = symbol.kind is Kind.METHOD or (symbol.holder and symbol.holder.kind is Kind.CLASS)
+    return symbol.scope if in_class else None
+
+
+def _inside(symbol: Symbol, other: Symbol) -> bool:
+    return (other.start <= symbol.start and symbol.end <= other.end) or (
+        symbol.start <= other.start and other.end <= symbol.end
+    )
+
+
+def _differs(symbol: Symbol, other: Symbol) -> bool:
+    functions = {Kind.FUNCTION, Kind.METHOD}
+    return {symbol.kind, other.kind} <= functions and takes(symbol.node) != takes(other.node)
+
+
+def _clash(path: str, helper: Symbol, there: Symbol) -> str:
+    return f"It was written for `{helper.signature}`, and {path} has `{there.signature}`."
+
+
+def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
+    """The import statements to add, and those that stand against one of the base."""
+    words = [donor.words(it) for it in taken]
+    said = {name for it in words for name in it.used | it.called}
+    ours = {it.name: it for it in base.imports if it.name}
+    written = {_plain(it.text) for it in base.imports}
+    defined = {it.simple for it in base.symbols}
+    add: dict[str, None] = {}
+    unfit: list[str] = []
+    for it in donor.imports:
+        if not it.name or it.name not in said or it.name in defined or _plain(it.text) in written:
+            continue
+        other = ours.get(it.name)
+        if other and not _both_stand(it, other):
+            unfit.append(f"It needs `{it.text}`, and {base.path} has `{other.text}`.")
+        else:
+            add[it.text] = None
+    everything = base.words()
+    known = {*everything.used, *everything.members, *everything.made, *defined, *(it.name for it in donor.imports)}
+    known.update(it.simple for it in donor.symbols)
+    if any(name not in known for it in words for name in it.used | it.members):
+        add.update({it.text: None for it in donor.imports if not it.name and _plain(it.text) not in written})
+    return tuple(add), unfit
+
+
+def _both_stand(one: Import, other: Import) -> bool:
+    """`import a.b` and `import a.c` bring in the same name and do not disturb each other."""
+    return all(re.fullmatch(r"import [\w.]+", it.text) for it in (one, other))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s;'\"]", "", text)
+
+
+def with_imports(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
+    """The file with these import statements where its imports stand; the first ones if it has none."""
+    newline = newline_of(made)
+    text = newline.join(line.encode().replace(b"\r\n", b"\n").replace(b"\n", newline) for line in lines)
+    if not text:
+        return made
+    now = outlined(base.language, path, made)
+    code = [it.start for it in now.symbols if it.kind is not Kind.VALUE]
+    limit = min(code, default=len(made))
+    ends = [it.end for it in now.imports if it.start < limit] or [it.end for it in now.imports[:1]]
+    if ends:
+        at = line_end(made, len(made[: max(ends)].rstrip()))
+        return made[:at] + newline + text + made[at:]
+    at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
+    if at:
+        return made[:at] + newline * 2 + text + made[at:]
+    return text + newline * (base.language.gap + 1) + made
+
+
+def _after_preamble(file: Outline, limit: int) -> int:
+    at = 0
+    for node in file.root.children:
+        has_body = node.child_by_field_name("body") is not None
+        if node.type not in file.language.preamble or has_body or node.end_byte > limit or _is_code(file, node):
+            break
+        at = line_end(file.source, node.start_byte + len((node.text or b"").rstrip()))
+    return at
+
+
+def _is_code(file: Outline, node: Node) -> bool:
+    """Whether this only looks like a preamble: a statement that is no string, or a comment of the first symbol."""
+    if node.type == "expression_statement":
+        return node.named_children[0].type != "string"
+    return "comment" in node.type and any(it.start <= node.start_byte < it.bare for it in file.symbols)

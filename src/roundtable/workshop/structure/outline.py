@@ -1,0 +1,144 @@
+"""What a file is made of: its functions, methods, classes and values by name, with the bytes that belong to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from tree_sitter import Node
+
+from roundtable.core.changes import RefusalKind
+from roundtable.workshop.structure.imports import Import, imports_of
+from roundtable.workshop.structure.languages import Kind, Language, language_of
+from roundtable.workshop.structure.naming import name_and_kind, parts_of
+from roundtable.workshop.structure.signatures import heading, leads_up
+from roundtable.workshop.structure.spans import beginning, ending, line_start, outermost
+from roundtable.workshop.structure.trees import Refused, parsed
+from roundtable.workshop.structure.words import Words, words_in
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """One thing with a name. Its bytes go from `start` to `end`; `bare` is where they begin without the comments.
+
+    `alone` is False where it is declared in one statement with others. `holder` is the symbol it stands inside.
+    """
+
+    name: str
+    kind: Kind
+    start: int
+    bare: int
+    end: int
+    signature: str
+    node: Node
+    outer: Node
+    holder: Symbol | None = None
+    alone: bool = True
+
+    @property
+    def simple(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def scope(self) -> str:
+        """Its name without the last part: the class of a method, or nothing."""
+        return self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A file read as symbols and imports, both in their order."""
+
+    path: str
+    language: Language
+    source: bytes
+    root: Node
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Import, ...]
+
+    def words(self, symbol: Symbol | None = None) -> Words:
+        """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
+        return words_in(self.language, symbol.outer if symbol else self.root)
+
+    def text(self, symbol: Symbol) -> bytes:
+        """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""
+        return self.source[line_start(self.source, symbol.start) : symbol.end]
+
+    def named(self, name: str) -> tuple[Symbol, ...]:
+        """The symbols a name means: `login`, `Session.login`, or with the file's own name before, `auth.login`.
+
+        A definition is meant before its prototype, a class before its constructors and what only adds to it.
+        """
+        wanted = parts_of(name)
+        module = PurePosixPath(self.path).with_suffix("").parts
+        found = [it for it in self.symbols if _ends(it.name.split("."), wanted)]
+        inside = next((wanted[at:] for at in range(1, len(wanted)) if _ends(module, wanted[:at])), ())
+        found = found or [it for it in self.symbols if _ends(it.name.split("."), inside)]
+        for lesser in (Kind.PROTOTYPE, Kind.SCOPE):
+            found = [it for it in found if it.kind is not lesser] or found
+        return tuple(it for it in found if it.holder not in found)
+
+
+def _ends(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    return bool(wanted) and tuple(parts[-len(wanted) :]) == tuple(wanted)
+
+
+def outline(path: str, source: bytes) -> Outline | Refused:
+    """A file's symbols and imports; refused for a language we do not know. Broken places are left out."""
+    language = language_of(path)
+    if language is None:
+        return Refused(RefusalKind.LANGUAGE, f"{path} is in no language that can be spliced.")
+    return outlined(language, path, source)
+
+
+@lru_cache(maxsize=64)
+def outlined(language: Language, path: str, source: bytes) -> Outline:
+    """An outline in a certain language."""
+    root = parsed(language, source).root_node
+    symbols = tuple(_merged(_symbols(language, source, root)))
+    return Outline(path, language, source, root, symbols, imports_of(language, root))
+
+
+def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
+    waiting: list[tuple[Node, Symbol | None]] = [(it, None) for it in reversed(root.children)]
+    while waiting:
+        node, holder = waiting.pop()
+        symbol = _symbol(language, source, node, holder) if node.type in language.symbols else None
+        if symbol:
+            yield symbol
+        if symbol and symbol.kind in {Kind.CLASS, Kind.SCOPE}:
+            waiting.extend((it, symbol) for it in reversed(node.children))
+        elif not symbol and node.type in language.through:
+            waiting.extend((it, holder) for it in reversed(node.children))
+
+
+def _symbol(language: Language, source: bytes, node: Node, holder: Symbol | None) -> Symbol | None:
+    found = name_and_kind(language, node)
+    if not found:
+        return None
+    name, kind = found
+    in_class = holder is not None and (holder.kind is Kind.CLASS or holder.node.type == "impl_item")
+    if kind is Kind.FUNCTION and (in_class or len(name) > 1):
+        kind = Kind.METHOD
+    outer, alone = outermost(language, node)
+    start, bare = beginning(language, source, outer)
+    qualified = ".".join((holder.name, *name) if holder else name)
+    return Symbol(qualified, kind, start, bare, ending(source, outer), heading(node), node, outer, holder, alone)
+
+
+def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
+    """Overload signatures that lead up to their one implementation are part of it (TypeScript, Python)."""
+    leading: Symbol | None = None
+    for symbol in symbols:
+        if leading and (leading.name, leading.holder) == (symbol.name, symbol.holder):
+            symbol = replace(symbol, start=leading.start, bare=leading.bare)
+        elif leading:
+            yield leading
+        leading = symbol if leads_up(symbol.node) else None
+        if not leading:
+            yield symbol
+    if leading:
+        yield leading

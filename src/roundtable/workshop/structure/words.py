@@ -1,0 +1,63 @@
+"""The names a piece of code says: what it uses, what it reaches into, what it makes itself and what it calls."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from roundtable.workshop.structure.languages import Language
+from roundtable.workshop.structure.naming import spelled
+
+_LEAVES = {
+    "identifier", "type_identifier", "field_identifier", "property_identifier", "package_identifier",
+    "namespace_identifier", "shorthand_property_identifier", "private_property_identifier", "constant", "name",
+}  # fmt: skip
+
+
+class Words(NamedTuple):
+    """Names by what they are to the code that says them. A name may be of several kinds."""
+
+    used: frozenset[str]
+    members: frozenset[str]
+    made: frozenset[str]
+    called: frozenset[str]
+
+
+def words_in(language: Language, node: Node) -> Words:
+    """Read all names below a node."""
+    used: set[str] = set()
+    members: set[str] = set()
+    made: set[str] = set()
+    called: set[str] = set()
+    waiting = [(node, "")]
+    while waiting:
+        at, role = waiting.pop()
+        if at.type in _LEAVES and not at.named_child_count:
+            {"member": members, "made": made}.get(role, used).add(spelled(at))
+            continue
+        for index, child in enumerate(at.children):
+            if not child.is_named:
+                continue
+            field = (at.type, at.field_name_for_child(index) or "")
+            if field in language.calls:
+                called.add(spelled(_last_name(child)))
+            waiting.append((child, _role(language, field, at, role)))
+    return Words(frozenset(used - made), frozenset(members), frozenset(made), frozenset(called))
+
+
+def _last_name(node: Node) -> Node:
+    """What is called in the end: `c` of `a.b().c`."""
+    while node.named_child_count:
+        fields = ("name", "attribute", "property", "field")
+        node = next((it for name in fields if (it := node.child_by_field_name(name))), node.named_children[-1])
+    return node
+
+
+def _role(language: Language, field: tuple[str, str], parent: Node, role: str) -> str:
+    if field in language.members:
+        return "member"
+    if field in language.binds or (parent.type in {"parameters", "formal_parameters"} and not field[1]):
+        return "made"
+    inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target"}
+    return role if inherits else ""

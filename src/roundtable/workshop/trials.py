@@ -1,0 +1,210 @@
+"""Runs candidates in the sandbox: the repository's checks, then each other's tests, then telling inputs."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.ports import Sandbox
+from roundtable.core.rules.executed import Ran
+from roundtable.core.sandbox import Bounds, Job
+from roundtable.core.values import Value
+from roundtable.workshop import inside_tests
+from roundtable.workshop.observing import Asked, observed, text_of
+from roundtable.workshop.sandbox import ended
+from roundtable.workshop.telling import SETUP, module_of, telling_calls
+
+BEFORE = ""
+"""The name of the tree that has no candidate on it: only the checks are run there."""
+
+EXAMPLES = "the examples in the task"
+
+_LONGEST = 1 << 20
+_CALL_SECONDS = 1.0
+
+Tell = Callable[[str], None]
+
+
+class Trials(Value, frozen=True):
+    """What running them showed, by candidate; `authors` says who wrote each test."""
+
+    checks: dict[str, tuple[CheckOutcome, ...]] = {}
+    tests: dict[str, dict[str, bool]] = {}
+    outputs: dict[str, dict[str, str]] = {}
+    authors: dict[str, str] = {}
+
+    @property
+    def before(self) -> dict[str, bool]:
+        """How the checks ended without any candidate."""
+        return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
+
+    def ran(self) -> tuple[Ran, ...]:
+        """The same as the rule reads it."""
+        return tuple(
+            Ran(name, {it.name: it.passed for it in outcomes}, self.tests.get(name, {}), self.outputs.get(name, {}))
+            for name, outcomes in self.checks.items()
+            if name != BEFORE
+        )
+
+
+async def tried(
+    sandbox: Sandbox,
+    trees: Mapping[str, Path],
+    checks: Mapping[str, Sequence[str]],
+    tests: Mapping[str, Mapping[str, str]],
+    bounds: Bounds = Bounds(),
+    tell: Tell | None = None,
+    examples: Mapping[str, str] = {},
+) -> Trials:
+    """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
+
+    Python tests are counted one by one. Those of other languages are laid into the tree and the checks run again: each
+    check is then a test of that seat. `examples` are the person's own, as such a file: they are one more check, of
+    which only those count that fail on the bare tree.
+    """
+    bench = _Bench(sandbox, checks, bounds, tell or (lambda line: None))
+    candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
+    outcomes = await asyncio.gather(*(bench.check(name, tree) for name, tree in trees.items()))
+    if examples:
+        shown = await asyncio.gather(*(bench.test(EXAMPLES, examples, *it) for it in trees.items()))
+        outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
+    found = {
+        author: dict(
+            zip(
+                candidates,
+                await asyncio.gather(*(bench.test(author, files, *it) for it in candidates.items())),
+                strict=True,
+            )
+        )
+        for author, files in tests.items()
+        if files
+    }
+    outputs = await bench.tell_apart(candidates, tests)
+    names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
+    return Trials(
+        checks=dict(zip(trees, outcomes, strict=True)),
+        tests={
+            name: {
+                f"{author}: {test}": found[author][name].get(test, False) for author in names for test in names[author]
+            }
+            for name in candidates
+        },
+        outputs=outputs,
+        authors={f"{author}: {test}": author for author in names for test in names[author]},
+    )
+
+
+def _with_examples(
+    outcomes: Sequence[tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, bool]]
+) -> list[tuple[CheckOutcome, ...]]:
+    """The checks of every tree, and the examples in the task among them. One that held before says nothing of it."""
+    before = shown.get(BEFORE, {})
+    counted = list(dict.fromkeys(name for seen in shown.values() for name in seen if not before.get(name, False)))
+    if not counted:
+        return list(outcomes)
+    found: list[tuple[CheckOutcome, ...]] = []
+    for checks, seen in zip(outcomes, shown.values(), strict=True):
+        failed = [name for name in counted if not seen.get(name, False)]
+        words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
+        found.append((*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, words)))
+    return found
+
+
+class _Bench:
+    """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
+
+    def __init__(self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], bounds: Bounds, tell: Tell) -> None:
+        self._sandbox = sandbox
+        self._checks = checks
+        self._bounds = bounds
+        self._tell = tell
+        self._free = asyncio.Semaphore(os.cpu_count() or 1)
+        self._python = _python(checks)
+
+    async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
+        """The repository's checks on one tree, with these files laid over it."""
+        return tuple([await self._checked(check, name, tree, files or {}) for check in self._checks])
+
+    async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
+        argv = tuple(self._checks[check])
+        async with self._free:
+            run = await ended(self._sandbox, Job(argv, str(tree), copied=True, files=dict(files), bounds=self._bounds))
+        said = run.output.decode(errors="replace")
+        words = f"{said}\n{run.stopped}".strip() if run.stopped else said
+        self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
+        return CheckOutcome(check, argv, run.code, words, run.seconds, run.limit)
+
+    async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
+        """One seat's tests on one candidate's tree."""
+        python = [path for path in files if path.endswith(".py")]
+        if not python:
+            return {it.name: it.passed for it in await self.check(name, tree, files)}
+        runnable = [path for path in python if Path(path).name != "conftest.py"]
+        asked = Asked(
+            (text_of(inside_tests),), (f"outcomes({runnable!r})",), self._bounds.seconds, self._bounds.seconds, _LONGEST
+        )
+        async with self._free:
+            seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files=dict(files))
+        passed = _read(seen.rows[0][0]) if seen.rows else {}
+        self._tell(f"{author}'s tests: {sum(passed.values())} of {len(passed)} passed {_on(name)}")
+        return passed
+
+    async def tell_apart(
+        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, str]]:
+        """What comes out of every candidate for the same calls, taken from all tests and the changed modules."""
+        texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
+        laid = {path for files in tests.values() for path in files}
+        calls = telling_calls(texts, await asyncio.to_thread(_changed, list(trees.values()), laid))
+        if len(trees) < 2 or not calls:
+            return {}
+        asked = Asked((SETUP,), [it.probe for it in calls], _CALL_SECONDS, self._bounds.seconds)
+
+        async def one(tree: Path) -> dict[str, str]:
+            async with self._free:
+                seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files={})
+            return dict(zip(map(str, calls), seen.rows[0], strict=True)) if seen.rows else {}
+
+        self._tell(f"{len(calls)} telling inputs on {len(trees)} candidates")
+        return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
+
+
+def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
+    """The modules that are not the same in all trees, with their several texts."""
+    texts: dict[str, list[str]] = {}
+    for tree in trees:
+        for path in tree.rglob("*.py"):
+            name = path.relative_to(tree).as_posix()
+            if name not in tests and path.is_file() and not path.is_symlink():
+                texts.setdefault(name, []).append(path.read_text("utf-8", "replace"))
+    return {
+        module: list(dict.fromkeys(found))
+        for name, found in texts.items()
+        if (module := module_of(name)) and (len(set(found)) > 1 or len(found) < len(trees))
+    }
+
+
+def _read(said: str) -> dict[str, bool]:
+    """The outcomes as the sandbox wrote them; nothing where they are no such thing."""
+    try:
+        found: object = ast.literal_eval(said.removeprefix("= "))
+        return msgspec.convert(found, dict[str, bool])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}
+
+
+def _python(checks: Mapping[str, Sequence[str]]) -> str:
+    """The Python that the project itself uses in a check, or ours: one that a version manager stands in for is none."""
+    named = (argv[0] for argv in checks.values() if Path(argv[0]).name.startswith("python"))
+    return next(named, "") or sys.executable
+
+
+def _on(name: str) -> str:
+    return f"with {name}" if name != BEFORE else "before"

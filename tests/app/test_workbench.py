@@ -1,0 +1,145 @@
+"""The bench writes only what the record holds a person's yes for, whatever it is told to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.desk import Roundtable
+from roundtable.core.changes import Changeset, Replace
+from roundtable.core.effects import Applied, ApplyChange, Effect, PlanChange, Planned
+from roundtable.core.events import EffectDone, EffectStarted, Event, GateAnswered, GateOpened, SessionOpened
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Lease
+from roundtable.core.values import Charter, Gate, Seat
+from roundtable.workshop.drafting import drafted
+from tests.repository import repository, write
+
+APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)
+DESTROY = Gate("destroy", "Sure?", ("confirm", "no"), "no", writes=True)
+SESSION = "01900000-0000-7000-8000-000000000001"
+
+
+class Bench:
+    """A session whose record is written by hand, and the real performer."""
+
+    def __init__(self, desk: Roundtable, lease: Lease) -> None:
+        self.desk = desk
+        self._lease = lease
+
+    async def record(self, *events: Event) -> None:
+        await self.desk.store.append_many(SESSION, events, self._lease)
+
+    async def draft(self, **texts: str) -> str:
+        wanted = Changeset(tuple(Replace(f"{name}.py", text) for name, text in texts.items()))
+        return await Drafts(self.desk.store).keep(drafted(wanted, self.desk.workspace).files)
+
+    async def planned(self, draft: str) -> Planned:
+        shown = await self.perform("build/plan", PlanChange(draft))
+        assert isinstance(shown, Planned)
+        await self.record(EffectStarted("build/plan", PlanChange(draft)), EffectDone("build/plan", shown))
+        return shown
+
+    async def perform(self, step: str, effect: Effect) -> object:
+        return await self.desk.performer.perform(f"{SESSION}/{step}", effect)
+
+    async def refused(self, draft: str, gate: str = "approve") -> str:
+        said = await self.perform("build/execute", ApplyChange(draft, gate))
+        assert isinstance(said, Fault)
+        assert said.kind is FaultKind.PERMISSION
+        assert (self.desk.workspace / "a.py").read_text() == "a = 1\n"
+        return said.message
+
+
+@pytest.fixture
+async def bench(desk: Roundtable, workspace: Path) -> Bench:
+    (workspace / ".git").rmdir()
+    repository(workspace, {"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    charter = Charter("Change a.", (Seat("claude", ("script:x",)),), "build", 1)
+    await desk.store.append(SESSION, SessionOpened(charter))
+    lease, _ = await desk.store.acquire(SESSION, "test")
+    return Bench(desk, lease)
+
+
+@pytest.mark.parametrize("answer", ["", "none", "ask"])
+async def test_without_a_yes_at_the_gate_nothing_is_written(bench: Bench, answer: str) -> None:
+    draft = await bench.draft(a="a = 2\n")
+    await bench.planned(draft)
+    await bench.record(GateOpened(APPROVE), *([GateAnswered("approve", answer, by="anna")] if answer else []))
+    assert await bench.refused(draft) == "Nobody said yes at the gate approve."
+    assert await bench.refused(draft, "other") == "Nobody said yes at the gate other."
+
+
+async def test_a_yes_at_a_gate_that_does_not_write_is_no_yes_to_writing(bench: Bench) -> None:
+    draft = await bench.draft(a="a = 2\n")
+    await bench.planned(draft)
+    talk = Gate("decide", "Which?", ("all", "none"), "none")
+    await bench.record(GateOpened(talk), GateAnswered("decide", "all", by="anna"))
+    assert await bench.refused(draft, "decide") == "Nobody said yes at the gate decide."
+
+
+async def test_a_yes_is_to_the_draft_that_was_shown_and_to_no_other(bench: Bench) -> None:
+    shown, other = await bench.draft(a="a = 2\n"), await bench.draft(a="a = 3\n")
+    await bench.planned(shown)
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
+    assert await bench.refused(other) == "What would be written is not what was approved."
+    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), Applied)
+    assert (bench.desk.workspace / "a.py").read_text() == "a = 2\n"
+
+
+async def test_a_yes_to_some_hunks_writes_those_and_no_others(bench: Bench) -> None:
+    shown = await bench.draft(a="a = 2\n", b="b = 2\n")
+    await bench.planned(shown)
+    choice = json.dumps({"rejected": ["a.py#1"]})
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", choice, by="anna"))
+    assert await bench.refused(shown) == "What would be written is not what was approved."
+    left = await bench.draft(b="b = 2\n")
+    assert isinstance(await bench.perform("build/execute", ApplyChange(left, "approve")), Applied)
+    assert (bench.desk.workspace / "a.py").read_text() == "a = 1\n"
+    assert (bench.desk.workspace / "b.py").read_text() == "b = 2\n"
+
+
+async def test_some_without_saying_which_is_no_yes(bench: Bench) -> None:
+    shown = await bench.draft(a="a = 2\n")
+    await bench.planned(shown)
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead"))
+    assert await bench.refused(shown) == "The answer does not say which hunks were meant."
+
+
+async def test_what_would_be_lost_for_good_needs_its_phrase_on_the_record(bench: Bench) -> None:
+    write(bench.desk.workspace, {"c.py": "".join(f"c{number} = 1\n" for number in range(9))})
+    shown = await bench.draft(c="")
+    plan = await bench.planned(shown)
+    assert plan.destroys
+    assert plan.phrase
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
+    await bench.record(GateOpened(DESTROY), GateAnswered("destroy", "confirm", "yes, yes", by="anna"))
+    assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
+    again = Gate("destroy-2", "Sure?", ("confirm", "no"), "no", writes=True)
+    await bench.record(GateOpened(again), GateAnswered("destroy-2", "confirm", plan.phrase, by="anna"))
+    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), Applied)
+
+
+async def test_what_changed_since_it_was_shown_is_not_written_over(bench: Bench) -> None:
+    shown = await bench.draft(a="a = 2\n")
+    await bench.planned(shown)
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
+    (bench.desk.workspace / "a.py").write_text("a = 7\n")
+    said = await bench.perform("build/execute", ApplyChange(shown, "approve"))
+    assert isinstance(said, Fault)
+    assert "a.py was changed since this was drafted" in said.message
+    assert (bench.desk.workspace / "a.py").read_text() == "a = 7\n"
+
+
+async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_again(bench: Bench) -> None:
+    shown = await bench.draft(a="a = 2\n")
+    await bench.planned(shown)
+    await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
+    effect, key = ApplyChange(shown, "approve"), f"{SESSION}/build/execute"
+    assert await bench.desk.performer.recover(key, effect) is None, "nothing was written yet"
+    written = await bench.desk.performer.perform(key, effect)
+    assert isinstance(written, Applied)
+    assert await bench.desk.performer.recover(key, effect) == written

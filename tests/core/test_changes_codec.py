@@ -1,0 +1,262 @@
+"""What real models write when they are asked for files, read into operations or sent back with a reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.changes import Block, Create, Delete, Edit, Operation, PutSymbol, RefusalKind, Rename, Replace
+from roundtable.core.codecs import codec
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.values import Expect
+from tests.core.cases import heard
+from tests.repository import git, repository, write
+
+CODE = "def add(a, b):\n    return a + b\n"
+FENCED = f"```python\n{CODE}```"
+
+
+def wanted(text: str) -> tuple[Operation, ...]:
+    """The operations of a reply."""
+    return changes_of(text).operations
+
+
+def why_not(text: str) -> str:
+    """What is wrong with a reply."""
+    with pytest.raises(Unreadable) as caught:
+        changes_of(text)
+    return caught.value.message
+
+
+@pytest.mark.feature("S3.43")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```python path=src/a.py\n{CODE}```",
+        f'```python title="src/a.py"\n{CODE}```',
+        f"```python src/a.py\n{CODE}```",
+        f"```python:src/a.py\n{CODE}```",
+        f"```src/a.py\n{CODE}```",
+        f"``` {{.python file=src/a.py}}\n{CODE}```",
+        f"~~~python src/a.py\n{CODE}~~~",
+        f"### src/a.py\n{FENCED}",
+        f"### `src/a.py`\n\n{FENCED}",
+        f"#### 1. `src/a.py` (new)\n{FENCED}",
+        f"**src/a.py**\n{FENCED}",
+        f"**`src/a.py`:**\n{FENCED}",
+        f"**File: src/a.py**\n{FENCED}",
+        f"File: src/a.py\n{FENCED}",
+        f"### File 1: src/a.py\n{FENCED}",
+        f"**The module (`src/a.py`):**\n{FENCED}",
+        f"1. **Create `src/a.py`**\n\n{FENCED}",
+        f"File: `./src/a.py`\n{FENCED}",
+        f"src/a.py:\n{FENCED}",
+        f"src/a.py\n{FENCED}\n\nThat should do it.",
+        f"Here is the updated `src/a.py`:\n\n{FENCED}",
+        f"I changed **src/a.py** so that it adds.\n{FENCED}",
+        f"```python\n# src/a.py\n{CODE}```",
+        f"```python\n# File: src/a.py\n{CODE}```",
+        "- src/a.py\n  ```python\n  def add(a, b):\n      return a + b\n  ```",
+        f"### src/a.py\n{FENCED}".replace("\n", "\r\n"),
+        f"### src/a.py\n{FENCED}\n\nRun it:\n```bash\npytest src/a.py\n```\nIt prints:\n```\n1 passed\n```",
+        f"### src/a.py\n{FENCED}\n\n### src/a.py\n{FENCED}",
+    ],
+)
+def test_a_whole_file_is_read_however_its_path_is_given(reply: str) -> None:
+    assert wanted(reply) == (Replace("src/a.py", CODE),)
+
+
+def test_a_comment_names_the_file_only_where_nothing_else_does() -> None:
+    (named,) = wanted(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
+    assert named == Replace("src/a.py", f"# lib/b.py\n{CODE}")
+
+
+def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
+    reply = (
+        "### src/a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n\n"
+        "<<<<<<< SEARCH\nthree\n=======\n>>>>>>> REPLACE\n```"
+    )
+    assert wanted(reply) == (Edit("src/a.py", (Block("one\n", "two\n"), Block("three\n", ""))),)
+
+
+def test_a_function_is_named_behind_its_file() -> None:
+    assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
+
+
+@pytest.mark.parametrize(
+    ("line", "operation"),
+    [
+        ("DELETE src/old.py", Delete("src/old.py")),
+        ("- **Delete**: `src/old.py`", Delete("src/old.py")),
+        ("### Remove src/old.py", Delete("src/old.py")),
+        ("Delete the file src/old.py.", Delete("src/old.py")),
+        ("DELETE src/old.py for=D-12", Delete("src/old.py", asked_by="D-12")),
+        ("RENAME src/a.py -> src/b.py", Rename("src/a.py", "src/b.py")),
+        ("Move `src/a.py` to `src/b.py`", Rename("src/a.py", "src/b.py")),
+        ("```\nDELETE src/old.py\n```", Delete("src/old.py")),
+    ],
+)
+def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operation: Operation) -> None:
+    assert wanted(f"First this:\n\n{line}\n\nThen nothing.") == (operation,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["> DELETE src/old.py", "We could delete src/old.py", "Remove config.value", "DELETE FROM users", "Remove it."],
+)
+def test_what_is_only_talked_about_is_no_deletion(line: str) -> None:
+    assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (Replace("src/a.py", CODE),)
+
+
+def test_every_operation_may_say_what_asked_for_it() -> None:
+    reply = f"### src/a.py for=C3\n{FENCED}\n```python src/b.py for=D-12\n{CODE}```"
+    assert [it.asked_by for it in wanted(reply)] == ["C3", "D-12"]
+    changes = changes_of(reply, "claude", "D-1", ("src/*",))
+    assert (changes.producer, changes.asked_by, changes.scope) == ("claude", "D-1", ("src/*",))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "### README.md\n````markdown\n# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n````",
+        "### README.md\n~~~markdown\n# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n~~~",
+    ],
+)
+def test_fences_inside_a_file_survive(reply: str) -> None:
+    assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
+
+
+def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the_same_length() -> None:
+    reply = "### README.md\n```markdown\n# Hi\n\n```bash\nmake\n```\n\nBye.\n```"
+    assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("I would add a function.", "says which file"),
+        (FENCED, "does not say which file"),
+        (f"### src/a.py\n{FENCED}\n\nUse it:\n{FENCED}", "does not say which file"),
+        (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not say which file"),
+        (f"### src/a.py\n```python\n{CODE}", "not closed"),
+        ("### README.md\n```markdown\n# Hi\n```\nmake\n```\nBye.\n```\n", "four backticks"),
+        (f"### src/a.py\n```python\n{CODE}\n### src/b.py\n```python\n{CODE}```", "not closed"),
+        (f"### path/to/file.py\n{FENCED}", "example"),
+        ("### src/a.py\n```\nthe whole new file, every line of it\n```", "example"),
+        ("### src/a.py\n```python\ndef f():\n    pass\n\n# ... rest unchanged\n```", "left out"),
+        ("### a.js\n```js\nfunction f() {}\n// ... existing code ...\n```", "left out"),
+        ("### a.js\n```js\nfunction f() {}\n// ...\n```", "left out"),
+        ("### a.py\n```python\nx = 1\n...rest of the file stays the same\n```", "left out"),
+        ("### a.py\n```python\nx = 1\n# The rest of the code remains the same\n```", "left out"),
+        ("### a.html\n```html\n<p>\n<!-- rest of the file unchanged -->\n```", "left out"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\n# ... existing code\n>>>>>>> REPLACE\n```", "left out"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n```", "not plain"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```", "not plain"),
+        ("### a.py\n```python\nstray\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```", "not plain"),
+        ("a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "outside of a fence"),
+        ("### a.py\n```diff\n-x = 1\n+x = 2\n```", "no line numbers"),
+        ("```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+y\n```", "not as many lines"),
+        ("diff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\n", "not text"),
+        ("diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n", "link"),
+    ],
+)
+def test_what_is_not_plain_is_sent_back_with_the_reason(reply: str, reason: str) -> None:
+    assert reason in why_not(reply)
+    reading = heard("changes", reply)
+    assert not reading.verdict.counts
+    assert reason in reading.why
+
+
+def test_dots_that_are_code_are_no_omission() -> None:
+    stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
+    assert wanted(f"### a.pyi\n```python\n{stub}```") == (Replace("a.pyi", stub),)
+
+
+def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None:
+    reading = heard("changes", f"Here you are:\n{FENCED}\n", ["src/a.py"])
+    assert reading.verdict.counts
+    assert wanted(reading.text) == (Replace("src/a.py", CODE),)
+    assert not heard("changes", FENCED, ["src/a.py", "src/b.py"]).verdict.counts
+    assert not heard("changes", f"{FENCED}\n{FENCED}", ["src/a.py"]).verdict.counts
+
+
+def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
+    told = codec("changes").text_format(Expect("changes", ("src/a.py",)))
+    assert len(told) < 1000
+    assert "src/a.py" in told
+    example = told.replace("the whole new file, every line of it\n", CODE).split("To delete")[0]
+    assert [it.path for it in wanted(example)] == ["src/a.py", "src/a.py"]
+
+
+def test_the_page_tells_the_form_as_it_is_read_and_every_kind_of_refusal() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "changes.md").read_text()
+    shown = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
+    assert wanted(shown) == (Replace("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
+    assert [kind for kind in RefusalKind if f"`{kind}`" not in page] == []
+
+
+@pytest.mark.parametrize("around", ["{}", "Here it is:\n\n{}", "Here it is:\n```diff\n{}```\nDone."])
+def test_a_diff_in_a_reply_is_read_as_its_operations(around: str) -> None:
+    diff = (
+        "diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n"
+        "@@ -4,3 +4,3 @@ def f():\n one\n-two\n+2\n three\n"
+    )
+    (edit,) = wanted(around.format(diff))
+    assert edit == Edit("src/a.py", (Block("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
+
+
+def test_hunks_under_a_named_file_need_no_head() -> None:
+    (edit,) = wanted("### a.py\n```diff\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n```")
+    assert edit == Edit("a.py", (Block("x\nz\n", "y\nz\n", 1),))
+
+
+def test_what_git_says_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
+    folder = repository(
+        tmp_path / "shop",
+        {"kept.py": "a\nb\nc\n", "old name.py": "x\n" * 20, "gone.py": "1\n2", "run.sh": "echo\n", "tail.txt": "last"},
+    )
+    write(folder, {"new/ünï.py": "héllo\n", "kept.py": "a\nB\nc\n", "tail.txt": "last\n", "empty.py": ""})
+    git(folder, "mv", "old name.py", "new name.py")
+    git(folder, "rm", "-q", "gone.py")
+    (folder / "run.sh").chmod(0o755)
+    git(folder, "add", "-A")
+    operations = {it.path: it for it in wanted(git(folder, "diff", "--cached", "-M"))}
+    assert operations["new/ünï.py"] == Create("new/ünï.py", "héllo\n")
+    assert operations["empty.py"] == Create("empty.py", "")
+    assert operations["kept.py"] == Edit("kept.py", (Block("a\nb\nc\n", "a\nB\nc\n", 1),))
+    assert operations["tail.txt"] == Edit("tail.txt", (Block("last", "last\n", 1),))
+    assert operations["run.sh"] == Edit("run.sh", (), executable=True)
+    assert operations["old name.py"] == Rename("old name.py", "new name.py")
+    assert isinstance(operations["gone.py"], Delete)
+    assert operations["gone.py"].base
+    assert len(operations) == 7
+
+
+MARKS = (
+    *("```", "````", "~~~", "```python a.py", "### a.py", "x", "", "DELETE a.py"),
+    *("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"),
+    *("diff --git a/x b/x", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "+y", "-x"),
+)
+
+
+@given(st.lists(st.sampled_from(MARKS)))
+def test_any_reply_is_read_or_sent_back_and_nothing_else(lines: list[str]) -> None:
+    reading = heard("changes", "\n".join(lines))
+    assert reading.verdict.counts or reading.why
+
+
+def test_a_long_reply_takes_no_longer_than_it_is() -> None:
+    program = (
+        "from roundtable.core.codecs.changes import changes_of\n"
+        "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"
+        "             '```a.py\\n' + '<<<<<<< SEARCH\\n' * 20000 + '```', '- ' * 100000, '**' * 100000):\n"
+        "    try: changes_of(text)\n"
+        "    except Exception as error: assert type(error).__name__ == 'Unreadable', error\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

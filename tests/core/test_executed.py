@@ -1,0 +1,168 @@
+"""Who is best by what running them showed: checks before tests before outputs, and nobody by their own word."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.rules.executed import Executed, Ran, executed
+
+NAMES = ("ada", "bob", "eve", "kim")
+passes = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.booleans())
+candidates = st.lists(
+    st.builds(
+        Ran,
+        candidate=st.sampled_from(NAMES),
+        checks=st.fixed_dictionaries({"unit": st.booleans(), "style": st.booleans()}),
+        tests=passes,
+        outputs=st.dictionaries(st.sampled_from(["f(1)", "f(2)"]), st.sampled_from(["= 1", "= 2", "! ValueError"])),
+    ),
+    unique_by=lambda it: it.candidate,
+    max_size=4,
+)
+authors = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.sampled_from(NAMES))
+
+
+def test_breaking_what_held_weighs_more_than_any_tests() -> None:
+    judged = executed(
+        [
+            Ran("ada", {"unit": False}, {"t1": True, "t2": True, "t3": True}),
+            Ran("bob", {"unit": True}, {"t1": False, "t2": False, "t3": False}),
+        ],
+        {"unit": True},
+    )
+    assert judged.order == ("bob", "ada")
+    assert judged.how.endswith("bob did best.")
+    assert "1 kept the repository's checks" in judged.how
+
+
+def test_what_failed_before_is_no_breach_but_mending_it_is_better() -> None:
+    ran = [Ran("ada", {"unit": True, "style": False}), Ran("bob", {"unit": True, "style": True})]
+    assert executed(ran, {"unit": True, "style": False}).order == ("bob", "ada")
+    ran = [Ran("ada", {"unit": True, "style": False}), Ran("bob", {"unit": False, "style": True})]
+    assert executed(ran, {"unit": True, "style": False}).order == ("ada", "bob")
+
+
+def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
+    tests = {f"mine{number}": True for number in range(20)}
+    ran = [Ran("ada", tests=tests), Ran("bob", tests=dict.fromkeys(tests, False))]
+    judged = executed(ran, authors=dict.fromkeys(tests, "ada"))
+    assert judged.best == ("ada", "bob")
+    assert "0 of 20 tests counted" in judged.how
+
+
+def test_a_test_that_its_own_author_fails_is_no_evidence() -> None:
+    ran = [Ran(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
+    assert executed(ran, authors={"t": "ada"}).best == NAMES
+    assert executed(ran, authors={"t": "bob"}).best == ("bob", "eve")
+
+
+def test_a_test_that_another_bears_out_counts_against_the_third() -> None:
+    ran = [Ran("ada", tests={"t": True}), Ran("bob", tests={"t": True}), Ran("eve", tests={"t": False})]
+    judged = executed(ran, authors={"t": "ada"})
+    assert judged.clusters == (("ada", "bob"), ("eve",))
+
+
+def test_writing_many_easy_tests_does_not_help_their_author() -> None:
+    easy = {f"easy{number}": True for number in range(50)}
+    ran = [
+        Ran("ada", tests={**easy, "b": False, "e": False}),
+        Ran("bob", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 1"}),
+        Ran("eve", tests={**easy, "b": True, "e": True}, outputs={"f(1)": "= 2"}),
+    ]
+    judged = executed(ran, authors={**dict.fromkeys(easy, "ada"), "b": "bob", "e": "eve"})
+    assert judged.order[-1] == "ada"
+    assert judged.best == ("bob", "eve")
+
+
+def test_an_author_of_many_tests_weighs_no_more_than_one_of_few() -> None:
+    many = [f"many{number}" for number in range(10)]
+    ran = [
+        Ran("ada", tests={**dict.fromkeys(many, True), "few": False}),
+        Ran("bob", tests={**dict.fromkeys(many, False), "few": True}),
+    ]
+    assert executed(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
+
+
+def test_the_only_one_who_wrote_tests_is_not_lifted_by_them() -> None:
+    ran = [
+        Ran("ada", tests={"t1": True, "t2": True}),
+        Ran("bob", tests={"t1": True, "t2": False}),
+        Ran("eve", tests={"t1": False, "t2": True}),
+    ]
+    assert executed(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
+
+
+def test_work_done_apart_that_behaves_alike_is_preferred() -> None:
+    ran = [
+        Ran("ada", outputs={"f(1)": "= 1"}),
+        Ran("bob", outputs={"f(1)": "= 2"}),
+        Ran("eve", outputs={"f(1)": "= 2"}),
+    ]
+    judged = executed(ran)
+    assert judged.clusters == (("bob", "eve"), ("ada",))
+    assert judged.how == (
+        "3 candidates behaved in 2 ways; 1 telling input tried. Running them leaves bob and eve even."
+    )
+
+
+def test_of_three_that_differ_the_one_in_most_company_is_first_and_errors_are_no_company() -> None:
+    ran = [
+        Ran("ada", outputs={"f(1)": "= 1", "f(2)": "! ValueError", "f(3)": "! ValueError"}),
+        Ran("bob", outputs={"f(1)": "= 2", "f(2)": "= 0", "f(3)": "! ValueError"}),
+        Ran("eve", outputs={"f(1)": "= 2", "f(2)": "= 5", "f(3)": "= 7"}),
+    ]
+    assert executed(ran).order == ("eve", "bob", "ada")
+
+
+def test_two_that_only_differ_are_left_even() -> None:
+    ran = [Ran("ada", outputs={"f(1)": "= 1"}), Ran("bob", outputs={"f(1)": "= 2"})]
+    judged = executed(ran)
+    assert judged.best == ("ada", "bob")
+    assert len(judged.clusters) == 2
+
+
+def test_nothing_run_is_nobody_best() -> None:
+    assert executed([]) == Executed(how="No candidate could be run.")
+
+
+@given(candidates, authors)
+def test_everyone_is_ranked_once_and_alike_ones_together(ran: list[Ran], authors: dict[str, str]) -> None:
+    judged = executed(ran, {"unit": True}, authors)
+    assert sorted(judged.order) == sorted(it.candidate for it in ran)
+    assert judged.order[: len(judged.best)] == judged.best
+    places = {name: place for place, cluster in enumerate(judged.clusters) for name in cluster}
+    for one in ran:
+        for other in ran:
+            together = places[one.candidate] == places[other.candidate]
+            same = (one.checks, one.outputs) == (other.checks, other.outputs)
+            assert same if together else (not same or one.tests != other.tests)
+
+
+@given(candidates, authors)
+def test_what_breaks_a_check_never_stands_above_what_breaks_none(ran: list[Ran], authors: dict[str, str]) -> None:
+    broke = {it.candidate: not it.checks["unit"] for it in ran}
+    order = [broke[name] for name in executed(ran, {"unit": True, "style": False}, authors).order]
+    assert order == sorted(order)
+
+
+@given(candidates, authors, st.randoms(use_true_random=False))
+def test_the_order_of_the_seats_changes_neither_clusters_nor_the_best(
+    ran: list[Ran], authors: dict[str, str], dice: Random
+) -> None:
+    mixed = ran.copy()
+    dice.shuffle(mixed)
+    one, other = executed(ran, {}, authors), executed(mixed, {}, authors)
+    assert set(one.best) == set(other.best)
+    assert {frozenset(it) for it in one.clusters} == {frozenset(it) for it in other.clusters}
+
+
+@given(candidates, st.integers(1, 30))
+def test_tests_of_ones_own_that_nobody_else_passes_change_nothing(ran: list[Ran], many: int) -> None:
+    if not ran:
+        return
+    own = {f"own{number}": ran[0].candidate for number in range(many)}
+    more = [Ran(it.candidate, it.checks, it.tests | dict.fromkeys(own, it is ran[0]), it.outputs) for it in ran]
+    assert executed(more, authors=own).clusters == executed(ran).clusters

@@ -1,0 +1,216 @@
+"""Findings of a review: read from what models write, pooled over the seats, and weighed by what running them shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.rules.findings import Place, Standing, Weighed, place_of, pooled, unproven, weighed
+from roundtable.core.rules.reviewing import conclude
+from roundtable.core.values import Move, Outcome, Round
+from roundtable.core.verdict import SEVERITIES, Claim, Issue, Parse, Verdict
+from tests.core.cases import verdict
+
+LABELS = {"claude": "A", "gpt": "B", "gemini": "C"}
+
+
+def issue(text: str, location: str = "", severity: str = "high") -> Issue:
+    return Issue(text, severity=severity, location=location)
+
+
+def found(**seats: Sequence[Issue]) -> Round:
+    """A blind round in which each seat lists its findings."""
+    moves = tuple(Move("review/1-blind", seat, "", Verdict(issues=tuple(said))) for seat, said in seats.items())
+    return Round("review/1-blind", tuple(seats), moves)
+
+
+def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[Weighed, ...]:
+    return weighed(pooled(round, LABELS), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def test_a_finding_is_read_with_its_place_its_severity_and_its_proof() -> None:
+    block = {
+        "findings": [
+            {"place": "src/a.py:3", "severity": "Critical", "wrong": "It divides by zero.", "proof": "exit(0)"},
+            {"file": "src/b.py", "line": 7, "severity": "awful", "wrong": "It leaks.", "proof": ""},
+            {"place": "", "severity": "low", "wrong": "none", "proof": "exit(1)"},
+        ]
+    }
+    said = verdict("findings", f"Hm.\n```json\n{json.dumps(block)}\n```")
+    assert said.issues == (
+        issue("It divides by zero.", "src/a.py:3", "critical"),
+        issue("It leaks.", "src/b.py:7", "medium"),
+    )
+    assert said.claims == (Claim("It divides by zero.", "exit(0)"),)
+
+
+def test_a_review_that_finds_nothing_counts_and_one_without_a_list_does_not() -> None:
+    assert verdict("findings", '{"findings": []}') == Verdict()
+    assert verdict("findings", "All is well.").parse is Parse.FAILED
+
+
+def test_a_proof_names_a_finding_that_is_there_and_says_what_it_is_written_in() -> None:
+    given = [
+        {"finding": "a1", "proof": "```js\nprocess.exit(0)\n```", "language": "js"},
+        {"finding": "Z9", "proof": "exit(0)", "language": "python"},
+        {"finding": "B1", "proof": "none", "language": "python"},
+    ]
+    said = verdict("proofs", json.dumps({"proofs": given}), ("A1", "B1"))
+    assert said.claims == (Claim("A1", "process.exit(0)", "javascript"),)
+
+
+def test_a_program_that_the_end_of_the_reply_cut_off_is_not_run() -> None:
+    cut = '{"findings": [{"place": "a.py:1", "severity": "low", "wrong": "It is slow", "proof": "import a\\nif a.f('
+    assert verdict("findings", cut).claims == ()
+
+
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [
+        ("src/a.py:3", Place("src/a.py", 3, 3)),
+        ("`./src/a.py:10-14`", Place("src/a.py", 10, 14)),
+        ("src/a.py:10:5", Place("src/a.py", 10, 10)),
+        ("src/a.py:14-10", Place("src/a.py", 14, 14)),
+        ("src/a.py", Place("src/a.py")),
+        ("", Place()),
+    ],
+)
+def test_a_place_is_read_as_people_write_it(location: str, place: Place) -> None:
+    assert place_of(location) == place
+
+
+# --- pooling -------------------------------------------------------------------------------------
+
+
+def test_what_several_found_is_one_finding_and_nobodys_words_are_lost() -> None:
+    one = issue("add() divides by zero for an empty cart", "src/cart.py:3-5", "medium")
+    other = issue("An empty cart crashes with ZeroDivisionError", "src/cart.py:4", "critical")
+    (finding,) = pooled(found(claude=[one], gpt=[other]), LABELS)
+    assert finding.seats == ("claude", "gpt")
+    assert finding.severity == "critical"
+    assert finding.line == "A1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
+    text = conclude(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
+    assert "gpt: An empty cart crashes with ZeroDivisionError" in text
+
+
+def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() -> None:
+    one, other = issue("The token is never checked", "auth.py:3"), issue("Tokens are never checked.", "auth.py:90")
+    assert len(pooled(found(claude=[one], gpt=[other]), LABELS)) == 1
+    denied = issue("The token is checked", "auth.py:90")
+    assert len(pooled(found(claude=[one], gpt=[denied]), LABELS)) == 2
+
+
+def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart() -> None:
+    same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
+    assert len(pooled(same_line, LABELS)) == 2
+    crash, mean = "average() divides by zero for no prices", "average() returns a wrong mean"
+    same_name = found(claude=[issue(crash, "shop.py:2")], gpt=[issue(mean, "shop.py:2")])
+    assert len(pooled(same_name, LABELS)) == 2
+    two_files = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("SQL injection", "log.py:3")])
+    assert len(pooled(two_files, LABELS)) == 2
+    one_seat = found(claude=[issue("Cart loses items", "c.py:3"), issue("Cart counts items twice", "c.py:3")])
+    assert len(pooled(one_seat, LABELS)) == 2
+
+
+def test_findings_are_listed_by_severity_then_file_then_line() -> None:
+    listed = [
+        issue("d", "b.py:1", "low"),
+        issue("c", "b.py:9", "high"),
+        issue("b", "b.py:2", "high"),
+        issue("a", "a.py:9", "high"),
+        issue("e", "z.py:1", "critical"),
+    ]
+    assert [it.text for it in pooled(found(claude=listed), LABELS)] == ["e", "a", "b", "c", "d"]
+
+
+def test_an_answer_nobody_could_read_finds_nothing() -> None:
+    move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=Parse.FAILED))
+    assert pooled(Round("r", ("claude",), (move,)), LABELS) == ()
+
+
+ISSUES = st.lists(
+    st.builds(
+        issue,
+        st.text("abc ", min_size=1, max_size=12),
+        st.sampled_from(("a.py:1", "a.py:1-9", "b.py", "")),
+        st.sampled_from(SEVERITIES),
+    ),
+    max_size=5,
+)
+
+
+@given(ISSUES, ISSUES, ISSUES)
+def test_nothing_that_was_found_is_ever_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
+    findings = pooled(found(claude=a, gpt=b, gemini=c), LABELS)
+    told = [said.id for finding in findings for said in finding.said]
+    assert sorted(told) == sorted(
+        f"{label}{number}" for label, said in zip("ABC", (a, b, c), strict=True) for number in range(1, len(said) + 1)
+    )
+
+
+# --- weighing ------------------------------------------------------------------------------------
+
+FAULT = found(claude=[issue("It crashes", "a.py:1")])
+
+
+@pytest.mark.parametrize(
+    ("proofs", "standing"),
+    [
+        ([], Standing.UNPROVEN),
+        ([Proof("It crashes", "claude", True, held_before=False)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", True, held_before=True)], Standing.OLD),
+        ([Proof("It crashes", "claude", False)], Standing.REFUTED),
+        ([Proof("It crashes", "claude", None, why="It was stopped.")], Standing.UNPROVEN),
+        ([Proof("It crashes", "gpt", True)], Standing.UNPROVEN),
+        ([Proof("A1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", False), Proof("A1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", True, held_before=True), Proof("A1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", None, why="x"), Proof("A1", "gpt", False)], Standing.REFUTED),
+    ],
+)
+def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: Standing) -> None:
+    (it,) = weigh(FAULT, *proofs)
+    assert it.standing is standing
+    assert (it.finding in unproven((it,))) is (standing is Standing.UNPROVEN)
+
+
+def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:
+    shown = conclude(weigh(FAULT, Proof("A1", "gpt", True)), (FAULT,), "bubblewrap")
+    assert shown.outcome is Outcome.REJECTED
+    assert shown.position == "Not as it is: one fault was reproduced."
+    assert shown.how == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
+    assert "A program of gpt shows it." in shown.text
+    assert not shown.notices
+    refuted = conclude(weigh(FAULT, Proof("A1", "gpt", False)), (FAULT,), "bubblewrap")
+    assert refuted.outcome is Outcome.REACHED
+    assert refuted.position == "Nothing was shown against it."
+    assert conclude((), (found(claude=[]),), "").position == "No seat found anything wrong."
+
+
+def test_a_reproduced_finding_comes_with_the_program_that_shows_it() -> None:
+    text = conclude(weigh(FAULT, Proof("A1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
+    assert text.endswith("  ````\n  # ```\n  exit(0)\n  ````")
+    assert "exit(0)" not in conclude(weigh(FAULT, Proof("A1", "gpt", False, "exit(0)")), (FAULT,), "x").text
+
+
+def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
+    decision = conclude(weigh(FAULT), (FAULT,), "bubblewrap")
+    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: A1.",)
+    assert "Found by claude. Nobody wrote a program that shows it." in decision.text
+
+
+def test_a_finding_that_points_nowhere_says_so_unless_another_seat_knows_the_place() -> None:
+    here = {"a.py:99": "a.py has only 3 lines."}
+    lost = weigh(found(claude=[issue("It crashes", "a.py:99")]), **here)
+    assert "It points nowhere: a.py has only 3 lines." in conclude(lost, (FAULT,), "x").text
+    known = weigh(found(claude=[issue("It crashes", "a.py:99")], gpt=[issue("It crashes", "a.py:1")]), **here)
+    assert known[0].nowhere == ""

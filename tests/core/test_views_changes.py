@@ -1,0 +1,101 @@
+"""Where every hunk comes from, told in every view: who wanted it, who wrote it, who said yes."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from roundtable.core.changes import Choice
+from roundtable.core.events import EffectDone, EffectStarted, GateAnswered
+from roundtable.core.views import page, summary, transcript
+from roundtable.core.views.changes import carried, provenance_words
+from roundtable.core.views.clean import visible
+from roundtable.core.views.serving import begun_words, served_lines, served_words
+from tests.doors.changing import LOGIN, LOGOUT, NOTES, UNTIL_THE_PLAN, and_written, session_of
+
+SOME = msgspec.json.encode(Choice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
+WRITTEN = session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "some", SOME, "anna")))
+
+
+def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
+    change = carried(WRITTEN)
+    assert change is not None
+    assert [provenance_words(it) for it in change.hunks] == [
+        "asked for by D-12, written by ada and bob, taken (anna)",
+        "asked for by D-12, written by ada and bob, rewritten (anna)",
+        "nobody asked for it, written by ada, left out (anna)",
+    ]
+
+
+def test_before_the_answer_nothing_is_said_of_it() -> None:
+    change = carried(session_of(*UNTIL_THE_PLAN))
+    assert change is not None
+    assert {it.became for it in change.hunks} == {""}
+    assert change.applied is None
+
+
+def test_a_no_leaves_everything_out() -> None:
+    change = carried(session_of(*UNTIL_THE_PLAN, GateAnswered("approve", "none", by="anna")))
+    assert change is not None
+    assert {it.became for it in change.hunks} == {"left out"}
+
+
+@pytest.mark.parametrize("view", [transcript, page])
+def test_a_document_tells_the_diff_the_checks_the_sources_and_how_to_undo_it(view: object) -> None:
+    assert callable(view)
+    text = str(view(WRITTEN)).replace("\\", "")
+    told = ("roundtable undo u-7", "0123456789ab", "failed (1)", "logout", "nobody asked for it", "rewritten (anna)")
+    assert [it for it in told if it not in text] == []
+    assert "+def login(user, again=False):" in text
+    assert "+    forget(user, now=True)" in text
+    assert "ada passes a test that bob does not." in text
+
+
+@pytest.mark.parametrize("view", [transcript, page])
+def test_what_a_terminal_would_obey_is_written_out(view: object) -> None:
+    assert callable(view)
+    text = str(view(WRITTEN))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert r"# Notes \x1b[2J\u202egnp.exe" in text
+
+
+def test_programs_get_the_same_as_data() -> None:
+    change = summary(WRITTEN)["change"]
+    assert change["applied"]["undo"] == "u-7"
+    hunk = change["plan"]["hunks"][0]
+    assert (hunk["id"], hunk["asked_by"], hunk["written_by"]) == (LOGIN.id, "D-12", ["ada", "bob"])
+    assert (hunk["became"], hunk["approved_by"]) == ("taken", "anna")
+    assert summary(session_of(*UNTIL_THE_PLAN[:1]))["change"] is None
+
+
+def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
+    facts = [
+        it for it in (*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all"))) if not isinstance(it, GateAnswered)
+    ]
+    begun = [begun_words(it.step, it.effect) for it in facts if isinstance(it, EffectStarted)]
+    assert begun[0] == "Running what ada, bob wrote, in the sandbox."
+    done = ["\n".join(served_lines(it.step, it.result)) for it in facts if isinstance(it, EffectDone)]
+    assert done[0].splitlines() == [
+        "The candidates, best first (in bubblewrap):",
+        "  Candidate  Files  Checks  Tests   Behaves like  Result",
+        "  ada        1      1 of 1  2 of 2  nobody else   passed",
+        "  bob        2      1 of 1  1 of 2  nobody else   passed",
+        "  eve        0      –       –       –             refused",
+        "ada passes a test that bob does not.",
+    ]
+    assert "  src/login.py  logout  bob" in done[1]
+    assert "src/login.py: 2 hunks, +5 -3." in done[2]
+    assert "Nobody asked for NOTES.md#1." in done[2]
+    assert "Lost for good: the only copy of NOTES.md." in done[2]
+    assert "  tests  failed (1)  passed" in done[3]
+    assert "Written, commit 0123456789ab: src/login.py." in done[4]
+    assert all(served_words(it.result) for it in facts if isinstance(it, EffectDone))
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [("a\tb", "a\tb"), ("\x1b[31mred", r"\x1b[31mred"), ("x\r", r"x\r"), ("\u202eab", r"\u202eab"), ("é日", "é日")],
+)
+def test_a_line_of_code_hides_nothing(line: str, shown: str) -> None:
+    assert visible(line) == shown

@@ -1,0 +1,81 @@
+"""A change on the record as the workshop leaves it: the facts that the views and the parley are shown."""
+
+from __future__ import annotations
+
+from roundtable.core.changes import Hunk, Refusal, RefusalKind
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    Candidate,
+    CandidatesTried,
+    CheckOutcome,
+    PlanChange,
+    Planned,
+    Rehearse,
+    Rehearsed,
+    Synthesise,
+    Synthesised,
+    Took,
+    TryCandidates,
+)
+from roundtable.core.events import EffectDone, EffectStarted, Event, GateAnswered, GateOpened, Recorded, SessionOpened
+from roundtable.core.session import Session
+from roundtable.core.values import Charter, Gate, Seat
+
+CHARTER = Charter("Log in twice", (Seat("ada", ("x:y",)), Seat("bob", ("x:y",))), "build", 1)
+PASSED = CheckOutcome("tests", ("pytest",), 0)
+FAILED = CheckOutcome("tests", ("pytest",), 1)
+LOGIN = Hunk(
+    "src/login.py#1",
+    "src/login.py",
+    12,
+    ("def login(user):", "    return check(user)"),
+    ("def login(user, again=False):", "    if again:", "        return True", "    return check(user)"),
+    "D-12",
+)
+LOGOUT = Hunk("src/login.py#2", "src/login.py", 40, ("    pass",), ("    forget(user)",), "D-12")
+NOTES = Hunk("NOTES.md#1", "NOTES.md", 1, (), ("# Notes \x1b[2J\u202egnp.exe",))
+PLAN = Planned(
+    (LOGIN, LOGOUT, NOTES),
+    (Refusal(".env", RefusalKind.SENSITIVE, "It may hold a secret."),),
+    ("the only copy of NOTES.md",),
+    "lose NOTES.md",
+    (NOTES.id,),
+)
+TRIED = CandidatesTried(
+    (
+        Candidate("ada", "sha256:a", ("src/login.py",), (), (PASSED,), {"t1": True, "t2": True}, 1),
+        Candidate("bob", "sha256:b", ("src/login.py", "NOTES.md"), (), (PASSED,), {"t1": True, "t2": False}, 2),
+        Candidate("eve", "", (), (Refusal("../x", RefusalKind.TRAVERSAL, "It leads out."),)),
+    ),
+    how="ada passes a test that bob does not.",
+    before=(FAILED,),
+    sandbox="bubblewrap",
+)
+APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)
+UNTIL_THE_PLAN: tuple[Event, ...] = (
+    SessionOpened(CHARTER),
+    EffectStarted("build/try", TryCandidates(("build/1-propose",), ("ada", "bob"))),
+    EffectDone("build/try", TRIED),
+    EffectStarted("build/splice", Synthesise("ada", {"ada": "sha256:a", "bob": "sha256:b"}, ("add bob's logout",))),
+    EffectDone("build/splice", Synthesised("sha256:c", (Took("src/login.py", "logout", "bob"),))),
+    EffectStarted("build/plan", PlanChange("sha256:c")),
+    EffectDone("build/plan", PLAN),
+    GateOpened(APPROVE),
+)
+
+
+def and_written(said: GateAnswered) -> tuple[Event, ...]:
+    """The rest of it, after a yes."""
+    return (
+        said,
+        EffectStarted("build/rehearse", Rehearse("sha256:c", said.text)),
+        EffectDone("build/rehearse", Rehearsed("sha256:d", (PASSED,), (FAILED,))),
+        EffectStarted("build/execute", ApplyChange("sha256:d", "approve")),
+        EffectDone("build/execute", Applied("u-7", ("src/login.py",), "0123456789abcdef")),
+    )
+
+
+def session_of(*events: Event) -> Session:
+    """A session with these facts."""
+    return Session.fold("s", [Recorded(n, "2026-11-16T09:00:00Z", "s", it) for n, it in enumerate(events, 1)])

@@ -1,0 +1,114 @@
+"""`roundtable apply`: what was decided becomes a change that the person approves hunk by hunk, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.doors.coding import CALC, NOTES, RIGHT, coder, facts, workplace
+from tests.doors.terminal import Cli
+from tests.repository import git, sandbox
+
+
+@pytest.fixture
+async def cli(tmp_path: Path) -> Cli:
+    """A person whose table has decided to fix double()."""
+    await sandbox()
+    return workplace(tmp_path)
+
+
+def decided(cli: Cli, more: str = "") -> list[str]:
+    seats = cli.script(ada=coder(RIGHT, more), bob=coder(RIGHT))
+    cli.run("discuss", "What about double()?", *seats, "--headless")
+    return seats
+
+
+def code(cli: Cli) -> str:
+    return (cli.work / "calc.py").read_text()
+
+
+@pytest.mark.feature("S3.29", "S3.85", "S3.86", "S4.26", "S4.77")
+def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_it(cli: Cli) -> None:
+    decided(cli, NOTES)
+    assert code(cli) == CALC
+    with cli.terminal("apply", "--by", "ada", columns=80, lines=40) as terminal:
+        terminal.expect("Your choice")
+        terminal.type("continue\n")
+        terminal.expect("Take it?")
+        terminal.type("t\n")
+        terminal.expect("What do you want to know about it?")
+        terminal.type("Why this way?\n")
+        terminal.expect("It was asked for.")
+        terminal.expect("Gate approve-2")
+        terminal.type("n\n")
+        terminal.expect("calc.py: hunk 1 of 1")
+        assert code(cli) == CALC
+        terminal.type("y\n")
+        terminal.expect("Left out: NOTES.md#1.")
+        terminal.type("y\n")
+        end = terminal.end(code=0)
+    assert "roundtable undo" in end
+    assert RIGHT in code(cli)
+    assert not (cli.work / "NOTES.md").exists()
+    trailers = git(cli.work, "log", "-1", "--format=%B")
+    assert "Produced-By: ada" in trailers
+    assert "Approved-By:" in trailers
+    cli.run("undo")
+    assert code(cli) == CALC
+
+
+def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
+    decided(cli)
+    with cli.terminal("apply", "--answer", "plan=continue") as terminal:
+        terminal.expect("Take it?")
+        terminal.type("q\n")
+        terminal.end(code=0)
+    assert code(cli) == CALC
+    assert [it["option"] for it in facts(cli) if it["kind"] == "gate.answered"][-1] == "none"
+
+
+def test_another_terminal_can_approve_it(cli: Cli) -> None:
+    decided(cli, NOTES)
+    with cli.terminal("apply", "--answer", "plan=continue") as terminal:
+        terminal.expect("Take it?")
+        cli.run("answer", "last", "approve=some", "--text", '{"rejected": ["NOTES.md#1"]}')
+        terminal.end(code=0)
+    assert RIGHT in code(cli)
+    assert not (cli.work / "NOTES.md").exists()
+
+
+def test_a_terminal_that_goes_away_leaves_the_gate_open_and_resume_asks_again(cli: Cli) -> None:
+    decided(cli)
+    with cli.terminal("apply", "--answer", "plan=continue") as terminal:
+        terminal.expect("Take it?")
+        terminal.type("\x04")
+        assert "Gate approve stays open" in terminal.end(code=3)
+    assert code(cli) == CALC
+    with cli.terminal("resume", "last") as terminal:
+        assert "calc.py: 1 hunk, +1 -1" in terminal.expect("Take it?")
+        terminal.type("y\n")
+        terminal.expect("Write it?")
+        terminal.type("y\n")
+        terminal.end(code=0)
+    assert RIGHT in code(cli)
+
+
+@pytest.mark.feature("S4.104")
+def test_what_would_be_lost_for_good_needs_the_phrase_whatever_the_seats_agree(cli: Cli) -> None:
+    (cli.work / "calc.py.orig").write_text("The only copy.\n")
+    decided(cli, "\nDELETE calc.py.orig\n")
+    cli.run("apply", "--all", code=3)
+    assert (cli.work / "calc.py.orig").exists()
+    with cli.terminal("apply", "--all", "--answer", "plan=continue") as terminal:
+        terminal.expect("to go on, or Enter to write nothing")
+        terminal.type("yes\n")
+        terminal.expect("That is not the phrase.")
+        terminal.type("\n")
+        terminal.end(code=0)
+    assert (cli.work / "calc.py.orig").exists()
+
+
+def test_a_session_that_decided_nothing_cannot_be_applied(cli: Cli) -> None:
+    said = cli.run("apply", code=2).stderr
+    assert "Nothing was decided here that could be carried out." in said

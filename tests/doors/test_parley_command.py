@@ -1,0 +1,191 @@
+"""The parley: a person goes through a plan hunk by hunk and says what of it is written."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from roundtable.cli.approving import Approving
+from roundtable.cli.parley import Answer, Parley
+from roundtable.core.changes import Choice
+from roundtable.core.values import Gate
+from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
+from tests.doors.terminal import plain
+
+
+def some(*rejected: str, **edited: str) -> Answer:
+    return Answer("some", msgspec.json.encode(Choice(rejected, edited)).decode())
+
+
+@pytest.mark.feature("S3.86", "S4.26")
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        ("yyy", Answer("all")),
+        ("ay", Answer("all")),
+        ("nnn", Answer("none")),
+        ("ynn", some(LOGOUT.id, NOTES.id)),
+        ("ydy", some(LOGOUT.id)),
+        ("dy", some(LOGIN.id, LOGOUT.id)),
+        ("y", some(LOGOUT.id, NOTES.id)),
+        ("", Answer("none")),
+    ],
+)
+def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: Answer) -> None:
+    parley = Parley(PLAN)
+    assert all(parley.press(key) for key in keys)
+    assert parley.answer() == answer
+
+
+def test_what_was_settled_is_not_asked_again_unless_it_has_changed() -> None:
+    first = Parley(PLAN)
+    first.press("y")
+    first.press("n")
+    changed = msgspec.structs.replace(LOGOUT, after=("    forget(user, all=True)",))
+    again = Parley(msgspec.structs.replace(PLAN, hunks=(LOGIN, changed, NOTES)), first.verdicts)
+    assert again.current == changed
+
+
+class Sitting:
+    """A person who has written down beforehand what they type; nothing typed is a terminal that is gone."""
+
+    def __init__(self, *typed: str | None, width: int = 120, colors: bool = True) -> None:
+        self._typed = list(typed)
+        self.asked: list[str] = []
+        self.out = io.StringIO()
+        self.console = Console(
+            file=self.out,
+            force_terminal=True,
+            width=width,
+            color_system="256" if colors else None,
+            highlight=False,
+            markup=False,
+        )
+        self.approving = Approving(self.console, self._read)
+
+    async def _read(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        return self._typed.pop(0) if self._typed else None
+
+    async def hold(self, gate: Gate = APPROVE) -> Answer | None:
+        return await self.approving.approve(session_of(*UNTIL_THE_PLAN), gate)
+
+    @property
+    def seen(self) -> str:
+        return plain(self.out.getvalue())
+
+
+@pytest.mark.feature("S3.86")
+async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_anything_is_written() -> None:
+    person = Sitting("y", "n", "n", "y")
+    assert await person.hold() == some(LOGOUT.id, NOTES.id)
+    told = (
+        "src/login.py: hunk 1 of 2, line 12",
+        "Asked for by D-12, written by ada and bob",
+        "Nobody asked for it, written by ada",
+        "Taken: 1 of 3 hunks in 1 file.",
+        "Left out: src/login.py#2, NOTES.md#1.",
+    )
+    assert [it for it in told if it not in person.seen] == []
+
+
+async def test_a_wide_terminal_shows_both_sides_of_a_hunk_in_colour_and_a_narrow_one_a_diff() -> None:
+    wide, narrow = Sitting("q", width=120), Sitting("q", width=80)
+    assert await wide.hold() == await narrow.hold() == Answer("none")
+    assert any("- def login(user):" in line and "+ def login(user, again=False):" in line for line in _lines(wide))
+    assert any(line.strip() == "+ def login(user, again=False):" for line in _lines(narrow))
+    assert "\x1b[" in wide.out.getvalue()
+    assert max(map(len, _lines(narrow))) <= 80
+
+
+def _lines(person: Sitting) -> Sequence[str]:
+    return person.seen.splitlines()
+
+
+async def test_without_colours_nothing_but_text_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = Sitting("a", "q", colors=False)
+    await bare.hold()
+    assert "\x1b" not in bare.out.getvalue()
+    monkeypatch.setenv("NO_COLOR", "1")
+    grey = Sitting("a", "q")
+    await grey.hold()
+    assert "\x1b[3" not in grey.out.getvalue()
+    assert "- def login(user):" in grey.seen
+
+
+async def test_what_a_hunk_would_do_to_the_terminal_is_shown_and_not_done() -> None:
+    person = Sitting("a", "q")
+    await person.hold()
+    assert r"# Notes \x1b[2J\u202egnp.exe" in person.seen
+    assert "\x1b[2J" not in person.out.getvalue()
+    assert "\u202e" not in person.out.getvalue()
+
+
+async def test_a_person_can_ask_the_table_about_a_hunk_and_goes_on_where_they_were() -> None:
+    person = Sitting("y", "t", "Why forget?", "y", "y", "y")
+    assert await person.hold() == Answer("ask", "src/login.py#2: Why forget?")
+    assert await person.hold() == Answer("all")
+    assert person.seen.count("hunk 1 of 2") == 1
+
+
+async def test_a_gate_that_takes_no_more_questions_offers_none() -> None:
+    person = Sitting("t", "q")
+    await person.hold(msgspec.structs.replace(APPROVE, options=("all", "some", "none")))
+    assert "t" not in person.asked[0].partition("[")[2].partition(";")[0].split(", ")
+
+
+async def test_an_unknown_key_is_explained_and_nothing_happens_by_a_mere_enter() -> None:
+    person = Sitting("", "x", "q")
+    assert await person.hold() == Answer("none")
+    assert person.seen.count("y: take it") == 2
+
+
+async def test_a_person_can_begin_again() -> None:
+    person = Sitting("a", "n", "b", "n", "n", "y", "y")
+    assert await person.hold() == some(LOGIN.id, LOGOUT.id)
+
+
+async def test_a_terminal_that_goes_away_answers_nothing() -> None:
+    assert await Sitting("y").hold() is None
+
+
+async def test_a_hunk_can_be_rewritten_in_an_editor_that_no_shell_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "my editor"
+    editor.write_text('#!/bin/sh\ncase "$2" in *.py) sed -i s/check/recheck/ "$2";; esac\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", f"'{editor}' $(touch;{tmp_path}/pwned)")
+    person = Sitting("e", "n", "n", "y")
+    answer = await person.hold()
+    assert answer is not None
+    choice = msgspec.json.decode(answer.text, type=Choice)
+    assert choice.edited == {LOGIN.id: "\n".join((*LOGIN.after, "")).replace("check", "recheck")}
+    assert choice.rejected == (LOGOUT.id, NOTES.id)
+    assert os.listdir(tmp_path) == ["my editor"]
+
+
+async def test_an_editor_that_changes_nothing_or_is_not_there_settles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "true")
+    assert await (person := Sitting("e", "q")).hold() == Answer("none")
+    assert "It is left as it was." in person.seen
+    for broken in ("no-such-editor", "vi 'unclosed"):
+        monkeypatch.setenv("VISUAL", broken)
+        assert await (person := Sitting("e", "q")).hold() == Answer("none")
+        assert f"The editor {broken} cannot be started" in person.seen
+
+
+@pytest.mark.feature("S4.104")
+async def test_what_is_lost_for_good_needs_its_phrase_typed_word_for_word() -> None:
+    assert await Sitting("lose NOTES.md").approving.confirm(PLAN.phrase) == Answer("confirm", "lose NOTES.md")
+    person = Sitting("y", "confirm", "")
+    assert await person.approving.confirm(PLAN.phrase) == Answer("no")
+    assert person.seen.count("That is not the phrase.") == 2
+    assert await Sitting().approving.confirm(PLAN.phrase) is None

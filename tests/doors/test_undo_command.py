@@ -1,0 +1,120 @@
+"""`roundtable undo` as a person uses it, and the next command after a death in the middle of writing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.places import Places
+from roundtable.core.events import ChangeUndone, SessionOpened
+from roundtable.core.redaction import Redactor
+from roundtable.core.values import Charter, Seat
+from roundtable.store.sqlite import SqliteStore
+from roundtable.workshop.applying import applied
+from roundtable.workshop.drafting import Written
+from tests.doors.terminal import Cli
+from tests.repository import git, repository
+from tests.workshop.scenes import dies_at, seen, told, written
+
+SESSION = "0199c0de-0000-7000-8000-000000000001"
+CHANGE = (Written("src/cart.py", b"a\n", b"b\n"), Written("src/new.py", None, b"n\n"))
+
+
+class Shop:
+    """A person, a repository and a session that had something written there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cli = Cli(folder)
+        repository(self.cli.work, {"src/cart.py": "a\n", ".gitignore": ".roundtable\n"})
+        self.places = Places(self.cli.home, self.cli.home)
+        asyncio.run(self._open())
+
+    async def _open(self) -> None:
+        store = await SqliteStore.open(self.places.database, Redactor())
+        charter = Charter(
+            question="Sum the cart",
+            seats=(Seat("gpt", ("script:s.json",)),),
+            meeting="council",
+            version=1,
+            workspace=str(self.cli.work),
+        )
+        await store.append(SESSION, SessionOpened(charter))
+        await store.close()
+
+    def apply(self) -> None:
+        """Have it written, as the desk does."""
+        written(applied(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt")))
+
+    def undone(self) -> list[ChangeUndone]:
+        """What the session's record says of it."""
+
+        async def read() -> list[ChangeUndone]:
+            store = await SqliteStore.open(self.places.database, Redactor())
+            records = await store.read(SESSION)
+            await store.close()
+            return [it.event for it in records if isinstance(it.event, ChangeUndone)]
+
+        return asyncio.run(read())
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Shop) -> None:
+    before = seen(shop.cli.work)
+    shop.apply()
+    listed = shop.cli.run("undo", "--list").stdout.splitlines()
+    assert listed[0] == "change\twhen\tcommit\tfiles"
+    assert listed[1].split("\t")[::3] == ["1", "src/cart.py, src/new.py"]
+    said = shop.cli.run("undo").stderr
+    assert said == (
+        "Change 1 is undone (src/cart.py, src/new.py). The files are as they were, and main is back where it was.\n"
+    )
+    assert seen(shop.cli.work) == before
+    (fact,) = shop.undone()
+    assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
+    assert fact.by
+    assert "nothing to undo" in shop.cli.run("undo", code=2).stderr
+    assert "nothing to undo" in shop.cli.run("undo", "--list").stderr
+
+
+def test_programs_read_what_can_be_undone_and_what_was(shop: Shop) -> None:
+    shop.apply()
+    listed = json.loads(shop.cli.run("undo", "--list", "--json").stdout)["changes"]
+    assert [(it["id"], it["session"]) for it in listed] == [("1", SESSION)]
+    done = json.loads(shop.cli.run("undo", "1", "--json").stdout)
+    assert (done["change"], done["left"], done["session"]) == ("1", [], SESSION)
+
+
+def test_a_file_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None:
+    shop.apply()
+    (shop.cli.work / "src/new.py").write_text("mine\n")
+    said = shop.cli.run("undo", "1", code=2).stderr
+    assert "src/new.py was changed since" in said
+    assert (shop.cli.work / "src/cart.py").read_text() == "b\n"
+    assert shop.undone() == []
+
+
+def test_after_a_death_while_writing_the_next_command_settles_it_and_says_so(shop: Shop) -> None:
+    first = next(step for step in count(1) if dies_at(step, shop.apply) and _begun(shop))
+    said = shop.cli.run("list").stderr
+    assert "before anything counted: the files are as they were." in said
+    assert not _begun(shop)
+    assert not (shop.cli.work / "src/new.py").exists()
+    assert dies_at(first + 1, shop.apply)
+    assert not (shop.cli.work / "src/new.py").exists()
+    said = shop.cli.run("list").stderr
+    assert "(src/cart.py, src/new.py) was cut off and is finished now." in said
+    assert (shop.cli.work / "src/new.py").read_text() == "n\n"
+    assert git(shop.cli.work, "status", "--porcelain") == ""
+    assert shop.cli.run("list").stderr.count("cut off") == 0
+
+
+def _begun(shop: Shop) -> list[Path]:
+    return list(shop.places.journals.glob("*/open/*"))

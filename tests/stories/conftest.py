@@ -1,0 +1,30 @@
+"""A desk in a repository whose one test fails, with a sandbox to run things in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from tests.repository import sandbox
+from tests.stories.writing import slug_repository
+
+
+@pytest.fixture
+def bench_places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "home", tmp_path / "home")
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    return slug_repository(tmp_path / "code")
+
+
+@pytest.fixture
+async def bench(bench_places: Places, code: Path) -> AsyncIterator[Roundtable]:
+    await sandbox()
+    async with await Roundtable.open(code, bench_places) as desk:
+        yield desk

@@ -1,0 +1,39 @@
+"""A house in which claims are really run, so that a meeting with proofs can be killed after every fact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from roundtable.app.proving import Proving
+from roundtable.core.effects import Effect, ProveClaims, Result
+from roundtable.core.faults import Fault
+from roundtable.core.redaction import Redactor
+from roundtable.core.session import Session
+from roundtable.store.memory import MemoryStore
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from tests.stories.house import SESSION, CountingPerformer, House
+
+
+class ProvingPerformer(CountingPerformer):
+    """Runs claims in the sandbox of this machine, and remembers that it did."""
+
+    def __init__(self, store: MemoryStore, workspace: Path) -> None:
+        super().__init__(store)
+        self._proving = Proving(store, workspace, Redactor(), lambda: find_sandbox(SandboxSettings()))
+
+    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+        if not isinstance(effect, ProveClaims):
+            return await super().perform(key, effect)
+        self.performed.append(key)
+        return await self._proving.prove(Session.fold(SESSION, await self._store.read(SESSION)), effect)
+
+
+class ProvingHouse(House):
+    """One session whose claims are run on a workspace."""
+
+    def __init__(
+        self, script: dict[str, Any], store: MemoryStore | None, workspace: Path, meeting: str = "review"
+    ) -> None:
+        super().__init__(script, store, meeting=meeting)
+        self.performer = ProvingPerformer(self.store, workspace)

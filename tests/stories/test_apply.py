@@ -1,0 +1,227 @@
+"""Applying: one seat carries out what was decided, a person says yes, and a crash leaves all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.app.workbench import Bench, Workbench
+from roundtable.core.effects import Applied, Effect, Result
+from roundtable.core.faults import Fault, NotFound, UsageError
+from roundtable.core.ledger import EntryKind
+from roundtable.core.values import Decision, Outcome, Right, Seat
+from roundtable.engine.feed import Feed
+from roundtable.workshop.sandbox import SandboxSettings
+from tests.repository import git, sandbox, write
+from tests.stories.at_desk import Held
+from tests.stories.house import House, Killed, MortalStore
+from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, STUB, TASK, slug_repository, writer, wrote
+
+YES = {"approve": "all"}
+CHECKS = {"joins": ("grep", "-q", "join", "slug.py")}
+"""A check that takes no time, for the story that is lived many times."""
+POSITION = '{"position": "Join the words with dashes", "confidence": 8}'
+DECIDES = {"round": "council/*", "text": f"Dashes.\n```json\n{POSITION}\n```"}
+
+
+def executing(text: str = SLUG, **more: str) -> list[dict[str, str]]:
+    """A seat that decides with the others and can write."""
+    rounds = [{"round": f"apply/*-{purpose}", "text": words} for purpose, words in more.items()]
+    plan = {"round": "apply/1-plan", "text": "1. Change slug.py."}
+    return [DECIDES, *rounds, plan, {"round": "apply/2-write", "text": wrote({"slug.py": text})}]
+
+
+async def decided(desk: Roundtable, **seats: list[dict[str, str]]) -> Held:
+    held = Held(desk, **seats)
+    decision = await held.hold("council", TASK)
+    assert decision.outcome is Outcome.REACHED
+    return held
+
+
+async def apply(desk: Roundtable, of: Held, seats: Sequence[Seat] = (), **settings: Any) -> tuple[Held, Decision]:
+    """Open and hold the meeting that carries it out, by the same seats."""
+    answers = settings.pop("answers", YES)
+    later = Held(desk)
+    later.voices = of.voices
+    later.session = await desk.apply(
+        of.session, Agenda("", tuple(seats), settings=settings, headless=True, answers=answers)
+    )
+    return later, await later.hold("apply")
+
+
+@pytest.mark.feature("S3.3", "S3.29", "S4.25", "S4.77")
+async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing(), gpt=executing())
+    later, decision = await apply(bench, council, by="gpt")
+    assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
+    assert (code / "slug.py").read_text() == SLUG
+    calls = [it.call.partition("#")[0] for it in later.voices.calls if it.call.startswith("apply/")]
+    assert calls == ["apply/1-plan/gpt", "apply/2-write/gpt"], "only the executor is asked to write"
+    prompt = later.prompt("apply/2-write", "gpt")
+    assert "Join the words with dashes" in prompt, "it reads the decision"
+    assert STUB in prompt, "and the code"
+    assert "1. Change slug.py." in prompt, "and its own plan"
+    told = git(code, "log", "-1", "--format=%B")
+    assert f"Roundtable-Decision: {council.session}" in told
+    assert "Produced-By: gpt" in told
+
+
+@pytest.mark.feature("S4.26")
+async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing(), gpt=executing())
+    later, decision = await apply(bench, council, answers={**YES, "plan": "stop"})
+    assert decision.outcome is Outcome.REJECTED
+    assert not any("2-write" in it.call for it in later.voices.calls)
+    assert (code / "slug.py").read_text() == STUB
+
+
+@pytest.mark.feature("S4.6", "S3.18")
+async def test_only_a_seat_with_the_right_to_execute_is_asked_to_write(bench: Roundtable) -> None:
+    council = await decided(bench, claude=executing(), gpt=executing())
+    script = (await bench.session(council.session)).charter.seats[0].voices
+    seats = [Seat("claude", ("missing:model",)), Seat("gpt", script, rights=(Right.SPEAK, Right.EXECUTE))]
+    later, decision = await apply(bench, council, seats)
+    assert decision.author == "gpt", "the other one cannot even speak, and need not"
+    assert "it alone has the right to execute" in later.prompt("apply/1-plan", "gpt")
+    with pytest.raises(UsageError, match="claude has no right to execute"):
+        await bench.apply(council.session, Agenda("", tuple(seats), settings={"by": "claude"}))
+    with pytest.raises(NotFound, match="no seat grok"):
+        await bench.apply(council.session, Agenda("", settings={"by": "grok"}))
+
+
+@pytest.mark.feature("S3.75", "S3.76", "S3.77")
+async def test_without_a_right_capabilities_and_priority_choose_and_a_fallback_voice_may_write(
+    bench: Roundtable, code: Path
+) -> None:
+    council = await decided(bench, claude=executing(), gpt=executing(), gemini=executing())
+    script = (await bench.session(council.session)).charter.seats[0].voices[0]
+    seats = [
+        Seat("claude", (script,), priority=1),
+        Seat("gpt", ("missing:model", script), capabilities=("dashes",), priority=2),
+        Seat("gemini", (script,), priority=3),
+    ]
+    session = await bench.apply(council.session, Agenda("", tuple(seats), headless=True, answers=YES))
+    decision = await bench.run(session)
+    assert decision.author == "claude", "who wrote what was decided comes first"
+    git(code, "reset", "-q", "--hard", "HEAD~1")
+    session = await bench.apply(
+        council.session, Agenda("", tuple(seats), settings={"by": "gpt"}, headless=True, answers=YES)
+    )
+    decision = await bench.run(session)
+    assert decision.substitutions[0].voice == script
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_what_decided_nothing_cannot_be_applied(bench: Roundtable) -> None:
+    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
+    await held.hold("build", TASK)
+    with pytest.raises(UsageError, match="ended without a decision that could be carried out"):
+        await bench.apply(held.session, Agenda(""))
+    done = Held(bench, claude=writer(SLUG))
+    await done.hold("build", TASK, answers=YES)
+    with pytest.raises(UsageError, match="is written already"):
+        await bench.apply(done.session, Agenda(""))
+
+
+async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing())
+    _, decision = await apply(bench, council, branch="slugs")
+    assert (code / "slug.py").read_text() == STUB
+    assert git(code, "show", "slugs:slug.py") == SLUG
+    assert "on the branch slugs" in decision.how
+
+
+async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_into(
+    bench: Roundtable, code: Path
+) -> None:
+    git(code, "branch", "slugs")
+    council = await decided(bench, claude=executing())
+    later, decision = await apply(bench, council, branch="slugs")
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "There is a branch slugs already." in decision.how
+    entries = await bench.memory.entries(limit=None)
+    errors = [it for it in entries if it.kind is EntryKind.ERROR and it.session == later.session]
+    assert [it.why for it in errors] == ["There is a branch slugs already."]
+    assert errors[0].text.startswith("Could not be applied: ")
+
+
+async def test_work_that_is_not_committed_is_never_touched(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing())
+    mine = STUB + "\n# mine\n"
+    write(code, {"slug.py": mine})
+    _, decision = await apply(bench, council)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "slug.py has changes that are not committed" in decision.how
+    assert (code / "slug.py").read_text() == mine
+
+
+async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path, bench_places: Places) -> None:
+    await sandbox()
+    told = bench_places.config / "told.json"
+    bench_places.config.mkdir(parents=True, exist_ok=True)
+    bench_places.user_config.write_text(f'[hooks]\nexecution_complete = ["tee", "{told}"]\n')
+    async with await Roundtable.open(code, bench_places) as desk:
+        held = Held(desk, claude=writer(SLUG))
+        await held.open("build", TASK, answers=YES)
+        await desk.run(held.session)
+        assert await desk.hooks.troubles() == []
+    said = json.loads(told.read_text())
+    assert (said["hook"], said["session"]) == ("execution_complete", held.session)
+
+
+class _Counting:
+    """The real workbench over a store that dies, with what it was told to do."""
+
+    def __init__(self, store: MortalStore, workspace: Path, journals: Path, feed: Feed) -> None:
+        self._bench = Workbench(store, workspace, feed, journals, CHECKS, SandboxSettings())
+        self.performed: list[str] = []
+        self.recovered: list[str] = []
+
+    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+        self.performed.append(key)
+        assert isinstance(effect, Bench)
+        return await self._bench.perform(key, effect)
+
+    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+        assert isinstance(effect, Bench)
+        return await self._bench.recover(key, effect)
+
+
+async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path: Path) -> None:
+    await sandbox()
+    script = {"seats": {"claude": {"turns": writer(JOINED_SLUG)}}}
+
+    def life(store: MortalStore, number: int) -> House:
+        house = House(script, store, meeting="build")
+        house.performer = _Counting(store, tmp_path / str(number) / "code", tmp_path / str(number), house.feed)  # type: ignore[assignment]
+        return house
+
+    async def lived(number: int, lifetime: int) -> int:
+        code = slug_repository(tmp_path / str(number) / "code")
+        store = MortalStore(lifetime)
+        house = life(store, number)
+        await house.open(seats=("claude",), question=TASK, answers=YES)
+        try:
+            decision = await house.run()
+        except Killed:
+            assert (code / "slug.py").read_text() in (STUB, JOINED_SLUG)
+            store.lifetime = 10_000
+            house = life(store, number)
+            decision = await house.run()
+        assert decision.next_step == "applied"
+        assert (code / "slug.py").read_text() == JOINED_SLUG
+        assert git(code, "rev-list", "--count", "HEAD").strip() == "2", "committed once"
+        results = (await house.session()).results.values()
+        assert [it.commit for it in results if isinstance(it, Applied)] == [git(code, "rev-parse", "HEAD").strip()]
+        return len(await house.records()) - 1
+
+    facts = await lived(10_000, 10_000)
+    for lifetime in range(facts):
+        await lived(lifetime, lifetime)

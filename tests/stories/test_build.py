@@ -1,0 +1,264 @@
+"""Building: everybody writes the change, running it decides, and only a person's yes writes it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import CandidatesTried, Planned, Rehearsed, Synthesised
+from roundtable.core.events import Delta
+from roundtable.core.session import Session
+from roundtable.core.values import Decision, Outcome
+from tests.repository import git, sandbox, write
+from tests.stories.at_desk import Held
+from tests.stories.writing import (
+    BROKEN_SLUG,
+    JOINED_SLUG,
+    SLUG,
+    SLUG_TEST,
+    STUB,
+    TASK,
+    verdict,
+    writer,
+    wrote,
+)
+
+YES = {"approve": "all"}
+BLIND = {"gpt": "candidate-A", "claude": "candidate-B"}
+"""How they are read out with seed 7."""
+
+
+def tried(session: Session) -> CandidatesTried:
+    return [it for it in session.results.values() if isinstance(it, CandidatesTried)][-1]
+
+
+async def opened(held: Held, desk: Roundtable, gate: str) -> Session:
+    """The session once it waits at a gate, as somebody in another process sees it."""
+    async with asyncio.timeout(120):
+        while gate not in (session := await desk.session(held.session)).gates:
+            await desk.store.changed(held.session, session.seq, 1)
+    return session
+
+
+async def person(held: Held, desk: Roundtable, **answers: tuple[str, str]) -> None:
+    """Somebody who answers each gate, once it is open."""
+    for gate, (option, text) in answers.items():
+        name = gate.replace("_", "-")
+        await opened(held, desk, name)
+        await desk.answer(held.session, name, option, text, by="anna")
+
+
+async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tuple[str, str]) -> Decision:
+    """The build with a person at the table."""
+    await held.open("build", task, headless=False)
+    decision, _ = await asyncio.gather(held.hold("build"), person(held, desk, **answers))
+    return decision
+
+
+@pytest.mark.feature("S3.43")
+async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_yes(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer(SLUG))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert (decision.outcome, decision.author, decision.next_step) == (Outcome.REACHED, "gpt", "applied")
+    assert (code / "slug.py").read_text() == SLUG
+    last = tried(await bench.session(held.session))
+    assert {it.seat: it.passed for it in last.candidates} == {"claude": False, "gpt": True}
+    told = git(code, "log", "-1", "--format=%B")
+    assert "Produced-By: gpt" in told
+    assert f"Roundtable-Session: {held.session}" in told
+    assert git(code, "log", "-1", "--format=%h").strip()[:7] in decision.how
+    assert git(code, "status", "--porcelain") == ""
+
+
+@pytest.mark.feature("S4.27")
+async def test_whoever_fails_is_told_why_and_mends_it(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writer(BROKEN_SLUG, JOINED_SLUG), gpt=writer(BROKEN_SLUG, BROKEN_SLUG))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.author == "claude"
+    assert (code / "slug.py").read_text() == JOINED_SLUG
+    prompt = held.prompt("build/2-mend", "claude")
+    assert "The check tests failed" in prompt
+    assert "hello-world" in prompt, "what the check said"
+    assert BROKEN_SLUG in prompt, "its own words"
+
+
+async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer("def slugify(:\n", "def slugify(:\n"))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.how.startswith("No candidate passed.")
+    assert "claude: The check tests failed with exit code 1." in decision.how
+    assert "gpt: slug.py: slug.py would not parse" in decision.how
+    assert (code / "slug.py").read_text() == STUB
+    assert not (await bench.session(held.session)).gates
+
+
+async def test_one_seat_alone_can_build_and_the_decision_says_so(bench: Roundtable, code: Path) -> None:
+    decision = await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+    assert (code / "slug.py").read_text() == SLUG
+    assert decision.notices == ("One seat wrote this alone.",)
+
+
+async def test_headless_writes_nothing_and_the_draft_is_applied_later_without_asking_anybody(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writer(SLUG))
+    decision = await held.hold("build", TASK)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "nobody said yes" in decision.how
+    assert (code / "slug.py").read_text() == STUB
+    later = Held(bench, claude=[])
+    later.session = await bench.apply(held.session, Agenda("", headless=True, answers=YES))
+    applied = await later.hold("apply")
+    assert applied.outcome is Outcome.REACHED
+    assert later.voices.calls == []
+    assert (code / "slug.py").read_text() == SLUG
+
+
+@pytest.mark.feature("S0.18", "S0.20")
+async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_structure(
+    bench: Roundtable, code: Path
+) -> None:
+    more = '\n\ndef unslug(text):\n    return text.replace("-", " ")\n'
+    ruling = verdict(BLIND["claude"], f"add {BLIND['gpt']}'s unslug in slug.py.")
+    held = Held(
+        bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG + more), gemini=writer(BROKEN_SLUG, STUB, judge=ruling)
+    )
+    decision = await held.hold("build", TASK, answers=YES, seed=7)
+    assert decision.author == "claude"
+    text = (code / "slug.py").read_text()
+    assert text.startswith(SLUG)
+    assert "def unslug(text):" in text
+    session = await bench.session(held.session)
+    made = next(it for it in session.results.values() if isinstance(it, Synthesised))
+    assert [(it.symbol, it.seat) for it in made.took] == [("unslug", "gpt")]
+    assert "unslug of gpt" in decision.how
+    ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
+    assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
+    assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
+    assert "claude" not in ab
+    assert "Here it is." not in ab, "what an author says of its work is not shown"
+    assert not any("judge" in call.call and call.seat != "gemini" for call in held.voices.calls)
+
+
+async def test_a_verdict_that_turns_with_the_order_is_void(bench: Roundtable, code: Path) -> None:
+    one, other = verdict(BLIND["claude"]), verdict(BLIND["gpt"])
+    turning = [{"round": "*judge-ab", "text": one}, {"round": "*judge-ba", "text": other}]
+    held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=[*turning, *writer(STUB, STUB)])
+    decision = await held.hold("build", TASK, seed=7)
+    assert "Void, since it turned with the order: gemini." in decision.how
+
+
+async def test_a_person_takes_some_hunks_and_leaves_others(bench: Roundtable, code: Path) -> None:
+    changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n"}
+    held = Held(bench, claude=[{"text": wrote(changed)}])
+    hunks = {"rejected": ["README.md#1"]}
+    decision = await answered(held, bench, approve=("some", json.dumps(hunks)))
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SLUG
+    assert (code / "README.md").read_text() == "Slugs.\n"
+    assert "Approved-By: anna" in git(code, "log", "-1", "--format=%B")
+
+
+@pytest.mark.feature("S4.26")
+async def test_a_person_asks_the_table_about_a_hunk_and_then_says_no(bench: Roundtable, code: Path) -> None:
+    about = {"round": "*-about", "text": "It trims the ends, since titles come with spaces."}
+    held = Held(bench, claude=[*writer(SLUG), about], gpt=[*writer(SLUG), about])
+    decision = await answered(held, bench, approve=("ask", "slug.py#1: why strip?"), approve_2=("none", ""))
+    assert decision.outcome is Outcome.REJECTED
+    assert (code / "slug.py").read_text() == STUB
+    prompt = held.prompt("build/3-about", "gpt")
+    assert "why strip?" in prompt
+    assert "+    return text.strip()" in prompt
+
+
+async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundtable, code: Path) -> None:
+    write(code, {"notes.txt": "not in git\n"})
+    reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
+    for said, left in (("yes", True), ("", True), ("the phrase", False)):
+        held = Held(bench, claude=[reply])
+
+        async def confirmed(held: Held = held, said: str = said) -> None:
+            await person(held, bench, approve=("all", ""))
+            session = await opened(held, bench, "destroy")
+            phrase = next(it.phrase for it in session.results.values() if isinstance(it, Planned))
+            assert phrase
+            assert phrase in session.gates["destroy"].question
+            await bench.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
+
+        await held.open("build", TASK, headless=False)
+        decision, _ = await asyncio.gather(held.hold("build"), confirmed())
+        assert (code / "notes.txt").exists() is left
+        assert ((code / "slug.py").read_text() == STUB) is left
+        assert (decision.outcome is Outcome.REACHED) is not left
+
+
+async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_approved_anew(
+    bench: Roundtable, code: Path
+) -> None:
+    """The person leaves the part that made it work; what its author makes of that is another draft."""
+    helper = "def small(text):\n    return text.strip().lower()\n"
+    using = 'from helper import small\n\n\ndef slugify(text):\n    return small(text).replace(" ", "-")\n'
+    write(code, {"slug.py": SLUG})
+    git(code, "commit", "-qam", "It works")
+    mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
+    held = Held(bench, claude=[mended, {"text": wrote({"helper.py": helper, "slug.py": using})}])
+    left = json.dumps({"rejected": ["helper.py#1"]})
+    decision = await answered(held, bench, "Split slugify().", approve=("some", left), approve_2=("all", ""))
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == JOINED_SLUG
+    assert not (code / "helper.py").exists()
+    broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, Rehearsed))
+    assert broken.broke == ("tests",)
+    assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
+
+
+async def test_an_empty_folder_without_git_is_built_by_what_the_seats_test_themselves(
+    tmp_path: Path, bench_places: Places
+) -> None:
+    await sandbox()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    wrong = {"slug.py": BROKEN_SLUG, "test_slug.py": SLUG_TEST}
+    right = {"slug.py": SLUG, "test_slug.py": SLUG_TEST}
+    async with await Roundtable.open(folder, bench_places) as desk:
+        held = Held(desk, claude=[{"text": wrote(wrong)}], gpt=[{"text": wrote(right)}])
+        decision = await held.hold("build", TASK, answers=YES, settings={"mends": 0})
+    assert decision.author == "gpt"
+    assert (folder / "slug.py").read_text() == SLUG
+    assert (folder / "test_slug.py").read_text() == SLUG_TEST
+
+
+async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable) -> None:
+    held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
+    heard: list[Delta] = []
+
+    async def listen() -> None:
+        async for items in bench.feed.subscribe(held.session).batches():
+            heard.extend(it for it in items if isinstance(it, Delta))
+
+    await held.open("build", TASK)
+    listening = asyncio.create_task(listen())
+    await asyncio.sleep(0)
+    await held.hold("build")
+    await asyncio.wait_for(listening, 10)
+    told = "".join(it.text for it in heard if it.round == "build/try")
+    assert sorted(told.splitlines()) == ["tests failed before", "tests failed with claude"]
+    assert bench.feed.snapshot(held.session) == []
+
+
+async def test_a_dry_run_shows_the_plan_and_asks_nothing(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writer(SLUG))
+    decision = await held.hold("build", TASK, settings={"dry_run": True}, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert "dry run" in decision.how
+    assert not (await bench.session(held.session)).gates
+    assert (code / "slug.py").read_text() == STUB

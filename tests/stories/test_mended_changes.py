@@ -1,0 +1,49 @@
+"""A seat whose files could not be read is told why and sends them again; what it sends then is what counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.changes import Replace
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
+from roundtable.core.verdict import Parse
+from roundtable.engine.run import Meeting
+from tests.stories.house import House
+
+LAZY = "### a.py\n```python\nx = 1\n# ... rest unchanged\n```"
+WHOLE = "### a.py\n```python\nx = 1\ny = 2\n```"
+
+
+async def written(*, first: str, second: str) -> tuple[Round, House]:
+    """What one seat has written after it was asked for files."""
+    house = House({"turns": [{"contains": "could not be read", "text": second}, {"text": first}]}, meeting="build")
+    rounds: list[Round] = []
+
+    async def hold(table: Table) -> Decision:
+        rounds.append(await table.ask("build/1-propose", Prompt("propose"), expect=Expect("changes")))
+        return Decision(Outcome.REACHED, "It was written.")
+
+    house.meeting = Meeting("build", house.rules.version, hold)
+    await house.open(seats=["claude"])
+    await house.run()
+    return rounds[0], house
+
+
+@pytest.mark.feature("S3.43")
+async def test_a_reply_with_lines_left_out_is_asked_for_again_with_the_reason() -> None:
+    round, house = await written(first=LAZY, second=WHOLE)
+    (move,) = round.moves
+    assert move.verdict.parse is Parse.REPAIRED
+    assert changes_of(move.text).operations == (Replace("a.py", "x = 1\ny = 2\n"),)
+    (first, again) = house.voices.calls
+    assert "Part of a.py is left out" in again.messages[-1].text
+    assert "SEARCH" in first.messages[-1].text, "how files are written is told at once"
+
+
+async def test_one_that_cannot_be_read_twice_stands_with_its_own_words_and_counts_for_nothing() -> None:
+    round, house = await written(first=LAZY, second="Sorry, I cannot.")
+    (move,) = round.moves
+    assert (move.text, move.verdict.counts) == (LAZY, False)
+    assert len(house.voices.calls) == 2

@@ -1,0 +1,279 @@
+"""Claims that a program settles, in any meeting: run between the rounds, read by all, and no longer argued about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.rules.points import points
+from roundtable.core.rules.positions import names_a_reason
+from roundtable.core.rules.proving import settled
+from roundtable.core.values import Move, Outcome, Round
+from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
+from roundtable.core.views import transcript
+from roundtable.engine.replay import Untold, replay
+from roundtable.protocols import protocol
+from tests.core.cases import verdict
+from tests.doors.terminal import answer
+from tests.repository import repository, sandbox
+from tests.stories.at_desk import Held, knight
+from tests.stories.lives import every_death
+from tests.stories.proving_house import ProvingHouse
+
+NAMED: dict[str, Any] = {"files": ("cache.py",)}
+CACHE = "def get(key, store={}):\n    return store.setdefault(key, key.upper())\n"
+OBJECTION = "The cache forgets its keys"
+FORGETS = "import sys, cache\nsys.exit(0 if cache.get('a') != 'A' or cache.get('a') != 'A' else 1)"
+UPPER = "import sys, cache\nsys.exit(0 if cache.get('b') == 'B' else 1)"
+
+
+def claim(text: str, proof: str, language: str = "python") -> dict[str, str]:
+    return {"claim": text, "proof": proof, "language": language}
+
+
+def objecting(score: int = 9, **more: Any) -> dict[str, str]:
+    """A knight who sees a blocking issue."""
+    return knight(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **more)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return repository(tmp_path / "work", {"cache.py": CACHE})
+
+
+@pytest.fixture
+async def desk(work: Path, tmp_path: Path) -> AsyncIterator[Roundtable]:
+    home = tmp_path / "home"
+    async with await Roundtable.open(work, Places(home, home)) as opened:
+        yield opened
+
+
+async def proven(desk: Roundtable, held: Held, round: str) -> ClaimsProven:
+    """What the proofs of a round came to."""
+    result = (await desk.session(held.session)).results[f"{round}/proofs"]
+    assert isinstance(result, ClaimsProven)
+    return result
+
+
+async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtable) -> None:
+    await sandbox()
+    held = Held(
+        desk,
+        claude=[objecting(), objecting()],
+        gpt=[knight(9), knight(9, claims=[claim(OBJECTION, FORGETS)])],
+    )
+    decision = await held.hold("knights", **NAMED)
+    assert decision.outcome is Outcome.REACHED
+    assert f"refuted by running it: {OBJECTION}" in decision.basis
+    assert [it.held for it in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
+    assert OBJECTION in transcript(await desk.session(held.session))
+
+
+async def test_without_its_proof_the_same_objection_blocks_to_the_end(desk: Roundtable) -> None:
+    held = Held(desk, claude=[objecting()] * 5, gpt=[knight(9)] * 5)
+    decision = await held.hold("knights", **NAMED)
+    assert decision.outcome is Outcome.DEADLOCK
+
+
+async def test_a_refuted_objection_stays_refuted_when_it_is_only_said_again(desk: Roundtable) -> None:
+    await sandbox()
+    held = Held(
+        desk,
+        claude=[objecting(8), objecting(9)],
+        gpt=[knight(9, claims=[claim(OBJECTION, FORGETS)]), knight(9)],
+    )
+    assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
+    for seat in ("claude", "gpt"):
+        shown = held.prompt("knights/2-respond", seat)
+        assert (
+            f"Claimed: {OBJECTION}\nRunning it showed that this is not so (exit code 1).\n```\n{FORGETS}\n```" in shown
+        )
+
+
+async def test_a_point_whose_claim_held_is_agreed_and_need_not_be_argued(desk: Roundtable) -> None:
+    await sandbox()
+    point = "Values are stored in capitals"
+    held = Held(
+        desk,
+        claude=[knight(7, agrees_with=[point], claims=[claim(point, UPPER)]), knight(9)],
+        gpt=[knight(8), knight(9)],
+    )
+    decision = await held.hold("knights", **NAMED)
+    assert f'Already agreed; do not argue these again:\n<answer from="agreed points">\n- P1: {point}' in held.prompt(
+        "knights/2-respond", "gpt"
+    )
+    assert f"proven by running it: {point}" in decision.basis
+
+
+async def test_in_a_debate_a_seat_proves_what_it_says_under_a_tag(desk: Roundtable) -> None:
+    await sandbox()
+    objection = {"round": "*", "text": f"No.\n\nAGREE: claude\nOBJECT: {OBJECTION}"}
+    proof = f"It does not.\n\nAGREE: claude\nPROVE: {OBJECTION}\n```python\n{FORGETS}\n```"
+    seed = {"round": "*seed", "text": answer("Keep the cache")}
+    plan = {"round": "*plan", "text": "1. Keep it."}
+    held = Held(
+        desk,
+        claude=[seed, plan, {"round": "*", "text": proof}],
+        gpt=[{"round": "*seed", "text": answer("Drop the cache")}, objection],
+    )
+    decision = await held.hold("debate", "Keep the cache?", **NAMED)
+    assert decision.outcome is Outcome.REACHED
+    assert decision.winner == "claude"
+    assert f"refuted by running it: {OBJECTION}" in decision.basis
+
+
+async def test_a_root_cause_that_running_refutes_is_nobodys_diagnosis_any_more(desk: Roundtable) -> None:
+    await sandbox()
+
+    def doctor(key: str, **more: Any) -> dict[str, str]:
+        block: dict[str, Any] = {
+            "suspects": ["x"],
+            "confidence_score": 9,
+            "root_cause_key": key,
+            "evidence": [],
+            "file_requests": [],
+        }
+        return {"text": f"I see.\n```json\n{json.dumps({**block, **more})}\n```"}
+
+    lost = doctor("lost-keys", claims=[claim("lost keys", FORGETS)])
+    held = Held(
+        desk,
+        claude=[doctor("lost-keys"), lost, doctor("slow-disk"), doctor("slow-disk")],
+        gpt=[doctor("lost-keys"), doctor("lost-keys"), doctor("slow-disk"), doctor("slow-disk")],
+    )
+    decision = await held.hold("code-red", **NAMED)
+    assert (decision.outcome, decision.winner) == (Outcome.REACHED, "slow-disk")
+    assert "code-red/3-converge" in (await desk.session(held.session)).rounds
+
+
+async def test_in_a_council_a_proof_is_a_reason_to_change_ones_mind(desk: Roundtable) -> None:
+    await sandbox()
+
+    def stand(proposal: str, **more: Any) -> dict[str, str]:
+        block: dict[str, Any] = {
+            "stand": proposal,
+            "position": "",
+            "error": "",
+            "evidence": [],
+            "confidence": 8,
+            **more,
+        }
+        return {"round": "*reconsider", "text": f"So.\n```json\n{json.dumps(block)}\n```"}
+
+    options = ("Keep it", "Drop it")
+    seats = {
+        "claude": [{"round": "*blind", "text": answer("Keep it")}, stand("A")],
+        "gpt": [{"round": "*blind", "text": answer("Drop it")}, stand("A", claims=[claim("It stores", UPPER)])],
+    }
+    decision = await Held(desk, **seats).hold("council", options=options, **NAMED)
+    assert (decision.outcome, decision.conformity) == (Outcome.REACHED, ())
+    assert "proven by running it: It stores" in decision.basis
+    seats["gpt"][1] = stand("A", claims=[claim("It stores", "raise ValueError")])
+    assert (await Held(desk, **seats).hold("council", options=options, **NAMED)).conformity == ("gpt",)
+
+
+async def test_where_nothing_can_be_run_the_meeting_goes_on_and_everybody_reads_why(
+    desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    held = Held(desk, claude=[knight(8, claims=[claim("It stores", UPPER)]), knight(9)], gpt=[knight(8), knight(9)])
+    decision = await held.hold("knights", **NAMED)
+    assert decision.outcome is Outcome.REACHED
+    assert "Claimed: It stores\nIt could not be run: " in held.prompt("knights/2-respond", "gpt")
+    assert not any("running it" in it for it in decision.basis)
+
+
+async def test_only_languages_of_the_table_run_and_a_crash_refutes_nothing(desk: Roundtable) -> None:
+    await sandbox()
+    claims = [
+        claim("In bash", "exit 1", "bash"),
+        claim("It breaks", "assert False"),
+        claim("It never says", "print('so')"),
+    ]
+    held = Held(desk, claude=[knight(8, claims=claims), knight(9)], gpt=[knight(8), knight(9)])
+    await held.hold("knights", **NAMED)
+    ran = (await proven(desk, held, "knights/1-speak")).proofs
+    assert [it.held for it in ran] == [None, None, None]
+    assert ran[0].why == "Programs in bash are not run, only in python and javascript."
+    assert ran[1].why == "It ended with exit code 2, which says nothing."
+
+
+async def test_without_the_seat_that_proved_it_a_recount_does_not_know_what_the_proof_showed(desk: Roundtable) -> None:
+    await sandbox()
+    told = knight(9, claims=[claim(OBJECTION, FORGETS)])
+    held = Held(desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight(9), knight(9)])
+    assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
+    session = await desk.session(held.session)
+    assert (await replay(session, protocol("knights").hold, ())).outcome is Outcome.REACHED
+    with pytest.raises(Untold, match=r"another round, knights/[23]-respond"):
+        await replay(session, protocol("knights").hold, ("gpt",))
+
+
+async def test_a_meeting_with_proofs_that_is_killed_anywhere_goes_on_and_runs_nothing_twice(work: Path) -> None:
+    await sandbox()
+    script = {
+        "seats": {
+            "claude": {"turns": [objecting(8), objecting(9)]},
+            "gpt": {"turns": [knight(9, claims=[claim(OBJECTION, FORGETS)]), knight(9)]},
+        }
+    }
+    decision = await every_death(lambda store: ProvingHouse(script, store, work, "knights"), seats=("claude", "gpt"))
+    assert decision.outcome is Outcome.REACHED
+
+
+# --- the rule ------------------------------------------------------------------------------------
+
+
+def said(*moves: Move) -> Round:
+    return Round("knights/1", tuple(move.seat for move in moves), moves)
+
+
+def test_what_one_program_shows_and_another_denies_is_not_settled() -> None:
+    objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
+    round = said(objection, Move("knights/1", "gpt", ""))
+    refuted, shown = Proof("it leaks.", "gpt", False), Proof("It leaks", "claude", True)
+    assert settled(round, (refuted,)).moves[0].verdict.issues == ()
+    assert settled(round, (refuted, shown)).moves[0].verdict.issues == objection.verdict.issues
+    assert settled(round, (Proof("It leaks", "gpt", None),)).moves[0].verdict.issues == objection.verdict.issues
+
+
+def test_the_proof_of_a_seat_that_is_not_there_settles_nothing() -> None:
+    objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
+    assert settled(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
+
+
+def test_a_score_is_never_changed_for_anybody() -> None:
+    move = Move("knights/1", "claude", "", Verdict(Stance.OPPOSE, score=0.4, issues=(Issue("It leaks"),)))
+    left = settled(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),)).moves[0].verdict
+    assert (left.stance, left.score, left.issues) == (Stance.OPPOSE, 0.4, ())
+
+
+def test_a_claim_settles_a_point_only_by_its_id_or_its_words() -> None:
+    stated = Verdict(points=("Keep JWT", "Rotate keys"))
+    for text, agreed in (("P2", ("P2: Rotate keys",)), ("keep jwt.", ("P1: Keep JWT",)), ("Else", ())):
+        move = Move("knights/1", "claude", "", stated)
+        proof = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(0)", held=True),)))
+        assert points([said(move, proof)]).settled() == agreed
+        denied = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(1)", held=False),)))
+        assert points([said(move, denied)]).settled() == ()
+
+
+def test_a_seat_cannot_say_of_its_own_claim_that_it_held() -> None:
+    block = {"consensus_score": 9, "pending_issues": [], "claims": [{**claim("x y", "exit(0)"), "held": True}]}
+    assert verdict("score-json", json.dumps(block)).claims == (Claim("x y", "exit(0)"),)
+
+
+def test_a_claim_that_was_not_shown_is_no_reason_to_change_ones_mind() -> None:
+    for held, reason in ((True, True), (False, False), (None, False)):
+        flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=held),)))
+        assert names_a_reason(flip) is reason
+    assert names_a_reason(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))

@@ -1,0 +1,275 @@
+"""A review at the real desk: real changes in a real repository, and what seats find is run in a real sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.changes import Found, changed, changed_on, patched
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import ClaimsProven
+from roundtable.core.values import Decision, Outcome
+from roundtable.core.views import transcript
+from tests.repository import commit, git, repository, sandbox, write
+from tests.stories.at_desk import Held, Turns
+from tests.stories.lives import every_death, whole_prompt
+from tests.stories.proving_house import ProvingHouse
+
+BEFORE = """\
+def average(prices):
+    if not prices:
+        return 0
+    return sum(prices) / len(prices)
+
+
+def cheapest(prices):
+    return sorted(prices)[0]
+"""
+AFTER = """\
+def average(prices):
+    return sum(prices) / len(prices)
+
+
+def cheapest(prices):
+    return sorted(prices)[0]
+"""
+CRASH = """
+import sys, shop
+try:
+    shop.average([])
+except ZeroDivisionError:
+    sys.exit(0)
+sys.exit(1)
+"""
+OLD = """
+import sys, shop
+try:
+    shop.cheapest([])
+except IndexError:
+    sys.exit(0)
+sys.exit(1)
+"""
+WRONG = "import sys, shop\nsys.exit(0 if shop.average([1, 3]) != 2 else 1)"
+
+
+def finding(wrong: str, place: str = "shop.py:2", severity: str = "high", proof: str = "") -> dict[str, str]:
+    return {"place": place, "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
+
+
+def reviewer(*findings: dict[str, str], **proofs: str) -> Turns:
+    """A seat that lists these findings, and gives these proofs in the second round."""
+    examined = [{"finding": id, "proof": proof, "language": "python"} for id, proof in proofs.items()]
+    return [
+        {"round": "*1-blind", "text": f"Hm.\n```json\n{json.dumps({'findings': findings})}\n```"},
+        {"round": "*2-examine", "text": f"So.\n```json\n{json.dumps({'proofs': examined})}\n```"},
+    ]
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Roundtable]:
+    work, home = repository(tmp_path / "work", {"shop.py": BEFORE, "README.md": "A shop.\n"}), tmp_path / "home"
+    monkeypatch.setenv("ROUNDTABLE_HOME", str(home))
+    async with await Roundtable.open(work, Places(home, home)) as opened:
+        yield opened
+
+
+async def reviewed(desk: Roundtable, found: Found, patch: bool = False, **seats: Turns) -> tuple[Held, Decision]:
+    """Hold the review of these changes, as the command does."""
+    await sandbox()
+    held = Held(desk, **seats)
+    where: dict[str, Any] = {"base": found.base, "tip": found.tip, "patch": patch}
+    return held, await held.hold("review", "What is wrong?", texts=found.texts, settings=where, seed=7)
+
+
+async def proofs(desk: Roundtable, held: Held) -> ClaimsProven:
+    """What the programs of the blind round came to."""
+    result = (await desk.session(held.session)).results["review/1-blind/proofs"]
+    assert isinstance(result, ClaimsProven)
+    return result
+
+
+async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_change(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    held, decision = await reviewed(
+        desk,
+        changed(desk.workspace),
+        claude=reviewer(
+            finding("average() divides by zero for no prices", severity="critical", proof=CRASH),
+            finding("cheapest() raises for no prices", "shop.py:6", proof=OLD),
+        ),
+        gpt=reviewer(
+            finding("average() crashes when there are no prices", severity="medium"),
+            finding("average() returns a wrong mean", "shop.py:2", "low", proof=WRONG),
+        ),
+    )
+    assert decision.outcome is Outcome.REJECTED
+    assert decision.position == "Not as it is: one fault was reproduced."
+    assert [it.authors for it in decision.proposals] == [("claude", "gpt"), ("claude",), ("gpt",)]
+    reproduced, old, refuted = decision.text.split("\n\n**")
+    assert "average() divides by zero for no prices" in reproduced
+    assert "Found by claude and gpt. A program of claude shows it." in reproduced
+    assert old.startswith("Older than the change**")
+    assert "cheapest() raises for no prices" in old
+    assert refuted.startswith("Refuted**")
+    assert "average() returns a wrong mean" in refuted
+    assert decision.notices == ()
+    assert (await proofs(desk, held)).sandbox
+    assert (desk.workspace / "shop.py").read_text() == AFTER
+
+
+async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    broken = finding("average() divides by zero for no prices", proof="import no_such_module")
+    vague = finding("The style is poor", "README.md:1", "low")
+    held, decision = await reviewed(
+        desk, changed(desk.workspace), claude=reviewer(broken, vague), gpt=reviewer(A1=CRASH, B1=CRASH)
+    )
+    session = await desk.session(held.session)
+    choices = session.rounds["review/2-examine"].opened.expect.choices
+    (id, other) = choices
+    shown = held.prompt("review/2-examine", "gpt")
+    assert f"{id} [high, shop.py:2] average() divides by zero for no prices" in shown
+    assert "ModuleNotFoundError" in shown
+    assert "claude" not in shown
+    assert decision.outcome is Outcome.REJECTED
+    assert "Found by claude. A program of gpt shows it." in decision.text
+    assert decision.notices == (f"Neither shown nor refuted, and worth only the word of who found it: {other}.",)
+    told = transcript(session)
+    assert "The style is poor" in told
+
+
+async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    _, decision = await reviewed(
+        desk,
+        changed(desk.workspace),
+        claude=reviewer(finding("Wrong rounding", "shop.py:99"), finding("Wrong tax", "../home/config.toml:1")),
+        gpt=reviewer(finding("Missing docs", "docs/shop.md:3"), finding("Fine place", "shop.py:2")),
+    )
+    assert "It points nowhere: shop.py has only 8 lines." in decision.text
+    assert "It points nowhere: There is no file ../home/config.toml here." in decision.text
+    assert "It points nowhere: There is no file docs/shop.md here." in decision.text
+    assert decision.text.count("points nowhere") == 3
+
+
+async def test_a_branch_is_run_as_it_is_whatever_is_checked_out(desk: Roundtable) -> None:
+    git(desk.workspace, "checkout", "-qb", "faster")
+    write(desk.workspace, {"shop.py": AFTER})
+    commit(desk.workspace, "Faster")
+    git(desk.workspace, "checkout", "-q", "main")
+    write(desk.workspace, {"shop.py": "not even Python("})
+    crash = finding("average() divides by zero for no prices", proof=CRASH)
+    held, decision = await reviewed(desk, changed_on(desk.workspace, "faster"), claude=reviewer(crash), gpt=reviewer())
+    assert decision.outcome is Outcome.REJECTED
+    assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert git(desk.workspace, "worktree", "list").count("\n") <= 1
+    assert git(desk.workspace, "status", "--porcelain").strip() == "M shop.py"
+
+
+async def test_a_patch_is_laid_over_a_copy_of_the_workspace(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    patch = git(desk.workspace, "diff")
+    write(desk.workspace, {"shop.py": BEFORE})
+    crash = finding("average() divides by zero for no prices", proof=CRASH)
+    raw = f"{patch}\n".encode()
+    held, decision = await reviewed(desk, patched(raw), patch=True, claude=reviewer(crash), gpt=reviewer())
+    assert decision.outcome is Outcome.REJECTED
+    assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
+    assert (desk.workspace / "shop.py").read_text() == BEFORE
+
+
+async def test_a_patch_that_does_not_fit_is_reviewed_in_words_and_says_so(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    patch = git(desk.workspace, "diff")
+    write(desk.workspace, {"shop.py": "something = 'else entirely'\n"})
+    crash = finding("average() divides by zero for no prices", proof=CRASH)
+    _, decision = await reviewed(
+        desk, patched(f"{patch}\n".encode()), patch=True, claude=reviewer(crash), gpt=reviewer()
+    )
+    assert decision.outcome is Outcome.REACHED
+    assert "No program could be run" in decision.notices[0]
+    assert "The patch does not fit here" in decision.notices[0]
+
+
+async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
+    desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    found = changed(desk.workspace)
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    held = Held(desk, claude=reviewer(finding("It crashes", proof=CRASH)), gpt=reviewer())
+    decision = await held.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
+    assert decision.outcome is Outcome.REACHED
+    assert "No program could be run, so nothing is reproduced or refuted" in decision.notices[0]
+    assert "review/2-examine" not in (await desk.session(held.session)).rounds
+
+
+HOSTILE: dict[str, Callable[[Path], str]] = {
+    "writes": lambda work: f"import pathlib, sys\npathlib.Path({str(work / 'shop.py')!r}).write_text('x')\nsys.exit(0)",
+    "reads a secret": lambda work: "import sys\nprint(open('.env').read())\nsys.exit(0)",
+    "calls out": lambda work: "import socket, sys\nsocket.create_connection(('192.0.2.1', 80), 2)\nsys.exit(0)",
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtable, how: str) -> None:
+    write(desk.workspace, {"shop.py": AFTER, ".env": "PASSWORD=tulip"})
+    program = HOSTILE[how](desk.workspace)
+    held, decision = await reviewed(
+        desk, changed(desk.workspace), claude=reviewer(finding("It crashes", proof=program)), gpt=reviewer()
+    )
+    assert [it.held for it in (await proofs(desk, held)).proofs] == [None]
+    assert decision.outcome is Outcome.REACHED
+    assert (desk.workspace / "shop.py").read_text() == AFTER
+    assert "tulip" not in str(await desk.store.read(held.session))
+
+
+async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    many = [finding(f"Fault {chr(97 + it) * 9}", f"shop.py:{it}", proof=f"exit(1)  # {it}") for it in range(1, 19)]
+    held, _ = await reviewed(desk, changed(desk.workspace), claude=reviewer(*many), gpt=reviewer(*many[:1]))
+    ran = (await proofs(desk, held)).proofs
+    assert sum(it.held is False for it in ran) == 17
+    assert {it.why for it in ran if it.held is None} == {"No more than 16 programs are run at a time."}
+    assert {it.seat for it in ran[:2]} == {"claude", "gpt"}
+
+
+async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothing_twice(desk: Roundtable) -> None:
+    await sandbox()
+    write(desk.workspace, {"shop.py": AFTER})
+    script = {
+        "seats": {
+            "claude": {"turns": reviewer(finding("It crashes", proof=CRASH))},
+            "gpt": {"turns": reviewer(finding("It is wrong", "shop.py:5"), B1=WRONG, A1=WRONG)},
+        }
+    }
+    settings = {"base": changed(desk.workspace).base}
+    decision = await every_death(
+        lambda store: ProvingHouse(script, store, desk.workspace), seats=("claude", "gpt"), settings=settings
+    )
+    assert decision.outcome is Outcome.REJECTED
+    assert "A program of gpt looked for it and did not find it." in decision.text
+
+
+async def test_the_next_review_is_told_nothing_of_this_one(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    crash = finding("average() divides by zero for no prices", proof=CRASH)
+    await reviewed(desk, changed(desk.workspace), claude=reviewer(crash), gpt=reviewer())
+    assert await desk.remembered() == []
+
+
+async def test_nobody_reads_what_the_others_found_before_all_have_spoken(desk: Roundtable) -> None:
+    script = {"seats": {it: {"turns": reviewer(finding(f"Seen by {it}"))} for it in ("claude", "gpt")}}
+    house = ProvingHouse(script, None, desk.workspace)
+    await house.open(seats=("claude", "gpt"))
+    await house.run()
+    for seat in ("claude", "gpt"):
+        assert "Seen by" not in whole_prompt(house, "review/1-blind", seat)
+        assert "Seen by claude" in whole_prompt(house, "review/2-examine", seat)

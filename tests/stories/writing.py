@@ -1,0 +1,59 @@
+"""Seats that write code, for stories at a real desk: replies as models write them, and a small repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.repository import repository
+
+SLUG = """def slugify(text):
+    return text.strip().lower().replace(" ", "-")
+"""
+JOINED_SLUG = """def slugify(text):
+    return "-".join(text.lower().split())
+"""
+BROKEN_SLUG = """def slugify(text):
+    return text.replace(" ", "-")
+"""
+SLUG_TEST = """import unittest
+
+from slug import slugify
+
+
+class SlugTest(unittest.TestCase):
+    def test_words_are_joined(self):
+        self.assertEqual(slugify(" Hello World "), "hello-world")
+
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+STUB = """def slugify(text):
+    raise NotImplementedError
+"""
+TASK = "Make slugify() in slug.py return the words in small letters, joined by dashes."
+
+Turns = list[dict[str, str]]
+
+
+def wrote(files: dict[str, str], words: str = "Here it is.") -> str:
+    """A reply with whole files."""
+    return words + "\n\n" + "\n".join(f"### {path}\n```python\n{text}```\n" for path, text in files.items())
+
+
+def writer(*texts: str, **more: str) -> Turns:
+    """A seat that writes these slugs, one after the other; `judge` and others are what it says in such rounds."""
+    rounds = [{"round": f"*-{purpose}*", "text": text} for purpose, text in more.items()]
+    writing = ("*-propose", "*-mend")[: len(texts)]
+    written = zip(writing, texts, strict=True)
+    return [*rounds, *({"round": round, "text": wrote({"slug.py": it})} for round, it in written)]
+
+
+def verdict(base: str, incorporate: str = "none") -> str:
+    """A judge's ruling as a model writes it."""
+    return f"Both are fine.\nCONSENSUS: BASE={base}. INCORPORATE: {incorporate} MUST_FIX: none"
+
+
+def slug_repository(folder: Path) -> Path:
+    """A repository with a stub and a test that the stub fails."""
+    return repository(folder, {"slug.py": STUB, "test_slug.py": SLUG_TEST, "README.md": "Slugs.\n"})

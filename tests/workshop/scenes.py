@@ -1,0 +1,132 @@
+"""Workspaces in which something is written, all that can be seen of one, and processes that die on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from roundtable.core.changes import Refusal
+from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.committing import Commit
+from roundtable.workshop.drafting import Written
+from tests.repository import git, repository, write
+
+BEGINNING = {
+    "README.md": "# Shop\n",
+    "src/cart.py": "def total(items):\n    return 0\n",
+    "src/old.py": "print('old')\n",
+    "src/moved.py": "HERE = 1\n",
+    "run.sh": "echo run\n",
+    ".gitignore": "local.cfg\n",
+}
+NOBODYS = {"notes.txt": "my own notes\n", "local.cfg": "mine\n"}
+"""Files that git does not have: one unknown to it, one ignored."""
+
+
+def everything(folder: Path) -> tuple[Written, ...]:
+    """A draft with every kind of change in it, two of them over files that git does not have."""
+    notes, cart = (folder / "notes.txt").read_bytes(), (folder / "src/cart.py").read_bytes()
+    return (
+        Written("src/cart.py", cart, b"def total(items):\n    return sum(items)\n"),
+        Written("tests/unit/test_cart.py", None, b"def test_total():\n    assert True\n"),
+        Written("src/old.py", b"print('old')\n", None),
+        Written("lib/here.py", b"HERE = 1\n", b"HERE = 2\n", was="src/moved.py"),
+        Written("run.sh", b"echo run\n", b"echo run\n", executable=True),
+        Written("notes.txt", notes, b"their notes\n"),
+        Written("local.cfg", b"mine\n", b"theirs\n"),
+    )
+
+
+def plain_folder(folder: Path) -> Path:
+    """A workspace without a repository, with a file that only its owner may read."""
+    folder.mkdir()
+    write(folder, {**BEGINNING, **NOBODYS})
+    (folder / "notes.txt").chmod(0o600)
+    return folder
+
+
+def shop(folder: Path) -> Path:
+    """A repository with other work in it, staged and not, that nobody may touch."""
+    repository(folder, {**BEGINNING, "mine.py": "a = 1\n", "staged.py": "b = 1\n"})
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@localhost")
+    write(folder, {**NOBODYS, "mine.py": "a = 2\n", "staged.py": "b = 2\n"})
+    git(folder, "add", "staged.py")
+    (folder / "notes.txt").chmod(0o600)
+    return folder
+
+
+def told(*producers: str) -> Commit:
+    """What a commit of a meeting says."""
+    return Commit("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
+
+
+def written(outcome: Receipt | tuple[Refusal, ...]) -> Receipt:
+    """The receipt; a refusal fails the test."""
+    assert isinstance(outcome, Receipt), outcome
+    return outcome
+
+
+def everything_applied(folder: Path, journals: Path) -> Receipt:
+    """The whole draft, committed."""
+    return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
+
+
+def seen(folder: Path) -> dict[str, Any]:
+    """Every file and folder with its mode and bytes, and what git says of its refs, index and status."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        if ".git" not in path.relative_to(folder).parts:
+            mode = stat.S_IMODE(path.lstat().st_mode)
+            found[str(path.relative_to(folder))] = (mode, path.read_bytes() if path.is_file() else None)
+    if (folder / ".git").exists():
+        asked: Sequence[Sequence[str]] = (
+            ("for-each-ref",), ("symbolic-ref", "HEAD"), ("ls-files", "-s"), ("status", "--porcelain=v1", "-uall"),
+        )  # fmt: skip
+        found["git"] = [git(folder, *args) for args in asked]
+    return found
+
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.symlink"}
+_GIT_WRITES = {"update-ref", "update-index", "hash-object", "commit-tree", "write-tree", "read-tree", "worktree"}
+
+
+def _is_step(event: str, args: tuple[Any, ...]) -> bool:
+    """Whether Python is about to have something on the disk changed."""
+    if event == "open":
+        return bool(args[2] & _WRITES) and args[2] & os.O_TMPFILE != os.O_TMPFILE  # a file without a name
+    if event == "subprocess.Popen":
+        return not _GIT_WRITES.isdisjoint(args[1])
+    return event in _CHANGES
+
+
+def dies_at(step: int, work: Callable[[], object]) -> bool:
+    """Do it in a process that is killed (SIGKILL) just before its n-th change of the disk; False if it came through."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def hook(event: str, args: tuple[Any, ...]) -> None:
+            nonlocal count
+            if _is_step(event, args):
+                count += 1
+                if count == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            sys.addaudithook(hook)
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the work failed by itself"
+    return os.WIFSIGNALED(status)

@@ -1,0 +1,392 @@
+"""A draft written to a workspace: all of it or nothing, beside everybody else's work, and back again."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.workshop.applying import NotWritten, Receipt, applied, changes, recover, undone
+from roundtable.workshop.committing import Commit
+from roundtable.workshop.drafting import Written
+from tests.repository import commit, git, repository, write
+from tests.workshop.scenes import dies_at, everything, everything_applied, plain_folder, seen, shop, told, written
+
+CART = b"def total(items):\n    return 0\n"
+SUM = b"def total(items):\n    return sum(items)\n"
+CHANGE = Written("src/cart.py", CART, SUM)
+
+
+def _refused(outcome: Receipt | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
+    assert not isinstance(outcome, Receipt), outcome
+    assert all(it.sentence for it in outcome)
+    return [(it.path, it.kind) for it in outcome]
+
+
+def _settle_in(folder: Path) -> Path:
+    """A clean repository with a person."""
+    repository(folder, {"src/cart.py": CART.decode(), "README.md": "# Shop\n"})
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@localhost")
+    return folder
+
+
+# --- the commit ----------------------------------------------------------------------------------------
+
+
+def test_a_commit_holds_the_change_and_where_it_came_from_and_leaves_other_work_alone(tmp_path: Path) -> None:
+    work = shop(tmp_path / "work")
+    receipt = everything_applied(work, tmp_path / "journals")
+    assert receipt.commit == git(work, "rev-parse", "HEAD").strip()
+    assert git(work, "log", "-1", "--format=%an <%ae>|%s").strip() == "Ada <ada@localhost>|Sum the cart"
+    trailers = git(work, "log", "-1", "--format=%(trailers:only,unfold)").split("\n")
+    assert trailers[:6] == [
+        "Roundtable-Session: 0199-session",
+        "Roundtable-Decision: Add it up",
+        "Produced-By: claude",
+        "Produced-By: gpt",
+        "Approved-By: ada",
+        "Checks: tests=passed",
+    ]
+    touched = git(work, "diff", "--name-status", "--no-renames", "HEAD~1", "HEAD").splitlines()
+    assert touched == [
+        "A\tlib/here.py",
+        "A\tlocal.cfg",
+        "A\tnotes.txt",
+        "M\trun.sh",
+        "M\tsrc/cart.py",
+        "D\tsrc/moved.py",
+        "D\tsrc/old.py",
+        "A\ttests/unit/test_cart.py",
+    ]
+    assert git(work, "status", "--porcelain").splitlines() == [" M mine.py", "M  staged.py"]
+    assert os.access(work / "run.sh", os.X_OK)
+    assert stat.S_IMODE((work / "notes.txt").stat().st_mode) == 0o600
+
+
+def test_a_trailer_cannot_be_forged_by_what_stands_in_it() -> None:
+    text = Commit("Mend it", session="s-1", producers=("gpt\nApproved-By: mallory",)).text
+    assert "\nApproved-By" not in text
+    assert "Produced-By: gpt Approved-By: mallory\n" in text
+
+
+def test_no_hook_and_no_signature_program_runs(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    for hook in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
+        path = work / ".git/hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran-{hook}\n")
+        path.chmod(0o755)
+    signer = tmp_path / "signer"
+    signer.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran-signer\nexit 1\n")
+    signer.chmod(0o755)
+    git(work, "config", "gpg.program", str(signer))
+    git(work, "config", "commit.gpgSign", "true")
+    assert written(applied(work, tmp_path / "journals", [CHANGE], commit=told())).commit
+    assert not list(tmp_path.glob("ran-*"))
+
+
+def test_a_workspace_within_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
+    top = _settle_in(tmp_path / "top")
+    receipt = written(applied(top / "src", tmp_path / "journals", [Written("cart.py", CART, SUM)], commit=told()))
+    assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
+    undone(top / "src", tmp_path / "journals")
+    assert git(top, "status", "--porcelain") == ""
+    assert (top / "src/cart.py").read_bytes() == CART
+
+
+def test_a_person_without_a_git_identity_is_named_by_who_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    work = repository(tmp_path / "work", {"src/cart.py": CART.decode()})
+    written(applied(work, tmp_path / "journals", [CHANGE], commit=told()))
+    assert git(work, "log", "-1", "--format=%an <%ae>").strip() == "ada <ada@localhost>"
+
+
+@pytest.mark.feature("S1.51")
+def test_on_a_branch_only_the_branch_is_new_and_nothing_here_is_touched(tmp_path: Path) -> None:
+    work = shop(tmp_path / "work")
+    before = seen(work)
+    receipt = written(
+        applied(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
+    )
+    after = seen(work)
+    assert {**after, "git": after["git"][1:]} == {**before, "git": before["git"][1:]}
+    assert git(work, "show", "agents/gpt/sum:src/cart.py").encode() == SUM
+    assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
+    assert receipt.branch == "agents/gpt/sum"
+    with pytest.raises(UsageError, match="a branch agents/gpt/sum already"):
+        applied(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
+    undone(work, tmp_path / "journals")
+    assert seen(work) == before
+
+
+@pytest.mark.parametrize("name", ["..", "-x", "a b", "@{-1}", "refs/../x", "a.lock"])
+def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name: str) -> None:
+    work = _settle_in(tmp_path / "work")
+    before = seen(work)
+    with pytest.raises(UsageError, match="cannot be the name of a branch"):
+        applied(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
+    assert seen(work) == before
+
+
+def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_undo(tmp_path: Path) -> None:
+    work = tmp_path / "empty"
+    work.mkdir()
+    receipt = written(applied(work, tmp_path / "journals", [Written("src/app/main.py", None, b"print(1)\n")]))
+    assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
+    assert receipt.commit == ""
+    undone(work, tmp_path / "journals", receipt.undo)
+    assert not list(work.iterdir())
+    with pytest.raises(UsageError, match="no repository"):
+        applied(work, tmp_path / "journals", [Written("a.py", None, b"")], branch="x")
+
+
+def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    old = os.umask(0o027)
+    try:
+        files = [Written("a.py", None, b"1\n"), Written("b.sh", None, b"2\n", executable=True)]
+        written(applied(work, tmp_path / "journals", files))
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
+
+
+def test_two_files_can_change_places_and_a_file_can_take_the_place_of_a_folder(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    write(work, {"a.py": "a\n", "b.py": "b\n"})
+    before = seen(work)
+    swap = [Written("b.py", b"a\n", b"a\n", was="a.py"), Written("a.py", b"b\n", b"b\n", was="b.py")]
+    written(applied(work, tmp_path / "journals", swap))
+    assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
+    undone(work, tmp_path / "journals")
+    assert seen(work) == before
+
+
+# --- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged: bool) -> None:
+    work = _settle_in(tmp_path / "work")
+    mine = b"def total(items):\n    return 1  # mine\n"
+    (work / "src/cart.py").write_bytes(mine)
+    if staged:
+        git(work, "add", "src/cart.py")
+    before = seen(work)
+    files = [Written("src/cart.py", mine, SUM), Written("other.py", None, b"x\n")]
+    for message in (told(), None):
+        outcome = applied(work, tmp_path / "journals", files, commit=message)
+        assert _refused(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
+    assert seen(work) == before
+
+
+def test_a_file_that_is_staged_for_the_first_time_or_for_its_end_is_work_in_progress(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    write(work, {"new.py": "n\n"})
+    git(work, "add", "new.py")
+    git(work, "rm", "-q", "--cached", "README.md")
+    files = [Written("new.py", b"n\n", b"m\n"), Written("README.md", b"# Shop\n", b"# X\n")]
+    outcome = applied(work, tmp_path / "journals", files, commit=told())
+    assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
+
+
+def test_a_file_changed_since_the_draft_is_refused_and_nothing_else_is_written(tmp_path: Path) -> None:
+    work = plain_folder(tmp_path / "work")
+    draft = everything(work)
+    (work / "notes.txt").write_text("I went on writing\n")
+    (work / "src/old.py").chmod(0o755)
+    (work / "lib").mkdir()
+    (work / "lib/here.py").write_text("somebody was first\n")
+    before = seen(work)
+    outcome = applied(work, tmp_path / "journals", draft)
+    stale = RefusalKind.STALE
+    assert _refused(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
+    assert seen(work) == before
+    assert not changes(work, tmp_path / "journals")
+
+
+def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> None:
+    work, outside = plain_folder(tmp_path / "work"), tmp_path / "outside"
+    write(outside, {"secret.txt": "s\n"})
+    (work / "out").symlink_to(outside)
+    (work / "file").symlink_to(outside / "secret.txt")
+    repository(work / "vendor", {"a.py": "a\n"})
+    files = [
+        Written("out/new.txt", None, b"x\n"),
+        Written("file", b"s\n", b"x\n"),
+        Written("README.md/x", None, b"x\n"),
+        Written("src", None, b"x\n"),
+        Written("vendor/b.py", None, b"x\n"),
+        Written("../up.txt", None, b"x\n"),
+    ]
+    outcome = applied(work, tmp_path / "journals", files)
+    link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
+    assert _refused(outcome) == [
+        ("out/new.txt", link),
+        ("file", link),
+        ("README.md/x", no_file),
+        ("src", no_file),
+        ("vendor/b.py", RefusalKind.REPOSITORY),
+        ("../up.txt", RefusalKind.TRAVERSAL),
+    ]
+    assert [path.name for path in outside.iterdir()] == ["secret.txt"]
+    assert not (tmp_path / "up.txt").exists()
+
+
+def test_a_link_put_there_after_all_was_checked_leads_nowhere(tmp_path: Path) -> None:
+    work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
+    write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
+    for step in range(1, 60):
+        assert dies_at(step, lambda: applied(work, journals, everything(work)))
+        if list(journals.glob("*/open/*")):
+            break
+    (work / "src").rename(work / "src-before")
+    (work / "src").symlink_to(outside)
+    (told_so,) = recover(work, journals)
+    assert "left as they are: src/" in told_so
+    assert "src/cart.py" in told_so
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {
+        "cart.py": CART,
+        "old.py": b"print('old')\n",
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["new.py filter=lfs", "new.py ident", "new.py working-tree-encoding=UTF-16", "new.py eol=crlf"]
+)
+def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, line: str) -> None:
+    work = _settle_in(tmp_path / "work")
+    write(work, {".gitattributes": f"{line}\n"})
+    commit(work, "Attributes")
+    before = seen(work)
+    outcome = applied(work, tmp_path / "journals", [Written("src/new.py", None, b"a\r\n")], commit=told())
+    assert _refused(outcome) == [("src/new.py", RefusalKind.FILTERED)]
+    assert seen(work) == before
+
+
+def test_what_the_disk_refuses_is_taken_back_at_once(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    files = [Written("README.md", b"# Shop\n", b"# A\n"), CHANGE, Written("src/z.py", None, b"z\n")]
+    (work / "src/.roundtable-1").mkdir()  # where the last two are to be drafted
+    before = seen(work)
+    with pytest.raises(NotWritten, match="cannot be written"):
+        applied(work, tmp_path / "journals", files, commit=told())
+    assert seen(work) == before
+    assert recover(work, tmp_path / "journals") == ()
+
+
+def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    children: list[int] = []
+    for text in (b"one\n", b"two\n", b"three\n"):
+        child = os.fork()
+        if child == 0:
+            outcome = applied(work, tmp_path / "journals", [Written("src/cart.py", CART, text)], commit=told())
+            os._exit(0 if isinstance(outcome, Receipt) else 7)
+        children.append(child)
+    codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
+    assert codes == [0, 7, 7]
+    assert git(work, "rev-list", "--count", "HEAD").strip() == "2"
+    assert git(work, "status", "--porcelain") == ""
+
+
+def test_a_journal_that_cannot_be_read_is_told_of_and_stops_nobody(tmp_path: Path) -> None:
+    work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
+    for step in range(1, 60):
+        assert dies_at(step, lambda: applied(work, journals, everything(work)))
+        if found := list(journals.glob("*/open/*/journal.json")):
+            found[0].write_text("{")
+            break
+    before = seen(work)
+    (said,) = recover(work, journals)
+    assert "cannot be settled yet" in said
+    assert seen(work) == before
+
+
+# --- undo ----------------------------------------------------------------------------------------------
+
+
+def test_undo_names_the_file_that_was_changed_since_and_touches_nothing(tmp_path: Path) -> None:
+    work = shop(tmp_path / "work")
+    everything_applied(work, tmp_path / "journals")
+    (work / "notes.txt").write_text("mine again\n")
+    before = seen(work)
+    with pytest.raises(UsageError, match=r"notes\.txt was changed since change 1"):
+        undone(work, tmp_path / "journals")
+    assert seen(work) == before
+
+
+def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> None:
+    work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
+    before = seen(work)
+    first = written(applied(work, journals, [CHANGE], commit=told()))
+    second = written(applied(work, journals, [Written("src/cart.py", SUM, b"third\n")], commit=told()))
+    assert [it.id for it in changes(work, journals)] == [second.undo, first.undo]
+    with pytest.raises(UsageError, match="changed since"):
+        undone(work, journals, first.undo)
+    assert undone(work, journals).change.id == second.undo
+    assert undone(work, journals).change.id == first.undo
+    assert seen(work) == before
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undone(work, journals)
+    with pytest.raises(UsageError, match="undone already"):
+        undone(work, journals, first.undo)
+    with pytest.raises(NotFound, match="no change 77"):
+        undone(work, journals, "77")
+
+
+@pytest.mark.parametrize("since", ["another commit", "a push"])
+def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, since: str) -> None:
+    work = shop(tmp_path / "work")
+    before = seen(work)
+    receipt = everything_applied(work, tmp_path / "journals")
+    if since == "a push":
+        git(work, "update-ref", "refs/remotes/origin/main", receipt.commit)
+    else:
+        git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
+    tip = git(work, "rev-parse", "HEAD").strip()
+    done = undone(work, tmp_path / "journals")
+    assert "takes it back" in done.how
+    assert git(work, "rev-parse", "HEAD^").strip() == tip
+    after = seen(work)
+    assert {**after, "git": ()} == {**before, "git": ()}
+    assert receipt.commit in git(work, "log", "-1", "--format=%b")
+    if since == "a push":
+        assert git(work, "diff", "--stat", "HEAD", "HEAD~2") == ""
+        assert after["git"][3] == before["git"][3]
+
+
+def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    written(applied(work, tmp_path / "journals", [CHANGE], commit=told()))
+    git(work, "switch", "-qc", "other")
+    with pytest.raises(UsageError, match="committed on main"):
+        undone(work, tmp_path / "journals")
+    git(work, "switch", "-q", "main")
+    git(work, "reset", "-q", "--soft", "HEAD~1")
+    with pytest.raises(UsageError, match="no longer has the commit"):
+        undone(work, tmp_path / "journals")
+    assert (work / "src/cart.py").read_bytes() == SUM
+
+
+def test_a_branch_somebody_went_on_with_is_not_undone(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    written(applied(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
+    git(work, "switch", "-q", "sum")
+    with pytest.raises(UsageError, match="checked out"):
+        undone(work, tmp_path / "journals")
+    git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
+    git(work, "switch", "-q", "main")
+    with pytest.raises(UsageError, match="moved on"):
+        undone(work, tmp_path / "journals")
+    assert git(work, "log", "-1", "--format=%s", "sum").strip() == "Mine"

@@ -1,0 +1,57 @@
+"""Which paths may be written: plain ones within the workspace, and no others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.changes import RefusalKind
+from roundtable.workshop.confining import in_scope, path_objection, twin
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a.py",
+        "src/a.py",
+        "src/a b.py",
+        ".github/workflows/ci.yml",
+        ".gitignore",
+        "ünï/ß.py",
+        "app/[id]/page.tsx",
+        "a..b",
+    ],
+)
+def test_a_plain_path_may_be_written(path: str) -> None:
+    assert path_objection(path) is None
+
+
+@given(st.text(min_size=1))
+def test_no_path_that_is_let_through_leads_out_in_anybodys_reading(path: str) -> None:
+    if path_objection(path) is None:
+        parts = path.replace("\\", "/").split("/")
+        assert path.isprintable()
+        assert not path.startswith(("/", "~", "\\"))
+        assert not {"", ".", ".."}.intersection(part.strip() for part in parts)
+        assert ".git" not in {part.rstrip(". ").casefold() for part in parts}
+
+
+def test_a_scope_covers_its_files_and_folders_and_nothing_beside_them() -> None:
+    scope = ("src", "docs/*.md", "setup.py")
+    assert all(in_scope(path, scope) for path in ("src/a.py", "src/deep/b.py", "docs/a.md", "setup.py"))
+    assert not any(in_scope(path, scope) for path in ("source/a.py", "docs/a.txt", "tests/setup.py", "src"[:2]))
+
+
+def test_names_that_some_system_takes_for_the_same_are_twins() -> None:
+    assert twin("README.md", ["readme.md"]) == "readme.md"
+    assert twin("straße.py", ["STRASSE.py"]) == "STRASSE.py"
+    assert twin("a.py", ["a.py", "b.py"]) == ""
+
+
+def test_every_refusal_is_a_sentence_about_the_path() -> None:
+    refusal = path_objection("../x.py")
+    assert refusal is not None
+    assert (refusal.kind, refusal.path) == (RefusalKind.TRAVERSAL, "../x.py")
+    assert refusal.sentence.startswith("../x.py")
+    assert refusal.sentence.endswith(".")

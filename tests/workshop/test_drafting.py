@@ -1,0 +1,288 @@
+"""What a changeset comes to on a real tree, and how it is refused where it cannot be carried out."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roundtable.core.changes import (
+    Block,
+    Changeset,
+    Create,
+    Delete,
+    Edit,
+    Operation,
+    PutSymbol,
+    RefusalKind,
+    Rename,
+    Replace,
+)
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.values import digest_of
+from roundtable.workshop.drafting import Drafting, Written, drafted
+from tests.repository import git, repository, write
+
+K = RefusalKind
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return repository(
+        tmp_path / "shop",
+        {
+            "a.py": "one\ntwo\nthree\n",
+            "twice.py": "x = 1\ny = 2\nx = 1\n",
+            "deep.py": "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n",
+            "run.sh": "echo\n",
+            ".gitignore": "out/\n",
+        },
+    )
+
+
+def draft(root: Path, *operations: Operation, over: tuple[Written, ...] = (), scope: tuple[str, ...] = ()) -> Drafting:
+    """A draft of these operations."""
+    return drafted(Changeset(operations, "claude", scope, "D-1"), root, over)
+
+
+def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
+    """What the files would be; nothing may be refused."""
+    done = draft(root, *operations)
+    assert not done.refused
+    return {file.path: file.after for file in done.files}
+
+
+def kinds(done: Drafting) -> list[RefusalKind]:
+    return [refusal.kind for refusal in done.refused]
+
+
+def edit(path: str, search: str, replace: str, line: int = 0) -> Edit:
+    return Edit(path, (Block(search, replace, line),))
+
+
+def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(shop: Path) -> None:
+    (shop / "run.sh").chmod(0o755)
+    done = draft(
+        shop,
+        Create("new/b.py", "b\n"),
+        Replace("a.py", "1\n", asked_by="C3"),
+        Rename("deep.py", "flat.py"),
+        Delete("twice.py"),
+        Edit("run.sh", (), executable=False),
+    )
+    assert done.refused == ()
+    files = {file.path: file for file in done.files}
+    assert files["new/b.py"] == Written("new/b.py", None, b"b\n", asked_by="D-1")
+    assert files["a.py"] == Written("a.py", b"one\ntwo\nthree\n", b"1\n", asked_by="C3")
+    assert (files["flat.py"].was, files["flat.py"].before) == ("deep.py", files["flat.py"].after)
+    assert files["twice.py"].after is None
+    assert (files["run.sh"].was_executable, files["run.sh"].executable) == (True, False)
+    assert len(files) == 5
+    assert git(shop, "status", "--porcelain", "--untracked-files=all").split() == ["M", "run.sh"]
+
+
+def test_several_edits_of_one_file_are_done_in_their_order(shop: Path) -> None:
+    assert after(shop, edit("a.py", "two\n", "2\n"), edit("a.py", "2\n", "II\n")) == {"a.py": b"one\nII\nthree\n"}
+    both = Edit("a.py", (Block("three\n", "3\n"), Block("one\n", "1\n")))
+    assert after(shop, both) == {"a.py": b"1\ntwo\n3\n"}
+
+
+def test_a_file_is_renamed_and_edited_under_its_new_name(shop: Path) -> None:
+    (file,) = draft(shop, Rename("a.py", "b.py"), edit("b.py", "two\n", "2\n")).files
+    assert (file.path, file.was, file.before, file.after) == ("b.py", "a.py", b"one\ntwo\nthree\n", b"one\n2\nthree\n")
+
+
+def test_names_that_are_passed_on_are_told_file_by_file(shop: Path) -> None:
+    assert after(shop, Rename("a.py", "b.py"), Create("a.py", "new\n")) == {
+        "a.py": b"new\n",
+        "b.py": b"one\ntwo\nthree\n",
+    }
+    assert after(shop, Delete("run.sh"), Rename("a.py", "run.sh")) == {"a.py": None, "run.sh": b"one\ntwo\nthree\n"}
+
+
+def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
+    done = draft(shop, Replace("a.py", "one\ntwo\nthree\n"), Create("b.py", ""), Delete("b.py"))
+    assert done == Drafting(())
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        (edit("a.py", "four\n", "4\n"), K.NOT_FOUND),
+        (edit("a.py", "wo\n", "4\n"), K.NOT_FOUND),
+        (edit("twice.py", "x = 1\n", "x = 3\n"), K.AMBIGUOUS),
+        (edit("twice.py", "x = 1\n", "x = 3\n", 2), K.AMBIGUOUS),
+        (edit("a.py", "", "4\n"), K.AMBIGUOUS),
+        (Edit("a.py", (Block("one\ntwo\n", "1\n"), Block("two\nthree\n", "2\n"))), K.CONTRADICTION),
+        (edit("b.py", "one\n", "1\n"), K.MISSING),
+        (Create("a.py", "1\n"), K.EXISTS),
+        (Delete("b.py"), K.MISSING),
+        (Rename("b.py", "c.py"), K.MISSING),
+        (Rename("a.py", "run.sh"), K.EXISTS),
+        (Rename("a.py", "a.py"), K.CONTRADICTION),
+        (Replace("a.py", "1\n", digest_of(b"one\n")), K.STALE),
+        (Replace("b.py", "1\n", digest_of(b"one\n")), K.STALE),
+        (Delete("a.py", digest_of(b"one\n")), K.STALE),
+        (Replace("out/a.py", "1\n"), K.IGNORED),
+        (PutSymbol("deep.py", "A.f", "def f(self)\n"), K.SYNTAX),
+        (PutSymbol("run.sh", "f", "f() {}\n"), K.LANGUAGE),
+        (Replace("a.py", "key = 'sk-ant-api03-" + "a1B2" * 10 + "'\n"), K.SECRET),
+        (Replace("a.py", "key = '[redacted:openai-key]'\n"), K.SECRET),
+        (Replace("a.py", "x" * 1_000_001), K.TOO_LARGE),
+        (Replace("a.py", "a\0b"), K.BINARY),
+    ],
+)
+def test_what_cannot_be_done_as_wished_is_refused_by_kind(shop: Path, operation: Operation, kind: RefusalKind) -> None:
+    done = draft(shop, operation, edit("twice.py", "y = 2\n", "y = 3\n"))
+    assert kinds(done) == [kind]
+    assert done.refused[0].sentence.endswith((".", "…."))
+    assert [file.path for file in done.files] == ["twice.py"]
+
+
+def test_a_base_is_the_file_as_its_writer_knew_it(shop: Path) -> None:
+    base = digest_of((shop / "a.py").read_bytes())
+    first, second = Edit("a.py", (Block("one\n", "1\n"),), base), Edit("a.py", (Block("two\n", "2\n"),), base)
+    assert after(shop, first, second) == {"a.py": b"1\n2\nthree\n"}
+
+
+def test_a_file_written_twice_is_written_only_if_both_say_the_same(shop: Path) -> None:
+    assert after(shop, Replace("a.py", "1\n"), Replace("a.py", "1\n")) == {"a.py": b"1\n"}
+    done = draft(shop, Replace("a.py", "1\n"), Replace("a.py", "2\n"))
+    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+    done = draft(shop, Delete("a.py"), Replace("a.py", "2\n"))
+    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+
+
+def test_alike_lines_are_told_apart_by_their_number(shop: Path) -> None:
+    assert after(shop, edit("twice.py", "x = 1\n", "x = 3\n", 3)) == {"twice.py": b"x = 1\ny = 2\nx = 3\n"}
+
+
+@pytest.mark.parametrize(
+    ("before", "search", "replace", "becomes", "said"),
+    [
+        ("a  \nb\n", "a\nb\n", "c\n", "c\n", "blanks"),
+        ("a\r\nb\r\nc\r\n", "b\n", "x\ny\n", "a\r\nx\r\ny\r\nc\r\n", ""),
+        ("a\r\nb\n", "a\nb\n", "c\nd\n", "c\r\nd\r\n", ""),
+        ("a\nb", "b\n", "c\n", "a\nc", ""),
+        ("a\nb", "a\nb\n", "c\nd\n", "c\nd", ""),
+        ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n", ""),
+        (
+            "if x:\n    a\n    if y:\n        b\n",
+            "a\nif y:\n    b\n",
+            "c\n\nd\n",
+            "if x:\n    c\n\n    d\n",
+            "indented",
+        ),
+        ("value = 1\n", "value", "other", "other = 1\n", ""),
+    ],
+)
+def test_near_matches_keep_the_style_of_the_file(
+    tmp_path: Path, before: str, search: str, replace: str, becomes: str, said: str
+) -> None:
+    (tmp_path / "a.txt").write_bytes(before.encode())
+    done = draft(tmp_path, edit("a.txt", search, replace))
+    assert [file.after for file in done.files] == [becomes.encode()]
+    assert bool(done.notes) is bool(said)
+    assert said in "".join(done.notes)
+
+
+@pytest.mark.parametrize(
+    ("before", "search"),
+    [
+        ("a b\n", "a  b\n"),
+        ("    a\n  b\n", "a\nb\n"),
+        ("a \nb\na\t\nb\n", "a\nb\n"),
+        ("A\n", "a\n"),
+        ("a\n\nb\n", "a\nb\n"),
+    ],
+)
+def test_nothing_fuzzier_than_that_is_a_match(tmp_path: Path, before: str, search: str) -> None:
+    (tmp_path / "a.txt").write_text(before)
+    done = draft(tmp_path, edit("a.txt", search, "c\n"))
+    assert (done.files, len(done.refused)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "becomes"),
+    [
+        ("a\r\nb\r\n", "x\r\ny\r\n"),
+        ("a\nb", "x\ny"),
+        ("\ufeffa\n", "\ufeffx\ny\n"),
+        ("a\r\nb", "x\r\ny"),
+        ("", "x\ny\n"),
+    ],
+)
+def test_a_whole_file_keeps_the_style_of_the_one_it_stands_for(tmp_path: Path, before: str, becomes: str) -> None:
+    (tmp_path / "a.txt").write_bytes(before.encode())
+    assert after(tmp_path, Replace("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
+
+
+def test_a_function_is_put_into_its_file_and_the_rest_stays_as_it_is(shop: Path) -> None:
+    made = after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
+    assert made == {"deep.py": (shop / "deep.py").read_bytes().replace(b"return 1", b"return 3")}
+
+
+def test_what_lies_outside_the_scope_is_refused_and_what_is_named_may_even_be_ignored(shop: Path) -> None:
+    done = draft(shop, Replace("a.py", "1\n"), Replace("out/b.py", "b\n"), scope=("out/b.py",))
+    assert kinds(done) == [K.OUT_OF_SCOPE]
+    assert [file.path for file in done.files] == ["out/b.py"]
+    assert kinds(draft(shop, Rename("a.py", "b.py"), scope=("a.py",))) == [K.OUT_OF_SCOPE]
+
+
+def test_a_draft_is_laid_over_an_earlier_one(shop: Path) -> None:
+    first = draft(shop, edit("a.py", "one\n", "1\n"), Rename("run.sh", "go.sh"), Create("n.py", "n\n")).files
+    second = draft(
+        shop, edit("a.py", "1\ntwo\n", "1\n2\n"), edit("go.sh", "echo\n", "true\n"), Delete("n.py"), over=first
+    )
+    assert second.refused == ()
+    assert {file.path: (file.was, file.before, file.after) for file in second.files} == {
+        "a.py": ("", b"one\ntwo\nthree\n", b"1\n2\nthree\n"),
+        "go.sh": ("run.sh", b"echo\n", b"true\n"),
+    }
+
+
+def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> None:
+    first = draft(shop, edit("a.py", "one\n", "1\n"), Create("n.py", "n\n")).files
+    assert draft(shop, over=first).files == first
+    write(shop, {"a.py": "changed\n"})
+    done = draft(shop, over=first)
+    assert (kinds(done), [file.path for file in done.files]) == ([K.STALE], ["n.py"])
+
+
+def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
+    write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
+    assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
+    known = drafted(Changeset((Replace("b.py", "tell me\n"),)), shop, finds=lambda text: ["known"] * ("tell" in text))
+    assert kinds(known) == [K.SECRET]
+
+
+LINES = st.lists(
+    st.sampled_from(["a\n", "b\n", "c\n", "  d\n", "\n", "e\r\n", "```\n", "+x\n", "--- q\n", "@@ -1 +1 @@\n"])
+)
+TEXTS = st.tuples(LINES, st.sampled_from(["", "end", "\\ No newline"])).map(lambda it: "".join((*it[0], it[1])))
+
+
+@settings(max_examples=40, deadline=None)
+@given(before=TEXTS, becomes=TEXTS)
+def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before: str, becomes: str) -> None:
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        for name, text in (("a", before), ("b", becomes)):
+            (folder / name).mkdir()
+            (folder / name / "f.txt").write_bytes(text.encode())
+        said = subprocess.run(
+            ["git", "diff", "--no-index", "--no-renames", "a/f.txt", "b/f.txt"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        ).stdout.decode()
+        said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
+        if not said:
+            return
+        done = drafted(changes_of(said), folder / "a")
+        assert done.refused == ()
+        assert [file.after for file in done.files] == [becomes.encode()]

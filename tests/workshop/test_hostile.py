@@ -1,0 +1,239 @@
+"""A corpus of hostile changesets: each is refused by its reason, and nothing but what is harmless is ever written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.changes import Block, Changeset, Create, Delete, Edit, Operation, RefusalKind, Rename, Replace
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.values import digest_of
+from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.drafting import LARGEST, MOST_FILES, Drafting, Written, drafted
+from tests.repository import git, repository, write
+
+K = RefusalKind
+
+PATHS: dict[RefusalKind, tuple[str, ...]] = {
+    K.ABSOLUTE: (
+        *("/etc/passwd", "//server/share/x", "~/x.py", "~root/.bashrc", "C:\\x.py", "c:/x.py", "C:x.py"),
+        *("\\\\server\\share\\x", "\\x.py", "file:///etc/passwd", "https://example.org/x.py"),
+    ),
+    K.TRAVERSAL: (
+        *("../outside/x.py", "src/../../outside/x.py", "..", "src/..", "./src/a.py", "src/./a.py", "src//a.py"),
+        *("..\\outside\\x.py", "src\\..\\..\\x.py", "src/.. /x.py", " ../x.py"),
+    ),
+    K.ENCODED: (
+        *(
+            "%2e%2e/outside/x.py",
+            "..%2foutside%2fx.py",
+            "%252e%252e/x.py",
+            "src%5c..%5cx.py",
+            "a%00.py",
+            "..%c0%afx.py",
+        ),
+        *("a\0.py", "a\n.py", "a\r.py", "a\tb.py", "a\x1b[31m.py", "a\x7f.py", "src\\a.py"),
+        *("．．/outside/x.py", "..／outside／x.py", "‥/x.py", "src∕a.py\u200b", ".g\u200cit/config", "\u202egnp.py"),
+        *("a\u2028.py", "\ufeffa.py", "ﬁle.py", "\ud800.py", "cafe\u0301.py"),
+    ),
+    K.REPOSITORY: (
+        *(".git/config", ".git/hooks/pre-commit", "src/.git/hooks/post-checkout", ".GIT/config", ".Git/HEAD"),
+        *(".git./config", ".git /config", ".git", "git~1/config", "GIT~2/hooks/x", ".git::$INDEX_ALLOCATION/config"),
+        *(".gitmodules", ".gitattributes", "src/.gitattributes", ".GITMODULES", ".lfsconfig"),
+        *(".githooks/pre-commit", ".husky/pre-push", "vendor/lib/a.py"),
+    ),
+    K.OURS: (".roundtable/config.toml", ".roundtable", ".Roundtable/x", "src/.roundtable/x", ".roundtable./x"),
+    K.SENSITIVE: (
+        ".env",
+        "src/.env.local",
+        "deploy.pem",
+        ".ssh/authorized_keys",
+        "ID_RSA",
+        ".npmrc",
+        ".env.",
+        ".aws/x",
+    ),
+    K.RESERVED: (
+        *("con", "CON.py", "src/aux.c", "nul.txt", "COM1", "lpt9.log", "prn.tar.gz", "conin$"),
+        *(
+            "a.py.",
+            "a.py ",
+            " a.py",
+            "src /a.py",
+            "src./a.py",
+            "ab:c.py",
+            "a?.py",
+            "a*.py",
+            "a|b.py",
+            'a"b.py',
+            "<a>.py",
+        ),
+    ),
+    K.LINK: ("out/x.py", "leak.py", "src/up/x.py", "dangling.py", "loop/x.py", "inside/a.py"),
+    K.CASE: ("SRC/b.py", "src/A.py", "Src/A.py", "README.MD", "STRASSE.py", "sRc/new/b.py"),
+    K.NOT_A_FILE: ("src", "pipe", "src/a.py/b.py", "", "src/", "socket"),
+    K.TOO_LARGE: ("a" * 256, "a/" * 600 + "b", "ü" * 130),
+    K.IGNORED: ("build/x.py", "debug.log"),
+}
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Path:
+    """A folder with a workspace in it, and beside that what must not be touched."""
+    write(tmp_path, {"outside/secret.py": "theirs\n", "home/.bashrc": "theirs\n"})
+    shop = repository(
+        tmp_path / "shop",
+        {"src/a.py": "a\n", "README.md": "# Hi\n", "straße.py": "s\n", ".gitignore": "build/\n*.log\n", "b.py": "b\n"},
+    )
+    repository(shop / "vendor" / "lib", {"a.py": "lib\n"})
+    for name, target in {
+        "out": "../outside",
+        "leak.py": "../outside/secret.py",
+        "src/up": "..",
+        "dangling.py": "../outside/new.py",
+        "loop": "loop",
+        "inside": "src",
+    }.items():
+        (shop / name).symlink_to(target)
+    os.mkfifo(shop / "pipe")
+    os.mknod(shop / "socket", 0o644 | stat.S_IFSOCK)
+    return tmp_path
+
+
+def seen(folder: Path) -> dict[str, object]:
+    """Everything beneath a folder: kinds, modes, bytes and where links lead. Git's own index may be refreshed."""
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name.startswith(("shop/.git/", "journals")):
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            found[name] = os.readlink(path)
+        else:
+            found[name] = (mode, path.read_bytes() if stat.S_ISREG(mode) else b"")
+    return found
+
+
+def carried_out(around: Path, done: Drafting) -> None:
+    """Write what is left of a draft, which is `harmless.py` alone, and see that nothing else has changed anywhere."""
+    hooks = sorted((around / "shop/.git/hooks").iterdir())
+    before = seen(around)
+    assert [file.path for file in done.files] == ["harmless.py"]
+    receipt = applied(around / "shop", around / "journals", done.files)
+    assert isinstance(receipt, Receipt)
+    now = seen(around)
+    assert now.pop("shop/harmless.py")
+    now.pop("journals", None)
+    assert now == before
+    assert sorted((around / "shop/.git/hooks").iterdir()) == hooks
+    assert git(around / "shop", "config", "--local", "--list").count("hookspath") == 0
+
+
+def attacked(around: Path, *operations: Operation) -> Drafting:
+    """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
+    before = seen(around)
+    done = drafted(Changeset((*operations, Create("harmless.py", "x = 1\n"))), around / "shop")
+    assert seen(around) == before
+    return done
+
+
+@pytest.mark.feature("S4.104")
+@pytest.mark.parametrize("kind", PATHS)
+def test_hostile_paths_are_refused_by_their_reason_whatever_is_to_be_done_there(
+    around: Path, kind: RefusalKind
+) -> None:
+    paths = PATHS[kind]
+    evil = ((Replace(it, "evil\n"), Create(it, "evil\n"), Rename("b.py", it), Delete(it)) for it in paths)
+    done = attacked(around, *(operation for operations in evil for operation in operations))
+    assert [(refusal.path, refusal.kind) for refusal in done.refused] == [(path[:80], kind) for path in paths]
+    assert all(refusal.sentence.endswith(".") for refusal in done.refused)
+    carried_out(around, done)
+
+
+STALE = digest_of(b"as it was\n")
+
+WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
+    "a huge file": (K.TOO_LARGE, (Replace("big.py", "x" * (LARGEST + 1)),)),
+    "a file that grows huge by edits": (K.TOO_LARGE, (Edit("b.py", (Block("b\n", "x" * LARGEST + "\n\n"),)),)),
+    "a binary file": (K.BINARY, (Create("a.bin", "PK\0\0"),)),
+    "a NUL in a source file": (K.BINARY, (Replace("src/a.py", "x = 1\0\n"),)),
+    "half a surrogate pair": (K.BINARY, (Replace("src/a.py", "\udc80"),)),
+    "an edit of a stale base": (K.STALE, (Edit("b.py", (Block("b\n", "c\n"),), STALE),)),
+    "a replacement of a stale base": (K.STALE, (Replace("b.py", "c\n", STALE),)),
+    "a deletion of a stale base": (K.STALE, (Delete("b.py", STALE),)),
+    "a rename of a stale base": (K.STALE, (Rename("b.py", "c.py", STALE),)),
+    "a base of what is not there": (K.STALE, (Replace("c.py", "c\n", STALE),)),
+    "a key": (K.SECRET, (Create("k.py", "KEY = 'ghp_" + "a1" * 18 + "'\n"),)),
+    "a private key": (
+        K.SECRET,
+        (Create("k.txt", "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 20 + "\n-----END PRIVATE KEY-----\n"),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_a_hostile_wish_is_refused_by_its_reason(around: Path, name: str) -> None:
+    kind, operations = WISHES[name]
+    done = attacked(around, *operations)
+    assert [refusal.kind for refusal in done.refused] == [kind]
+    carried_out(around, done)
+
+
+def test_twins_within_one_changeset_are_seen_and_so_are_files_that_would_be_folders(around: Path) -> None:
+    done = attacked(around, Create("n.py", "1\n"), Create("N.py", "2\n"), Create("f", "1\n"), Create("f/g.py", "2\n"))
+    assert [refusal.kind for refusal in done.refused] == [K.CASE, K.CONTRADICTION]
+    assert [file.path for file in done.files] == ["f", "harmless.py", "n.py"]
+
+
+def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
+    done = attacked(around, *(Create(f"many/{number}.py", "x\n") for number in range(MOST_FILES + 1)))
+    assert {refusal.kind for refusal in done.refused} == {K.TOO_MANY}
+    assert len(done.files) == MOST_FILES
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "### ../../outside/secret.py\n```python\nevil\n```",
+        "```python path=/etc/passwd\nevil\n```",
+        "```python .git/hooks/pre-commit\nevil\n```",
+        "**~/.bashrc**\n```bash\nevil\n```",
+        "DELETE ../outside/secret.py",
+        "RENAME b.py -> .git/hooks/pre-commit",
+        "RENAME leak.py -> mine.py",
+        "### leak.py\n```\n<<<<<<< SEARCH\ntheirs\n=======\nours\n>>>>>>> REPLACE\n```",
+        "```python\n# ../outside/secret.py\nevil\n```",
+        "diff --git a/../outside/secret.py b/../outside/secret.py\n--- a/../outside/secret.py\n"
+        "+++ b/../outside/secret.py\n@@ -1 +1 @@\n-theirs\n+ours\n",
+        'diff --git "a/\\056\\056/x" "b/\\056\\056/x"\nnew file mode 100755\n--- /dev/null\n+++ "b/\\056\\056/x"\n'
+        "@@ -0,0 +1 @@\n+evil\n",
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../outside\n",
+        "diff --git a/b.py b/.git/config\nsimilarity index 100%\nrename from b.py\nrename to .git/config\n",
+        "diff --git a/sub b/sub\nnew file mode 160000\nindex 0000000..1234567\n--- /dev/null\n+++ b/sub\n"
+        "@@ -0,0 +1 @@\n+Subproject commit 1234567\n",
+    ],
+)
+def test_a_hostile_reply_changes_nothing(around: Path, reply: str) -> None:
+    before = seen(around)
+    try:
+        done = drafted(changes_of(reply), around / "shop")
+    except Unreadable:
+        return
+    assert (done.files, len(done.refused)) == ((), 1)
+    assert seen(around) == before
+
+
+@pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
+def test_what_was_drafted_before_the_trap_was_set_is_not_written_either(around: Path, path: str) -> None:
+    before = seen(around)
+    refused = applied(around / "shop", around / "journals", (Written(path, None, b"evil\n"),))
+    assert isinstance(refused, tuple)
+    assert len(refused) == 1
+    now = seen(around)
+    now.pop("journals", None)
+    assert now == before

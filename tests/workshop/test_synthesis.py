@@ -1,0 +1,364 @@
+"""One candidate with the functions of others in it: exactly those, from whom it was said, and no token spent."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+from roundtable.core.codecs import read
+from roundtable.core.effects import Left, Took
+from roundtable.core.values import Expect
+from roundtable.workshop.structure.grafting import Grafted, grafted
+from roundtable.workshop.structure.synthesis import Synthesis, synthesised
+from roundtable.workshop.structure.trees import syntax_error
+from tests.workshop.corpus import FIXTURES
+
+PATH = "src/auth.py"
+CLAUDE = b'''"""Who may come in."""
+
+import hashlib
+
+LIMIT = 3
+
+
+class Session:
+    """A visit."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def login(self, user, word):
+        return self.check(user, word)
+
+    def check(self, user, word):
+        return hashlib.sha256(word).hexdigest() == user.digest
+
+    def rollback(self):
+        raise NotImplementedError
+
+
+def legacy_login(user):
+    return  user  # as it always was
+
+
+if __name__ == "__main__":
+    print(LIMIT)
+'''
+GPT = b'''import hashlib
+import hmac
+from time import monotonic as now
+
+PATIENCE = 30
+
+
+def _slow(started):
+    return now() - started > PATIENCE
+
+
+class Session:
+  def login(self, user, word):
+    started = now()
+    given = """
+left as it is
+    """
+    return hmac.compare_digest(self.digest(word), user.digest) and not _slow(started) and given
+
+  def digest(self, word):
+    return hashlib.sha256(word).hexdigest()
+
+  def rollback(self):
+    return "gpt"
+'''
+GEMINI = b"""from contextlib import suppress
+
+
+class Session:
+    def login(self, user, word):
+        return True
+
+    def rollback(self):
+        # whatever was begun
+        with suppress(KeyError):
+            self.store.pop(self)
+
+
+def check(one, two, three):
+    return one
+
+
+def purge(store):
+    return check(store, 1, 2)
+"""
+TESTS = b"def test_purge():\n    assert True\n"
+CANDIDATES = {
+    "claude": {PATH: CLAUDE},
+    "gpt": {PATH: GPT},
+    "gemini": {PATH: GEMINI, "tests/test_purge.py": TESTS, "notes.txt": b"purge\n"},
+}
+
+
+def held(*directives: str) -> Synthesis:
+    """What the directives come to on Claude's work."""
+    return synthesised("claude", CANDIDATES, directives)
+
+
+def function(source: bytes, name: str) -> bytes:
+    """A method of these files, from its `def` to the empty line after it, without its indentation."""
+    lines = source.split(b"def " + name.encode() + b"(", 1)[1].split(b"\n\n", 1)[0].split(b"\n")
+    return b"\n".join(it.strip() for it in lines)
+
+
+@pytest.mark.feature("S0.5", "S0.18", "S0.20")
+def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
+    reply = (
+        "Claude's structure carries the others.\n\n"
+        "CONSENSUS: BASE=claude. INCORPORATE:\n- login from GPT\n- rollback from Gemini\nMUST_FIX: none"
+    )
+    verdict = read(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
+    assert verdict is not None
+    assert verdict.directives is not None
+    made = synthesised(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
+    source = made.files[PATH]
+    assert function(source, "login") == function(GPT, "login")
+    assert function(source, "rollback") == function(GEMINI, "rollback")
+    assert made.left == ()
+    assert made.took == (
+        Took(PATH, "Session.login", "gpt"),
+        Took(PATH, "_slow", "gpt"),
+        Took(PATH, "Session.digest", "gpt"),
+        Took(PATH, "PATIENCE", "gpt"),
+        Took(PATH, "import hmac", "gpt"),
+        Took(PATH, "from time import monotonic as now", "gpt"),
+        Took(PATH, "Session.rollback", "gemini"),
+        Took(PATH, "from contextlib import suppress", "gemini"),
+    )
+
+
+def test_all_that_was_not_named_is_as_it_was_byte_for_byte() -> None:
+    made = held("base Claude, login from GPT, rollback from Gemini").files[PATH]
+    assert syntax_error(PATH, made) is None
+    lost = [
+        line[2:]
+        for line in difflib.ndiff(CLAUDE.decode().splitlines(), made.decode().splitlines())
+        if line.startswith("- ")
+    ]
+    assert lost == ["        return self.check(user, word)", "        raise NotImplementedError"]
+    assert b'\nleft as it is\n    """\n' in made
+    assert made.endswith(CLAUDE[CLAUDE.index(b"def legacy_login") :])
+
+
+def test_nothing_asked_for_is_the_base_itself() -> None:
+    assert held() == Synthesis(dict(CANDIDATES["claude"]))
+    assert held("BASE=claude.") == Synthesis(dict(CANDIDATES["claude"]))
+    assert held("keep Claude's check") == Synthesis(dict(CANDIDATES["claude"]))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "replace auth.login by GPT's",
+        "Replace Session.login with GPT's version",
+        "take login() from gpt",
+        "use gpt's `Session.login`",
+        "auth.py: login from gpt",
+        "login in src/auth.py from GPT",
+        "- add GPT's login to Session",
+        "1. Adopt gpt's login method, because it compares in constant time",
+        "login from GPT.",
+        "replace Claude's login by GPT's",
+    ],
+)
+def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
+    made = held(said)
+    assert made.left == ()
+    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert function(made.files[PATH], "login") == function(GPT, "login")
+
+
+def test_several_symbols_come_from_one_seat_in_one_breath() -> None:
+    made = held("take login, digest and rollback from gpt; add Gemini's purge")
+    assert [it.symbol for it in made.took if it.seat == "gpt"][:3] == ["Session.login", "_slow", "Session.digest"]
+    assert b'return "gpt"' in made.files[PATH]
+    assert b"def purge(store)" in made.files[PATH]
+
+
+def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
+    made = held("whole file tests/test_purge.py from gemini", "notes.txt from gemini", "use gpt's Session class")
+    assert made.files["tests/test_purge.py"] == TESTS
+    assert made.files["notes.txt"] == b"purge\n"
+    assert b"class Session:\n  def login" in made.files[PATH]
+    assert b"def legacy_login" in made.files[PATH]
+    assert Took("tests/test_purge.py", "", "gemini") in made.took
+
+
+def test_imports_are_taken_without_doubles() -> None:
+    made = held("imports from gpt")
+    assert made.files[PATH].count(b"import hashlib") == 1
+    head = b'"""Who may come in."""\n\nimport hashlib\nimport hmac\nfrom time import monotonic as now\n\nLIMIT = 3\n'
+    assert made.files[PATH] == head + CLAUDE[CLAUDE.index(b"LIMIT = 3\n") + 10 :]
+
+
+def test_a_function_can_be_taken_out() -> None:
+    made = held("remove legacy_login")
+    assert made.files[PATH] == CLAUDE.replace(
+        b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
+    )
+    assert made.took == (Took(PATH, "legacy_login", ""),)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("make it faster", "`make` is neither"),
+        ("take login from grok", "`grok` is neither"),
+        ("take login from g", "`g` is neither"),
+        ("take login", "It does not say from whom."),
+        ("take from gpt", "It does not say what to take from gpt."),
+        ("take login from gpt and gemini", "It does not say what to take from gemini."),
+        ("replace gpt's login by gemini's", "It names several seats."),
+        ("add purge from gpt", "gpt has no purge in any file."),
+        ("whole file notes.txt from gpt", "gpt has no notes.txt."),
+        ("remove purge", "The base has no purge in any file."),
+        ("add gemini's test_purge", "The base has no tests/test_purge.py"),
+    ],
+)
+def test_what_is_not_understood_is_left_and_never_guessed(said: str, why: str) -> None:
+    made = held(said)
+    assert made.files == CANDIDATES["claude"]
+    assert made.took == ()
+    assert len(made.left) == 1
+    assert why in made.left[0].why
+
+
+def test_only_the_piece_that_was_not_understood_is_left() -> None:
+    made = held("login from GPT, and mind the locks in src/auth.py")
+    assert function(made.files[PATH], "login") == function(GPT, "login")
+    assert made.left == (
+        Left(
+            "mind the locks in src/auth.py",
+            "`mind` is neither a seat nor a file nor a symbol that anyone wrote.",
+            (PATH,),
+        ),
+    )
+
+
+def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() -> None:
+    candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
+    assert synthesised("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
+    assert synthesised("a", candidates, ["login from Gemini"]).left[0].why == "`Gemini` may be gemini-3 or gemini-2."
+
+
+def test_candidates_may_be_labels() -> None:
+    candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
+    made = synthesised("A", candidates, ["replace A's login by B's", "add a rollback from C"])
+    assert made.left == ()
+    assert {it.seat for it in made.took} == {"B", "C"}
+
+
+def test_a_name_that_means_several_things_is_left() -> None:
+    two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
+    made = synthesised("claude", two, ["login from gpt", "Session.login from gpt"])
+    assert made.left == (
+        Left(
+            "login from gpt",
+            "login may be Session.login in src/auth.py, Other.login in src/other.py.",
+            (PATH, "src/other.py"),
+        ),
+    )
+    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+
+
+def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
+    base = {PATH: b"def check(one):\n    return one\n"}
+    made = synthesised("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
+    assert made.files[PATH].startswith(base[PATH])
+    assert b"def purge(store)" in made.files[PATH]
+    assert [it.files for it in made.left] == [(PATH,)]
+    assert "check(one, two, three)" in made.left[0].why
+
+
+def test_an_import_that_stands_against_one_of_the_base_is_said() -> None:
+    base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
+    made = synthesised("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
+    assert made.files[PATH].count(b"import") == 3
+    assert "`from time import monotonic as now`" in made.left[0].why
+
+
+LOGINS = {"account.go": "Login", "Account.cs": "Login", "account.c": "account_login"}
+NEEDED = {
+    "account.js": "LIMIT, bytes, Account.remember, const { timingSafeEqual } = require('node:crypto');",
+    "account.ts": 'LIMIT, bytes, Account.remember, import { timingSafeEqual } from "node:crypto";',
+    "account.go": 'limit, Account.remember, plain, import "crypto/subtle", import "strings"',
+    "account.rs": "LIMIT, Account.remember, pairs, use std::collections::HashMap;",
+    "Account.java": "Account.LIMIT, Account.bytes, import java.security.MessageDigest;",
+    "account.c": "LIMIT, same, #include <string.h>",
+    "account.cpp": "house.LIMIT, house.same, #include <algorithm>",
+    "Account.cs": "House.Account.Limit, House.Account.Bytes, using System.Security.Cryptography;",
+    "account.rb": "House.Account.LIMIT, House.Account.same?, require 'openssl'",
+    "account.php": "LIMIT, Account.same, use House\\Clock as Time;",
+}
+
+
+@pytest.mark.feature("S0.20")
+@pytest.mark.parametrize("path", NEEDED)
+def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> None:
+    base, donor = ((FIXTURES / seat / path).read_bytes() for seat in ("claude", "gpt"))
+    name = LOGINS.get(path, "login")
+    made = synthesised("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    assert made.left == ()
+    assert [it.symbol for it in made.took][1:] == NEEDED[path].split(", ")
+    assert syntax_error(path, made.files[path]) is None
+    again = synthesised("claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    assert again.files == made.files
+
+
+def test_an_import_brings_the_file_it_names_where_the_base_has_none() -> None:
+    donor = {
+        "app/auth.py": b"from .locks import held\n\n\ndef login():\n    return held()\n",
+        "app/locks.py": b"from app.times import now\n\n\ndef held():\n    return now()\n\n\ndef free(): ...\n",
+        "app/times.py": b"def now():\n    return 1\n",
+        "app/unused.py": b"x = 1\n",
+    }
+    base = {"app/auth.py": b"def login(): ...\n"}
+    made = synthesised("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
+    assert made.files == {it: donor[it] for it in ("app/auth.py", "app/locks.py", "app/times.py")}
+    half = {**base, "app/locks.py": b"def taken(): ...\n", "app/times.py": b"def now(): ...\n"}
+    less = synthesised("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
+    assert b"def held()" in less.files["app/locks.py"]
+    assert b"def free()" not in less.files["app/locks.py"]
+    assert less.files["app/locks.py"].startswith(b"from app.times import now\n")
+    assert less.files["app/times.py"] == half["app/times.py"]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "line", "first"),
+    [
+        ("a.py", b'#!/bin/python\n"""Why."""\n\nx = 1\n', b"import q", b"x = 1"),
+        ("a.py", b"from __future__ import annotations\n\nprint(1)\n", b"import q", b"print(1)"),
+        ("a.py", b"# of x\ndef x(): ...\n", b"import q", b"# of x"),
+        ("a.js", b"'use strict';\n\nrun();\n", b'import q from "q";', b"run();"),
+        ("a.go", b"// Package a is.\npackage a\n\nvar x = 1\n", b'import "q"', b"var x = 1"),
+        ("a.java", b"package a;\n\nclass A {}\n", b"import q.Q;", b"class A {}"),
+        ("a.rs", b"#![allow(dead_code)]\n\nfn a() {}\n", b"use q::Q;", b"fn a() {}"),
+        ("a.php", b"<?php\nnamespace A;\n\nf();\n", b"use Q\\R;", b"f();"),
+        ("a.rb", b"# frozen_string_literal: true\n\nrun\n", b"require 'q'", b"run"),
+        ("a.c", b"/* Ours. */\n\nint a;\n", b"#include <q.h>", b"int a;"),
+    ],
+)
+def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: bytes, line: bytes, first: bytes) -> None:
+    donor = (b"<?php\n" if path == "a.php" else b"package a\n" if path == "a.go" else b"") + line + b"\n"
+    made = synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, ["imports from gpt"]).files[path]
+    assert syntax_error(path, made) is None
+    assert made.replace(line, b"").split() == source.split()
+    assert made.index(line) < made.index(first)
+    assert made.index(line) > made.index(b"package a") if b"package a" in made else True
+    assert not made.startswith(line) or path == "a.py"
+
+
+def test_a_function_given_as_text_brings_its_imports_and_helpers() -> None:
+    text = b"import q\n\n\ndef near(x):\n    return q.of(x)\n\n\ndef f(x):\n    return near(x)\n"
+    made = grafted("a.py", b"def f(x):\n    return x\n", "f", text)
+    assert isinstance(made, Grafted)
+    assert made.source == text
+    assert (made.symbols, made.imports) == (("f", "near"), ("import q",))

@@ -1,0 +1,107 @@
+"""Scratch trees: all that programs need of a workspace, nothing that is secret, and no way out of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.trees import made_tree, stays_inside
+from tests.repository import repository, write
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+
+
+def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp_path: Path) -> None:
+    files = {
+        ".gitignore": "build/\n",
+        "a.py": "a\n",
+        "gone.py": "g\n",
+        "src/b.py": "b\n",
+        "run.sh": "r\n",
+        ".env": "K=1\n",
+    }
+    work = repository(tmp_path / "work", files)
+    write(work, {"new.py": "not added yet\n", "build/x.o": "x", "a.py": "changed\n", "keys/id_rsa": "k"})
+    (work / "run.sh").chmod(0o755)
+    (work / "gone.py").unlink()
+    draft = [
+        Written("src/c.py", b"b\n", b"c\n", was="src/b.py"),
+        Written("deep/er/d.sh", None, b"d\n", executable=True),
+        Written("new.py", b"not added yet\n", None),
+    ]
+    made_tree(work, tmp_path / "tree", draft)
+    assert _files(tmp_path / "tree") == [".gitignore", "a.py", "deep/er/d.sh", "run.sh", "src/c.py"]
+    assert (tmp_path / "tree/a.py").read_text() == "changed\n"
+    assert os.access(tmp_path / "tree/run.sh", os.X_OK)
+    assert os.access(tmp_path / "tree/deep/er/d.sh", os.X_OK)
+    assert not os.access(tmp_path / "tree/a.py", os.X_OK)
+
+
+def test_writing_in_a_tree_changes_nothing_in_the_workspace(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n"})
+    made_tree(work, tmp_path / "tree")
+    with (tmp_path / "tree/a.py").open("a") as file:
+        file.write("more\n")
+    assert (work / "a.py").read_text() == "a\n"
+
+
+def test_links_that_could_lead_out_are_left_behind(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"src/a.py": "a\n", "src/deep/b.py": "b\n", ".env": "K=1\n"})
+    write(tmp_path, {"outside.txt": "o\n"})
+    for name, to in {
+        "same.py": "src/a.py",
+        "src/deep/up.py": "../a.py",
+        "src/out": "../../outside.txt",
+        "absolute": str(tmp_path / "outside.txt"),
+        "here": ".",
+        "sly": "here/../../outside.txt",
+        "secret": ".env",
+        "folder": "src",
+    }.items():
+        (work / name).symlink_to(to)
+    (work / "pipe").unlink(missing_ok=True)
+    os.mkfifo(work / "pipe")
+    made_tree(work, tmp_path / "tree")
+    kept = {path.name for path in (tmp_path / "tree").rglob("*") if path.is_symlink()}
+    assert kept == {"same.py", "up.py", "here", "folder"}
+    assert (tmp_path / "tree/src/deep/up.py").read_text() == "a\n"
+    assert not (tmp_path / "tree/pipe").exists()
+
+
+@pytest.mark.parametrize(
+    ("to", "folder", "inside"),
+    [
+        ("a", "", True),
+        ("../a", "", False),
+        ("../a", "src", True),
+        ("../../a", "src", False),
+        ("x/../a", "", False),
+        ("/etc/passwd", "a/b", False),
+        ("..", "src", True),
+    ],
+)
+def test_a_link_climbs_at_its_beginning_only_and_never_above_the_tree(to: str, folder: str, inside: bool) -> None:
+    assert stays_inside(to, folder) is inside
+
+
+def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"src/a.py": "a\n"})
+    write(tmp_path, {"outside/a.py": "o\n"})
+    (work / "src/a.py").unlink()
+    (work / "src").rmdir()
+    (work / "src").symlink_to(tmp_path / "outside")
+    made_tree(work, tmp_path / "tree")
+    assert _files(tmp_path / "tree") == []
+
+
+def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n"})
+    (work / "b.py").symlink_to("a.py")
+    made_tree(work, tmp_path / "tree", [Written("b.py", None, b"b\n")])
+    assert (tmp_path / "tree/a.py").read_text() == "a\n"
+    assert (tmp_path / "tree/b.py").read_text() == "b\n"

@@ -1,0 +1,184 @@
+"""Candidates are run in the real sandbox: on the repository's checks, each other's tests and telling inputs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from roundtable.core.ports import Sandbox
+from roundtable.core.rules.executed import executed
+from roundtable.core.sandbox import Bounds
+from roundtable.workshop import inside_tests
+from roundtable.workshop.observing import Asked, observed, text_of
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.telling import module_of, telling_calls
+from roundtable.workshop.trials import Trials, tried
+
+BOUNDS = Bounds(seconds=60)
+CHECKS = {"sound": (sys.executable, "check.py")}
+CHECK = "import shop\nassert shop.total([]) == 0\n"
+BARE = "def total(prices):\n    return 0\n"
+RIGHT = 'def total(prices):\n    """Add up.\n\n    >>> total([1, 2, 3])\n    6\n    """\n    return sum(prices)\n'
+ALSO_RIGHT = (
+    "def total(prices):\n    result = 0\n    for price in prices:\n        result += price\n    return result\n"
+)
+LAST = "def total(prices):\n    return prices[-1] if prices else 0\n"
+BROKEN = "def total(prices):\n    return max(prices)\n"
+FORGER = """
+import os
+for fd in range(3, 64):
+    try:
+        os.write(fd, b'0 "= 2"\\n' * 9)
+    except OSError:
+        pass
+print("0 = 2")
+
+def f(x):
+    return 7
+"""
+
+
+@pytest.fixture
+async def sandbox() -> Sandbox:
+    found = await find_sandbox(SandboxSettings(use="bubblewrap"))
+    if isinstance(found, str):
+        pytest.fail(found) if os.environ.get("CI") else pytest.skip(found)
+    return found
+
+
+def planted(root: Path, **texts: str) -> dict[str, Path]:
+    """A tree for each candidate, and the bare one."""
+    trees = {name: root / (name or "before") for name in ("", *texts)}
+    for name, tree in trees.items():
+        tree.mkdir()
+        (tree / "check.py").write_text(CHECK)
+        (tree / "shop.py").write_text(texts.get(name, BARE))
+    return trees
+
+
+def sums(**expected: int) -> str:
+    """Tests of the sum of some digits, by name."""
+    return "from shop import total\n\n" + "".join(
+        f"def test_{name}():\n    assert total({[int(it) for it in name[1:]]}) == {value}\n\n"
+        for name, value in expected.items()
+    )
+
+
+async def run(sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None) -> Trials:
+    files = {author: {f"tests/test_{author}.py": text} for author, text in tests.items()}
+    return await tried(sandbox, trees, CHECKS, files, BOUNDS, said.append if said is not None else None)
+
+
+async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=ALSO_RIGHT)
+    tests = {
+        "ada": sums(_123=3, _05=5),
+        "bob": sums(_123=6, _22=4),
+        "eve": sums(_123=6, _1=1),
+    }
+    said: list[str] = []
+    trials = await run(sandbox, trees, tests, said)
+    assert trials.before == {"sound": True}
+    assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
+    assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
+    judged = executed(trials.ran(), trials.before, trials.authors)
+    assert judged.clusters == (("bob", "eve"), ("ada",))
+    assert judged.best == ("bob", "eve")
+    assert "sound passed before" in said
+    assert "bob's tests: 0 of 2 passed with ada" in said
+
+
+async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=BROKEN, bob=LAST)
+    trials = await run(sandbox, trees, {"ada": sums(_12=2), "bob": sums(_21=1)})
+    [outcome] = trials.checks["ada"]
+    assert outcome.code == 1
+    assert "ValueError" in outcome.output
+    assert executed(trials.ran(), trials.before, trials.authors).clusters == (("bob",), ("ada",))
+
+
+async def test_the_calls_in_tests_and_docstrings_tell_candidates_apart(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
+    trials = await run(sandbox, trees, {"ada": sums(_9=9)})
+    assert trials.outputs["ada"] == {"shop.total([9])": "= 9", "shop.total([1, 2, 3])": "= 3"}
+    assert trials.outputs["bob"] == {"shop.total([9])": "= 9", "shop.total([1, 2, 3])": "= 6"}
+
+
+async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada=RIGHT, bob=LAST)
+    for tree in trees.values():
+        (tree / "check.py").write_text(
+            "import pathlib, shop\nfor it in pathlib.Path('cases').glob('*.txt'):\n"
+            "    *prices, expected = map(int, it.read_text().split())\n    assert shop.total(prices) == expected\n"
+        )
+    trials = await tried(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, BOUNDS)
+    assert [it.passed for it in trials.checks["bob"]] == [True]
+    assert trials.tests == {"ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
+
+
+async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        dedent("""
+            import unittest
+
+            def test_alone():
+                assert True
+
+            class Case(unittest.TestCase):
+                def test_right(self):
+                    self.assertEqual(1, 1)
+                def test_wrong(self):
+                    self.assertEqual(1, 2)
+                @unittest.skip("not today")
+                def test_skipped(self):
+                    pass
+        """)
+    )
+    hidden = "import sys\nsys.modules['pytest'] = None\n"
+    setup = text_of(inside_tests).replace("import os\n", f"import os\n{hidden}", 1)
+    asked = Asked((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
+    seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
+    assert seen.rows == [
+        ["= [('test_a.Case.test_right', True), ('test_a.Case.test_wrong', False), ('test_alone', True)]"]
+    ]
+
+
+async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sandbox, tmp_path: Path) -> None:
+    hostile = (
+        "while True: pass",
+        "import os\nos._exit(0)",
+        "def f(x):\n    while True:\n        try:\n            pass\n        except BaseException:\n            pass",
+        FORGER,
+        "def f(x):\n    return [0] * 10**10",
+        "def f(x):\n    import os\n    os.execv('/bin/true', ['true'])",
+    )
+    asked = Asked(
+        ("def f(x):\n    return x + 1", *hostile, "def f(x):\n    return x + 1"),
+        ("f(1)", "f(2)"),
+        0.2,
+        1.0,
+        memory=1 << 30,
+    )
+    seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
+    assert seen.rows[0] == seen.rows[-1] == ["= 2", "= 3"]
+    assert seen.rows[1] == ["! late", "! late"]
+    assert seen.rows[2] == ["! died", "! died"]
+    assert seen.rows[4] == ["= 7", "= 7"]
+    assert seen.rows[5] == ["! MemoryError", "! MemoryError"]
+    assert not any("= 2" in row or "= 3" in row for row in seen.rows[1:-1])
+
+
+def test_telling_calls_are_those_of_changed_modules_with_literal_arguments() -> None:
+    test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
+    changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
+    assert [str(it) for it in telling_calls([test], changed)] == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
+
+
+def test_a_module_is_named_as_it_is_imported() -> None:
+    assert [module_of(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]

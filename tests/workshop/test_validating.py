@@ -1,0 +1,163 @@
+"""What stands against a draft before anybody is asked, and what only a typed word allows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.changes import RefusalKind
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.validating import destroyed, objections
+from tests.repository import repository, write
+
+K = RefusalKind
+TESTS = b"""import shop
+
+
+def test_adds():
+    assert shop.add(1, 2) == 3
+
+
+def test_takes():
+    assert shop.take(3, 2) == 1
+"""
+KEPT = {"kept.py": "x = 1\n", "uv.lock": "version = 1\n", ".github/workflows/ci.yml": "on: push\n"}
+
+
+def kinds(root: Path, *files: Written) -> list[RefusalKind]:
+    return [refusal.kind for refusal in objections(files, root)]
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (Written("a.py", None, b"def f(:\n"), K.SYNTAX),
+        (Written("a.py", b"x = 1\n", b"def f(:\n"), K.SYNTAX),
+        (Written("a.js", None, b"function (\n"), K.SYNTAX),
+        (Written("a.go", None, b"package a\nfunc f( {\n"), K.SYNTAX),
+        (Written("a.py", b"x\n", b"<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), K.CONFLICT_MARKERS),
+        (Written("a.txt", b"x\n", b"<<<<<<< HEAD\nx\n"), K.CONFLICT_MARKERS),
+        (Written("a.py", None, b"```python\nx = 1\n```\n"), K.LEAKED_FENCE),
+        (Written("a.py", b"x = 1\n", b"x = 1\n```\n"), K.LEAKED_FENCE),
+        (Written("a.toml", None, b"a = 1\n```\nb = 2\n"), K.LEAKED_FENCE),
+        (Written("README.md", None, b"```markdown\n# Hi\n```\n"), K.LEAKED_FENCE),
+    ],
+)
+def test_what_must_not_be_written_is_named_by_kind(tmp_path: Path, file: Written, kind: RefusalKind) -> None:
+    assert kinds(tmp_path, file) == [kind]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        Written("a.py", None, b"x = 1\n"),
+        Written("a.py", b"def f(:\n", b"def g(:\n"),
+        Written("a.unknown", None, b"def f(:\n"),
+        Written("README.md", None, b"# Hi\n\n```\nmake\n```\n"),
+        Written("a.py", None, b'"""Shows\n\n```\nmake\n```\n"""\n'),
+        Written("a.md", b"<<<<<<< a\n", b"<<<<<<< a\nmore\n"),
+        Written("a.rst", None, b"Title\n=======\n"),
+        Written("a.py", b"x\n", None),
+    ],
+)
+def test_what_is_sound_or_was_no_better_before_is_let_through(tmp_path: Path, file: Written) -> None:
+    assert kinds(tmp_path, file) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("tests/test_shop.py", TESTS, None),
+        ("tests/test_shop.py", TESTS, TESTS.split(b"\n\n\ndef test_takes")[0] + b"\n"),
+        ("tests/test_shop.py", TESTS, TESTS.replace(b"assert shop.take(3, 2) == 1", b"pass")),
+        ("tests/test_shop.py", TESTS, TESTS.replace(b"assert shop.take(3, 2) == 1", b"assert True")),
+        ("tests/test_shop.py", TESTS, TESTS.replace(b"def test_takes", b"@pytest.mark.skip\ndef test_takes")),
+        ("tests/test_shop.py", TESTS, b"pytestmark = pytest.mark.skip()\n" + TESTS),
+        ("shop.test.js", b"it('adds', () => { expect(add(1, 2)).toBe(3) })\n", b"\n"),
+        ("shop.test.js", b"it('adds', () => { expect(add(1, 2)).toBe(3) })\n", b"it.skip('adds', () => {})\n"),
+        (
+            "shop.spec.ts",
+            b"test('adds', () => { expect(1).toBe(1) })\n",
+            b"xtest('adds', () => { expect(1).toBe(1) })\n",
+        ),
+        (
+            "shop_test.go",
+            b"package a\n\nfunc TestAdd(t *testing.T) {\n\tif Add() != 3 {\n\t\tt.Fail()\n\t}\n}\n",
+            b"package a\n",
+        ),
+        (
+            "src/lib.rs",
+            b"fn a() {}\n\n#[test]\nfn adds() {\n    assert_eq!(a(), 1);\n}\n",
+            b"fn a() {}\n\n#[test]\n#[ignore]\nfn adds() {\n    assert_eq!(a(), 1);\n}\n",
+        ),
+        (
+            "src/ShopTest.java",
+            b"class ShopTest {\n    @Test\n    void adds() {\n        check(1);\n    }\n}\n",
+            b"class ShopTest {\n}\n",
+        ),
+        ("spec/shop_spec.rb", b"it 'adds' do\n  expect(1).to eq 1\nend\n", b"# none\n"),
+    ],
+)
+def test_tests_that_would_be_deleted_emptied_or_skipped_are_named(
+    tmp_path: Path, path: str, before: bytes, after: bytes | None
+) -> None:
+    file = Written(path, before, after)
+    assert kinds(tmp_path, file) == [K.TESTS_DELETED]
+    assert objections((file,), tmp_path, tests_may_go=True) == ()
+
+
+def test_tests_that_move_get_another_name_or_grow_are_not_lost(tmp_path: Path) -> None:
+    head, _, takes = TESTS.partition(b"\n\n\ndef test_takes")
+    moved = Written("tests/test_more.py", None, b"import shop\n\n\ndef test_takes" + takes)
+    assert kinds(tmp_path, Written("tests/test_shop.py", TESTS, head + b"\n"), moved) == []
+    assert kinds(tmp_path, Written("tests/test_new.py", TESTS, TESTS, was="tests/test_shop.py")) == []
+    renamed = TESTS.replace(b"test_takes", b"test_takes_away")
+    assert kinds(tmp_path, Written("tests/test_shop.py", TESTS, renamed)) == []
+    assert kinds(tmp_path, Written("tests/test_shop.py", TESTS, TESTS + b"\n\ndef test_c():\n    assert f()\n")) == []
+
+
+@pytest.mark.feature("S4.104")
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        (Written("notes.txt", b"mine\n", None), "git does not know it"),
+        (Written("notes.txt", b"mine\nall\n", b"theirs\n"), "git does not know it"),
+        (Written("kept.py", b"x = 1\n", b"\n"), "is emptied"),
+        (Written(".github/workflows/ci.yml", b"on: push\n", None), "checks elsewhere"),
+        (Written("uv.lock", b"version = 1\n", None), "pins"),
+        (Written("migrations/0002.sql", None, b"DROP TABLE users;\n"), "DROP TABLE users"),
+        (Written("db/schema.sql", b"SELECT 1;\n", b"SELECT 1;\ntruncate orders;\n"), "truncate orders"),
+        (Written("app/migrations/0003.py", None, b"op.drop_column('users', 'name')\n"), "drops data"),
+        (Written("clean.sh", b"echo\n", b"echo\nrm -rf build\n"), "rm -rf build"),
+        (Written("Makefile", None, b"clean:\n\trm -fr out\n"), "whole folders"),
+        (Written("release.sh", None, b"git push --force origin main\n"), "rewrites history"),
+        (Written(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites history"),
+    ],
+)
+def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file: Written, words: str) -> None:
+    root = repository(tmp_path / "shop", KEPT)
+    write(root, {"notes.txt": "mine\n"})
+    (sentence,) = destroyed((file,), root)
+    assert words in sentence
+    assert sentence.startswith((file.path, "Most of"))
+
+
+def test_many_deletions_at_once_are_said_as_one(tmp_path: Path) -> None:
+    names = [f"{number}.py" for number in range(6)]
+    root = repository(tmp_path / "shop", dict.fromkeys(names, "x\n"))
+    gone = [Written(name, b"x\n", None) for name in names]
+    assert destroyed(gone[:5], root) == ()
+    (sentence,) = destroyed(gone, root)
+    assert sentence.startswith("6 files are deleted")
+
+
+def test_an_everyday_change_needs_no_typed_word(tmp_path: Path) -> None:
+    root = repository(tmp_path / "shop", {"a.py": "x = 1\n", "old.py": "y\n", "clean.sh": "rm -rf build\n"})
+    files = (
+        Written("a.py", b"x = 1\n", b"import shutil\nshutil.rmtree('x')  # rm -rf\n"),
+        Written("old.py", b"y\n", None),
+        Written("clean.sh", b"rm -rf build\n", b"rm -rf build\necho done\n"),
+        Written("new.sql", None, b"SELECT dropped FROM t;\n"),
+    )
+    assert destroyed(files, root) == ()

@@ -1,0 +1,209 @@
+"""Worktrees: each agent works in its own folder and branch, and nothing done there is lost without a person's word."""
+
+from __future__ import annotations
+
+import socket
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.workshop.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
+from tests.repository import commit, git, repository, write
+from tests.workshop.scenes import dies_at, seen
+
+
+def _of(folder: Path) -> tuple[Path, Worktrees]:
+    work = repository(folder / "work", {"a.py": "a\n", "b.py": "b\n", ".gitignore": "node_modules\n.env*\nlocal.cfg\n"})
+    git(work, "config", "user.name", "Ada")
+    git(work, "config", "user.email", "ada@localhost")
+    return work, Worktrees(folder / "data/worktrees", work)
+
+
+def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
+    write(tree.path, files)
+    commit(tree.path, "Theirs")
+    return git(tree.path, "rev-parse", "HEAD").strip()
+
+
+@pytest.mark.feature("S1.13", "S1.51")
+def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_there(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    write(work, {"a.py": "I am not done with this\n"})
+    before = seen(work)
+    made = {
+        agent: trees.open(f"{agent}-t1", branch=branch_name("agents/{agent}/{task}", agent, "T 1/login"))
+        for agent in ("claude", "gpt")
+    }
+    assert {agent: it.branch for agent, it in made.items()} == {
+        "claude": "agents/claude/T-1-login",
+        "gpt": "agents/gpt/T-1-login",
+    }
+    assert (made["gpt"].path / "a.py").read_text() == "a\n", "it begins at the commit, not at unfinished work"
+    _commit_in(made["gpt"], {"a.py": "theirs\n"})
+    write(made["claude"].path, {"c.py": "c\n"})
+    assert (made["claude"].path / "a.py").read_text() == "a\n"
+    now = seen(work)
+    assert {**now, "git": now["git"][1:]} == {**before, "git": before["git"][1:]}
+    assert git(work, "show", "agents/gpt/T-1-login:a.py") == "theirs\n"
+
+
+def test_every_worktree_has_ports_of_its_own_in_all_workspaces(tmp_path: Path) -> None:
+    _, here = _of(tmp_path / "one")
+    there = Worktrees(tmp_path / "one/data/worktrees", repository(tmp_path / "two", {"a": "a"}))
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        made = [here.open("a"), there.open("a"), here.open("b")]
+        ports = [it.port for it in made]
+        assert len(set(ports)) == 3
+        assert all(port >= FIRST_PORT and (port - FIRST_PORT) % PORTS == 0 for port in ports)
+        assert made[0].variables == {"PORT": str(ports[0]), "ROUNDTABLE_PORT_BASE": str(ports[0])}
+        here.discard("a")
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", ports[0]))
+            listener.listen()
+            assert here.open("c").port not in ports, "somebody listens there"
+    assert here.open("d").port == ports[0]
+
+
+def test_ignored_files_come_along_by_rule_and_secrets_only_by_their_own_name(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    write(
+        work,
+        {
+            "node_modules/left/index.js": "l",
+            "node_modules/left/.npmrc": "token",
+            "local.cfg": "mine",
+            ".env": "KEY=1",
+            ".env.test": "KEY=test",
+        },
+    )
+    (work / "node_modules/.bin").mkdir()
+    (work / "node_modules/.bin/left").symlink_to("../left/index.js")
+    (work / "node_modules/out").symlink_to(tmp_path)
+    (work / "node_modules/lib").symlink_to("left")
+    made = trees.open("t", copy=["node_modules", ".env.test", ".env*", "*.cfg"])
+    assert (made.path / "node_modules/.bin/left").read_text() == "l"
+    assert (made.path / "node_modules/lib/index.js").read_text() == "l"
+    assert not (made.path / "node_modules/out").is_symlink()
+    assert not (made.path / "node_modules/left/.npmrc").exists()
+    assert (made.path / "local.cfg").read_text() == "mine"
+    assert (made.path / ".env.test").read_text() == "KEY=test"
+    assert not (made.path / ".env").exists()
+    assert trees.standing(made).changed == ()
+    for outside in ("../x", "/etc/passwd", "~/x"):
+        with pytest.raises(UsageError, match=r"worktrees\.copy cannot be"):
+            trees.open("other", copy=[outside])
+
+
+def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("t", branch="agents/gpt/t")
+    assert trees.standing(made).changed == ()
+    tip = _commit_in(made, {"a.py": "theirs\n"})
+    write(made.path, {"new.py": "n\n"})
+    (made.path / "b.py").unlink()
+    standing = trees.standing(made)
+    assert standing.changed == standing.unmerged == ("a.py", "b.py", "new.py")
+    assert standing.tip == tip
+    write(work, {"a.py": "theirs\n", "new.py": "n\n"})
+    assert trees.standing(made).unmerged == ("b.py",)
+    (work / "b.py").unlink()
+    assert trees.standing(made).unmerged == ()
+    (made.path / "link").symlink_to("a.py")
+    assert trees.standing(made).unmerged == ("link",)
+
+
+def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("t")
+    write(made.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
+    (made.path / ".git").unlink()
+    git(made.path, "init", "-q")
+    git(made.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
+    git(made.path, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
+    git(work, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
+    assert "a.py" in trees.standing(made).unmerged
+    assert not (tmp_path / "ran").exists()
+    trees.discard("t")
+    assert not made.path.exists()
+    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_discarding_takes_the_folder_and_the_branch_and_says_where_the_commit_was(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("t", branch="agents/gpt/t")
+    tip = _commit_in(made, {"a.py": "theirs\n"})
+    assert trees.discard("t") == tip
+    assert not made.path.exists()
+    assert git(work, "branch", "--list").split() == ["*", "main"]
+    assert git(work, "show", f"{tip}:a.py") == "theirs\n", "git still has it for whoever wants it back"
+    assert trees.list() == []
+    with pytest.raises(NotFound, match="no worktree t here"):
+        trees.discard("t")
+
+
+def test_a_folder_somebody_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("t", branch="agents/gpt/t")
+    made.path.rename(tmp_path / "taken")
+    assert trees.standing(made).unmerged == ()
+    trees.discard("t")
+    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+@pytest.mark.parametrize("git_init", [False, True])
+def test_without_a_commit_to_begin_at_it_is_a_plain_copy(tmp_path: Path, git_init: bool) -> None:
+    work = tmp_path / "work"
+    write(work, {"a.py": "a\n", "src/b.py": "b\n", ".env": "K=1"})
+    if git_init:
+        git(work, "init", "-q")
+    trees = Worktrees(tmp_path / "worktrees", work)
+    made = trees.open("t")
+    assert made.base == ""
+    assert sorted(it.name for it in made.path.rglob("*.py")) == ["a.py", "b.py"]
+    assert not (made.path / ".env").exists()
+    assert trees.standing(made).changed == ()
+    write(made.path, {"a.py": "theirs\n", "c.py": "c\n"})
+    assert trees.standing(made).unmerged == ("a.py", "c.py")
+    trees.discard("t")
+    assert not made.path.exists()
+
+
+def test_what_is_built_in_a_copy_of_an_empty_folder_is_work_too(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
+    made = trees.open("t")
+    write(made.path, {"a.py": "a\n"})
+    assert trees.standing(made).unmerged == ("a.py",)
+
+
+def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    before = seen(work)
+    for step in count(1):
+        if not dies_at(step, lambda: trees.open("t", branch="agents/gpt/t")):
+            break
+        if trees.list():
+            trees.discard("t")
+        assert seen(work) == before
+    assert trees.standing(trees.find("t")).changed == ()
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-x", ".known", "a b"])
+def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+    _, trees = _of(tmp_path)
+    with pytest.raises(UsageError, match="cannot be the name"):
+        trees.open(name)
+
+
+def test_names_branches_and_commits_that_cannot_be_had_are_refused(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    trees.open("t", branch="agents/gpt/t")
+    for again in ({"name": "t"}, {"name": "u", "branch": "agents/gpt/t"}, {"name": "u", "base": "nowhere"}):
+        with pytest.raises(UsageError):
+            trees.open(**again)
+    assert [it.name for it in trees.list()] == ["t"]
+    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 2

@@ -1,0 +1,28 @@
+"""A function changed so that it still parses, in every language: what splicing is tried with."""
+
+from __future__ import annotations
+
+from roundtable.workshop.structure.outline import Outline, Symbol
+from roundtable.workshop.structure.spans import indentation, line_start
+
+
+def varied(file: Outline, symbol: Symbol) -> bytes | None:
+    """The symbol's whole lines with something new at the beginning of its body; None where it has no body."""
+    node = symbol.node
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)
+    if body is None or symbol.outer.has_error:
+        return None
+    start = line_start(file.source, symbol.start)
+    at = body.start_byte
+    before, after = file.source[start:at], file.source[at : symbol.end]
+    if after.startswith(b"{"):
+        return before + b"{;" + after[1:]
+    if body.type == "block":
+        on_own_line = line_start(file.source, at) != at
+        return before + (b"pass\n" + indentation(file.source, at) if on_own_line else b"pass; ") + after
+    if body.type == "arrow_expression_clause":
+        return before + b"=> (" + file.source[at + 2 : body.end_byte] + b")" + file.source[body.end_byte : symbol.end]
+    if body.type == "body_statement":
+        return before + b"nil; " + after
+    return before + b"(" + file.source[at : body.end_byte] + b")" + file.source[body.end_byte : symbol.end]

@@ -17,9 +17,11 @@ from roundtable.app.config import (
     ContextSettings,
     HookSettings,
     LimitSettings,
+    MemorySettings,
     QuorumSettings,
     SeatSettings,
     TableSettings,
+    WorktreeSettings,
 )
 from roundtable.cli.main import cli as command_line
 from roundtable.core.codecs import CODECS
@@ -64,6 +66,8 @@ def settings() -> str:
         "limits.quorum": QuorumSettings,
         "[context]": ContextSettings,
         "[sandbox]": SandboxSettings,
+        "[worktrees]": WorktreeSettings,
+        "[memory]": MemorySettings,
         "[hooks]": HookSettings,
         "[seats.NAME]": SeatSettings,
         "[endpoints.NAME]": Endpoint,
@@ -81,9 +85,9 @@ def settings() -> str:
     parts.append('\n[hooks] are lists of arguments too, such as `consensus_reached = ["notify-send", "Roundtable"]`. ')
     parts.append("A hook reads one line of JSON: `hook`, `session`, `question`, `outcome`, `position`.\n")
     for name, protocol in PROTOCOLS.items():
-        parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
-        for field in msgspec.structs.fields(protocol.settings):
-            parts.append(f"| `{field.encode_name}` | {field.default} |\n")
+        if known := protocol.may_be_set():
+            parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
+            parts += [f"| `{key}` | {default} |\n" for key, default in known.items()]
     return "".join(parts)
 
 
@@ -107,13 +111,17 @@ def agents() -> str:
     parts.append(
         "login. Each is a data file in `voices/catalog/agents/`; `[agents.NAME]` in a config file changes one, "
     )
-    parts.append("such as its `command` (a name or a path) or its `default_model`.\n\n")
     parts.append(
-        "| name | | tried with | adds to a prompt | held to a form | keeps its session | also as `acp:NAME` |\n"
-        "|---|---|---|---|---|---|---|\n"
+        "such as its `command` (a name or a path) or its `default_model`. Those that edit files do so in `build` "
+    )
+    parts.append("and `apply`, each in a worktree of its own (worktrees.md).\n\n")
+    parts.append(
+        "| name | | tried with | adds to a prompt | held to a form | keeps its session | edits files "
+        "| also as `acp:NAME` |\n"
+        "|---|---|---|---|---|---|---|---|\n"
     )
     for name, it in shipped_agents().items():
-        answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session))
+        answers = ("yes" if answer else "no" for answer in (it.structured, it.keeps_session, it.can_edit))
         adds = f"{it.overhead_bytes} bytes" if it.overhead_bytes else "not measured"
         acp = "no" if it.acp is None else f"with `{it.acp.command}`" if it.acp.command else "yes"
         row = (f"`{name}`", it.title, it.checked or "nothing yet", adds, *answers, acp)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench.coding.__main__ import DUAL, MIXED, OURS, failures, scored, table
-from bench.coding.methods import METHODS, dual_agreement, executed_then_vote, most_common, textual_vote
+from bench.coding.__main__ import DUAL, MIXED, OURS, bounds, failures, scored, table
+from bench.coding.methods import METHODS, dual_agreement, executed_judgement, most_common, textual_vote
 from bench.coding.problems import asserts, body, examples
 from bench.coding.running import Costs, Sample, Seen, normal
 
@@ -52,7 +52,7 @@ def test_dual_agreement_weighs_a_group_by_its_size_times_the_tests_it_passes() -
 
 def test_examples_come_before_everything_else() -> None:
     samples = [sample("a", "++", "1", "-"), sample("a", "++", "1", "-"), sample("b", "--", "2", "+")]
-    for method in (textual_vote, dual_agreement, executed_then_vote):
+    for method in (textual_vote, dual_agreement, executed_judgement):
         assert [it.text for it in method(samples, True)] == ["b"]
         assert [it.text for it in method(samples, False)] == ["a", "a"]
 
@@ -60,7 +60,7 @@ def test_examples_come_before_everything_else() -> None:
 def test_what_comes_out_splits_what_tests_leave_together() -> None:
     samples = [sample("a", "++", "11"), sample("b", "++", "12"), sample("c", "++", "12"), sample("d", "+-", "13")]
     assert len(dual_agreement(samples, False)) == 3
-    assert [it.text for it in executed_then_vote(samples, False)] == ["b", "c"]
+    assert [it.text for it in executed_judgement(samples, False)] == ["b", "c"]
 
 
 def test_the_bench_fails_where_ours_is_below_or_hardly_above() -> None:
@@ -68,7 +68,18 @@ def test_the_bench_fails_where_ours_is_below_or_hardly_above() -> None:
     good |= {(name, examples, "odd"): (0.4, 0.4) for name in (OURS, DUAL, MIXED) for examples in (False, True)}
     assert failures(good) == []
     assert failures(good | {(DUAL, True, "odd"): (0.41, 0.4)}) == [f"Below {DUAL}, with examples."]
-    assert failures(good | {("random", False, "odd"): (0.31, 0.3)})[0] == "Not well above random, without examples."
+    assert failures(good | {("random", False, "odd"): (0.31, 0.3)}) == ["Less than 0.1 above random, without examples."]
+
+
+def test_with_examples_ours_is_held_to_the_others_with_examples() -> None:
+    scores = {(name, False, "odd"): (0.1, 0.1) for name in METHODS} | {(OURS, False, "odd"): (0.5, 0.5)}
+    scores |= {(name, True, "odd"): (0.5, 0.5) for name in METHODS}
+    assert failures(scores) == [
+        "Less than 0.02 above random, with examples.",
+        "Less than 0.01 above textual vote, with examples.",
+    ]
+    assert "random, with examples" in bounds(scores)[6]
+    assert bounds(scores)[6].endswith("50.0 against 50.0 + 2")
 
 
 def test_every_method_is_in_the_table_with_what_it_cost() -> None:

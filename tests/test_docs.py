@@ -12,10 +12,16 @@ import click
 import pytest
 
 from roundtable.cli.main import cli
+from roundtable.core.changes import RefusalKind, Replace
+from roundtable.core.codecs.changes import changes_of
 from roundtable.core.values import Outcome
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+WRITTEN = [it for it in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in it.read_text()]
+PAGES = [
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *(path.relative_to(ROOT).as_posix() for path in WRITTEN),
+]
 
 
 def commands_in(text: str) -> list[list[str]]:
@@ -41,10 +47,25 @@ def test_every_command_named_in_a_page_exists_with_its_options(page: str) -> Non
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_a_page_points_to_is_there(page: str) -> None:
     text = (ROOT / page).read_text()
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), f"{page} points to {target}"
-    for path in re.findall(r"`((?:src|tests|docs|bench|core|engine|voices|store|app|cli|protocols)/[\w./-]+)`", text):
+    for target in re.findall(r"\]\((?!https:)([^)#]+)\)", text):
+        assert ((ROOT / page).parent / target).exists(), f"{page} points to {target}"
+    if (ROOT / page).parent != ROOT:
+        return
+    rooms = "core|engine|voices|store|workshop|app|mcp|cli|protocols"
+    for path in re.findall(rf"`((?:src|tests|docs|bench|{rooms})/[\w./-]+)`", text):
         assert (ROOT / path).exists() or (ROOT / "src" / "roundtable" / path).exists(), f"{page} names {path}"
+
+
+def test_the_page_on_changes_has_every_reason_for_a_refusal_and_forms_that_are_read() -> None:
+    text = (ROOT / "docs" / "changes.md").read_text()
+    kinds = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
+    assert sorted(re.findall(r"`(\w+)`", kinds)) == sorted(RefusalKind)
+    example = "".join(re.findall(r"^ {4}(.*\n)", text, re.M))
+    (written,) = changes_of(example).operations
+    assert written == Replace("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n')
+    for line in ("DELETE src/old.py", "RENAME src/a.py -> src/b.py"):
+        assert f"`{line}`" in text
+        assert changes_of(line).operations
 
 
 def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
@@ -64,10 +85,10 @@ def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert done.stdout == "reached Spaces counted 3 of 3\n"
 
 
-def test_the_readme_names_every_make_target_it_promises() -> None:
+def test_every_make_target_named_in_a_page_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for page in PAGES:
-        for target in re.findall(r"`?make ([a-z-]+)", (ROOT / page).read_text()):
+        for target in re.findall(r"(?:^ {4}|`)make ([a-z-]+)", (ROOT / page).read_text(), re.M):
             assert re.search(rf"^{target}:", makefile, re.M), f"{page} names make {target}"
 
 

@@ -66,7 +66,7 @@ def executed_judgement(samples: Samples, examples: bool) -> Samples:
 
 
 def executed_then_vote(samples: Samples, examples: bool) -> Samples:
-    """Ours, with a vote among those that running them leaves even."""
+    """Ours, with a vote among those that running them leaves even; `build` asks judges instead, if there are any."""
     return most_common(executed_judgement(samples, examples))
 
 
@@ -93,8 +93,8 @@ def expected(even: Samples) -> float:
 
 
 def chosen(even: Samples) -> bool:
-    """Whether the one that would be taken is right: the first with the most common text."""
-    return most_common(even)[0].right
+    """Whether the one that `build` would take without a judge is right: the first of them."""
+    return even[0].right
 
 
 def halves(all: Sequence[Seen]) -> dict[str, list[Seen]]:

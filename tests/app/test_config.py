@@ -95,6 +95,10 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
         ("[meetings.parliament]\nrounds = 2", "There is no meeting called parliament", "Meetings: council"),
         ("[meetings.council]\nrounds = -2", "[meetings.council]: rounds cannot be -2", "Give a number, 0 or more."),
         ("[meetings.council]\nround = 2", "[meetings.council]", "Did you mean `rounds`?"),
+        ("[meetings.build]\nmends = 4", "[meetings.build]: mends must be 3 or less.", "Correct"),
+        ("[meetings.build]\nbranch = 'main'", "branch is filled in when the meeting is opened", "Take it out"),
+        ("[meetings.apply]\ndraft = 'e3b0c442'", "draft is filled in when the meeting is opened", "Take it out"),
+        ("[meetings.review]\nbase = 'HEAD~1'", "base is filled in when the meeting is opened", "Take it out"),
     ],
 )
 def test_a_mistake_is_named_with_what_to_do(

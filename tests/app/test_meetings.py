@@ -181,6 +181,14 @@ async def test_a_preset_of_ones_own_is_a_file_that_names_a_meeting(desk: Roundta
     assert (charter.meeting, charter.settings["rounds"]) == ("knights", 1)
 
 
+async def test_a_preset_cannot_fill_in_what_an_option_or_a_session_does(desk: Roundtable, places: Places) -> None:
+    write(places.config, "meetings/sly.toml", 'summary = "S."\nmeeting = "build"\n[settings]\nbranch = "main"\n')
+    with pytest.raises(UsageError, match="branch is filled in when the meeting is opened"):
+        await drafted(desk, "sly")
+    charter, _ = await drafted(desk, "build", settings={"branch": "slugs"})
+    assert charter.settings["branch"] == "slugs"
+
+
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.own_checks import own_checks
-from tests.repository import write
+from tests.repository import repository, write
 
 
 def test_what_a_person_listed_stands_above_what_the_files_tell(tmp_path: Path) -> None:
@@ -32,6 +32,14 @@ def test_a_project_with_an_environment_of_its_own_is_tested_in_it(tmp_path: Path
     assert own_checks({}, tmp_path) == {}, "these need pytest, and that environment has none"
     (tmp_path / ".venv/lib/python3.11/site-packages/pytest").mkdir(parents=True)
     assert own_checks({}, tmp_path)["tests"][:3] == (python, "-m", "pytest")
+
+
+def test_an_interpreter_that_came_with_the_project_is_not_run(tmp_path: Path) -> None:
+    write(tmp_path, {"tests/test_a.py": "import unittest\n", ".venv/bin/python": "#!/bin/sh\n"})
+    (tmp_path / ".venv/bin/python").chmod(0o755)
+    assert own_checks({}, tmp_path)["tests"][0] == str(tmp_path / ".venv/bin/python")
+    repository(tmp_path, {})
+    assert own_checks({}, tmp_path)["tests"][0] == sys.executable
 
 
 @pytest.mark.parametrize("text", [json.dumps({"scripts": {"build": "tsc"}}), "{", "[]", json.dumps({"scripts": 1})])

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from roundtable.app.bench.drafts import Drafts
 from roundtable.app.desk import Roundtable
-from roundtable.core.changes import Changeset, Replace
-from roundtable.core.effects import Applied, ApplyChange, Effect, PlanChange, Planned
-from roundtable.core.events import EffectDone, EffectStarted, Event, GateAnswered, GateOpened, SessionOpened
+from roundtable.core.changes import Changeset, RefusalKind, Replace
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    CandidatesTried,
+    Drafted,
+    DraftMove,
+    Effect,
+    PlanChange,
+    Planned,
+    TryCandidates,
+)
+from roundtable.core.events import (
+    EffectDone,
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    MoveMade,
+    RoundOpened,
+    SessionOpened,
+)
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
-from roundtable.core.values import Charter, Gate, Seat
+from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.workshop.drafting import drafted
-from tests.repository import repository, write
+from tests.repository import commit, repository, write
 
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)
 DESTROY = Gate("destroy", "Sure?", ("confirm", "no"), "no", writes=True)
@@ -143,3 +165,55 @@ async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_
     written = await bench.desk.performer.perform(key, effect)
     assert isinstance(written, Applied)
     assert await bench.desk.performer.recover(key, effect) == written
+
+
+async def test_a_seat_that_was_asked_about_one_file_cannot_change_another(bench: Bench) -> None:
+    written = "```python path=a.py\na = 2\n```\n\n```python path=b.py\nb = 2\n```\n"
+    name = "build/3-refine"
+    opened = RoundOpened(name, ("claude",), ("claude",), Turns(), Expect("changes"), Prompt("refine"), "sha256:0")
+    await bench.record(opened, MoveMade(name, "claude", "call", written, "script:x"))
+    everywhere = await bench.perform(f"{name}/draft", DraftMove(name, "claude"))
+    assert isinstance(everywhere, Drafted)
+    assert everywhere.files == ("a.py", "b.py")
+    narrow = await bench.perform(f"{name}/draft", DraftMove(name, "claude", scope=("a.py",)))
+    assert isinstance(narrow, Drafted)
+    assert narrow.files == ("a.py",)
+    assert [(it.path, it.kind) for it in narrow.refused] == [("b.py", RefusalKind.OUT_OF_SCOPE)]
+
+
+async def _written(bench: Bench, text: str) -> TryCandidates:
+    """A round in which claude wrote this, to be tried."""
+    name = "build/1-propose"
+    opened = RoundOpened(name, ("claude",), ("claude",), Turns(), Expect("changes"), Prompt("propose"), "sha256:0")
+    await bench.record(opened, MoveMade(name, "claude", "call", text, "script:x"))
+    return TryCandidates((name,), ("claude",))
+
+
+async def test_a_test_file_that_is_no_text_may_get_another_name(bench: Bench) -> None:
+    (bench.desk.workspace / "test_data.txt").write_bytes(b"na\xefve\n")
+    commit(bench.desk.workspace, "Data")
+    effect = await _written(bench, "```python path=a.py\na = 2\n```\n\nRENAME test_data.txt -> test_daten.txt\n")
+    tried = await bench.perform("build/try", effect)
+    assert isinstance(tried, CandidatesTried)
+    assert tried.candidates[0].files == ("a.py", "test_daten.txt")
+    assert tried.candidates[0].refused == ()
+
+
+async def test_a_disk_that_takes_no_more_is_told_in_a_sentence(bench: Bench) -> None:
+    write(bench.desk.workspace, {"large.txt": "x" * 9_000_000})
+    effect = await _written(bench, "```python path=a.py\na = 2\n```\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_000_000, hard))
+    try:
+        said = await bench.perform("build/try", effect)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert isinstance(said, Fault)
+    assert said.message == "The computer would not do it: File too large."
+    assert "Make room on the disk" in said.help
+
+
+def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> None:
+    looks = "import sys, roundtable.app.desk; print([it for it in ('tree_sitter', 'doctest') if it in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", looks], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -5,10 +5,22 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.changes import Hunk
-from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Planned, Rehearsed
+from roundtable.core.effects import (
+    Applied,
+    Candidate,
+    CandidatesTried,
+    CheckOutcome,
+    Planned,
+    Rehearsed,
+    Removed,
+    Synthesised,
+    Took,
+)
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.lead import executor, leader
-from roundtable.core.values import Outcome, Right, Seat
+from roundtable.core.values import Decision, Outcome, Right, Seat
+from roundtable.core.views.changes import plan_lines
+from roundtable.core.views.serving import served_words
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
 GPT = Seat("gpt", ("script:a",), capabilities=("tests",), priority=1)
@@ -77,10 +89,11 @@ def test_no_candidate_passed_is_said_with_each_reason() -> None:
     assert "E assert 1 == 2" in rule.told_of(broken)
 
 
-def test_the_person_is_told_what_nobody_asked_for() -> None:
-    hunk = Hunk("a.py#1", "a.py", 1, ("old\n",), ("new\n",))
-    asked = rule.approval(Planned((hunk,), unasked=("a.py#1",)), "gpt")
-    assert asked == "gpt wants to change 1 hunk in a.py. Nobody asked for a.py#1. Write it to your workspace?"
+def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
+    hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
+    plan = Planned((hunk,), unasked=("a.py#1",))
+    assert rule.approval(plan, "gpt") == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
+    assert "Nobody asked for a.py#1." in plan_lines(plan)
     assert rule.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
@@ -90,3 +103,32 @@ def test_only_what_passed_before_can_break() -> None:
     assert rule.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
         "It breaks a check that passed before. The check tests failed with exit code 1."
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (Synthesised("d"), "All of it is claude's."),
+        (Synthesised("d", (Took("a.py", "login", "gpt"),)), "The base is claude's, with login of gpt."),
+        (Synthesised("d", removed=(Removed("a.py", "old"),)), "The base is claude's, without old."),
+        (
+            Synthesised("d", (Took("b.py", "", "gpt"),), removed=(Removed("a.py", "f"), Removed("a.py", "g"))),
+            "The base is claude's, with b.py of gpt and without f and g.",
+        ),
+    ],
+)
+def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: Synthesised, said: str) -> None:
+    assert rule.spliced(made, "claude") == said
+    assert all(f"{it.symbol} was taken out of a.py." in served_words(made) for it in made.removed)
+
+
+def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
+    decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
+    whole = Applied("7", ("a.py", "b.py"), "0123456789abcdef")
+    assert not rule.written(decision, whole, Rehearsed("sha256:d")).degraded
+    cut = Applied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
+    told = rule.written(decision, cut, Rehearsed("sha256:d"))
+    assert told.degraded
+    assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
+    assert "The index comes later." in told.how
+    assert "left as they are: b.py. The index comes later. Take it back" in served_words(cut)

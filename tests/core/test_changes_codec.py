@@ -148,7 +148,6 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         ("### README.md\n```markdown\n# Hi\n```\nmake\n```\nBye.\n```\n", "four backticks"),
         (f"### src/a.py\n```python\n{CODE}\n### src/b.py\n```python\n{CODE}```", "not closed"),
         (f"### path/to/file.py\n{FENCED}", "example"),
-        ("### src/a.py\n```\nthe whole new file, every line of it\n```", "example"),
         ("### src/a.py\n```python\ndef f():\n    pass\n\n# ... rest unchanged\n```", "left out"),
         ("### a.js\n```js\nfunction f() {}\n// ... existing code ...\n```", "left out"),
         ("### a.js\n```js\nfunction f() {}\n// ...\n```", "left out"),
@@ -189,9 +188,21 @@ def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None
 def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
     told = codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 1000
-    assert "src/a.py" in told
-    example = told.replace("the whole new file, every line of it\n", CODE).split("To delete")[0]
-    assert [it.path for it in wanted(example)] == ["src/a.py", "src/a.py"]
+    assert told.startswith("You may change only: src/a.py.")
+    example = told.replace("path/to/", "src/").split("To delete")[0]
+    assert [it.path for it in wanted(example)] == ["src/numbers.py", "src/test_numbers.py"]
+    assert "<<<<" not in told
+
+
+def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
+    said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
+    assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))
+
+
+def test_of_a_long_file_the_changed_parts_are_enough() -> None:
+    told = codec("changes-in-parts").text_format(Expect("changes-in-parts"))
+    example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
+    assert wanted(example) == (Edit("src/a.py", (Block("old lines\n", "new lines\n"),)),)
 
 
 def test_the_page_tells_the_form_as_it_is_read_and_every_kind_of_refusal() -> None:
@@ -260,3 +271,34 @@ def test_a_long_reply_takes_no_longer_than_it_is() -> None:
         "    except Exception as error: assert type(error).__name__ == 'Unreadable', error\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_diff_in_a_reply_keeps_the_line_ends_of_the_files() -> None:
+    diff = (
+        "diff --git a/a.bat b/a.bat\n--- a/a.bat\n+++ b/a.bat\n@@ -1,2 +1,2 @@\n echo 1\r\n-echo 2\r\n+echo 3\n"
+        "diff --git a/b.bat b/b.bat\nnew file mode 100644\n--- /dev/null\n+++ b/b.bat\n@@ -0,0 +1 @@\n+echo\r\n"
+    )
+    reply = f"> I did it.\r\n\n```diff\n{diff}```"
+    edit, new = wanted(reply)
+    assert edit == Edit("a.bat", (Block("echo 1\r\necho 2\r\n", "echo 1\r\necho 3\n", 1),))
+    assert new == Create("b.bat", "echo\r\n")
+
+
+def test_a_reply_that_is_written_with_windows_line_ends_is_read_like_any_other() -> None:
+    diff = "```diff\ndiff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n```\n"
+    reply = f"### b.py\n{FENCED}\n\n{diff}"
+    assert wanted(reply.replace("\n", "\r\n")) == wanted(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```python a.py\n" + "<<<<<<< SEARCH\n=======\n" * 5_000 + "```",
+        "```" + " " * 200_000 + "x\nhello\n```",
+        "DELETE" + "*" * 200_000 + "!\n" + FENCED,
+        "a" + " " * 200_000 + "b\n" + FENCED,
+        "```\n" + "#" * 200_000 + " \n```",
+    ],
+)
+def test_a_reply_that_is_made_to_be_hard_to_read_is_refused_without_a_wait(reply: str) -> None:
+    assert why_not(reply)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roundtable.core.codecs import read
 from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.rules.findings import Place, Standing, Weighed, place_of, pooled, unproven, weighed
 from roundtable.core.rules.reviewing import conclude
-from roundtable.core.values import Move, Outcome, Round
+from roundtable.core.values import Absence, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, Parse, Verdict
 from tests.core.cases import verdict
-
-LABELS = {"claude": "A", "gpt": "B", "gemini": "C"}
 
 
 def issue(text: str, location: str = "", severity: str = "high") -> Issue:
@@ -30,7 +31,7 @@ def found(**seats: Sequence[Issue]) -> Round:
 
 
 def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[Weighed, ...]:
-    return weighed(pooled(round, LABELS), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
+    return weighed(pooled(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -57,14 +58,69 @@ def test_a_review_that_finds_nothing_counts_and_one_without_a_list_does_not() ->
     assert verdict("findings", "All is well.").parse is Parse.FAILED
 
 
+@pytest.mark.parametrize("name", ["wrong", "finding", "issue", "description", "message", "problem"])
+def test_what_is_wrong_is_read_under_any_name_that_models_give_it(name: str) -> None:
+    entry = {
+        "file": "a.py",
+        "line": 8,
+        "severity": "high",
+        name: "parse('a=b=c') raises ValueError",
+        "proof": "exit(0)",
+    }
+    said = verdict("findings", json.dumps({"findings": [entry]}))
+    assert said.issues == (issue("parse('a=b=c') raises ValueError", "a.py:8"),)
+    assert [it.program for it in said.claims] == ["exit(0)"]
+
+
+def test_bare_words_in_the_list_are_a_finding_too() -> None:
+    assert verdict("findings", '{"findings": ["It leaks."]}').issues == (issue("It leaks.", severity="medium"),)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [{"place": "a.py:1", "severity": "high", "what_happens": "It crashes"}],
+        [{"wrong": "It crashes"}, {"place": "a.py:1", "severity": "high", "proof": "exit(0)"}],
+        [{"wrong": "<what is wrong, in one sentence>"}],
+        [{"wrong": ""}],
+        [{}],
+        [1],
+    ],
+)
+def test_a_list_with_an_entry_nobody_can_read_is_malformed_with_the_reason_and_never_nothing(
+    entries: list[object],
+) -> None:
+    reading = read(Expect("findings"), json.dumps({"findings": entries}), structured=False)
+    assert reading.verdict.parse is Parse.FAILED
+    assert reading.why.startswith("A finding does not say what is wrong.")
+
+
+def test_a_finding_that_the_end_of_the_reply_cut_off_is_not_nothing() -> None:
+    for cut in (
+        '{"findings": [{"place": "a.py:1", "wrong": "It cr',
+        '{"findings": [{"place": "a.py:1"',
+        '{"findings": [',
+    ):
+        assert verdict("findings", cut).parse is Parse.FAILED
+
+
+def test_programs_that_name_no_finding_of_the_list_are_malformed_with_the_reason() -> None:
+    for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
+        reading = read(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
+        assert reading.verdict.parse is Parse.FAILED
+        assert reading.why.endswith("The list: F1, F2.")
+    for none in ([], "none", [{"finding": "F1", "proof": ""}], [{"finding": "F1", "proof": None}]):
+        assert verdict("proofs", json.dumps({"proofs": none}), ("F1", "F2")) == Verdict()
+
+
 def test_a_proof_names_a_finding_that_is_there_and_says_what_it_is_written_in() -> None:
     given = [
-        {"finding": "a1", "proof": "```js\nprocess.exit(0)\n```", "language": "js"},
+        {"finding": "f1", "proof": "```js\nprocess.exit(0)\n```", "language": "js"},
         {"finding": "Z9", "proof": "exit(0)", "language": "python"},
-        {"finding": "B1", "proof": "none", "language": "python"},
+        {"finding": "F2", "proof": "none", "language": "python"},
     ]
-    said = verdict("proofs", json.dumps({"proofs": given}), ("A1", "B1"))
-    assert said.claims == (Claim("A1", "process.exit(0)", "javascript"),)
+    said = verdict("proofs", json.dumps({"proofs": given}), ("F1", "F2"))
+    assert said.claims == (Claim("F1", "process.exit(0)", "javascript"),)
 
 
 def test_a_program_that_the_end_of_the_reply_cut_off_is_not_run() -> None:
@@ -93,31 +149,31 @@ def test_a_place_is_read_as_people_write_it(location: str, place: Place) -> None
 def test_what_several_found_is_one_finding_and_nobodys_words_are_lost() -> None:
     one = issue("add() divides by zero for an empty cart", "src/cart.py:3-5", "medium")
     other = issue("An empty cart crashes with ZeroDivisionError", "src/cart.py:4", "critical")
-    (finding,) = pooled(found(claude=[one], gpt=[other]), LABELS)
+    (finding,) = pooled(found(claude=[one], gpt=[other]))
     assert finding.seats == ("claude", "gpt")
     assert finding.severity == "critical"
-    assert finding.line == "A1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
+    assert finding.line == "F1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
     text = conclude(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
     assert "gpt: An empty cart crashes with ZeroDivisionError" in text
 
 
 def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() -> None:
     one, other = issue("The token is never checked", "auth.py:3"), issue("Tokens are never checked.", "auth.py:90")
-    assert len(pooled(found(claude=[one], gpt=[other]), LABELS)) == 1
+    assert len(pooled(found(claude=[one], gpt=[other]))) == 1
     denied = issue("The token is checked", "auth.py:90")
-    assert len(pooled(found(claude=[one], gpt=[denied]), LABELS)) == 2
+    assert len(pooled(found(claude=[one], gpt=[denied]))) == 2
 
 
 def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart() -> None:
     same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
-    assert len(pooled(same_line, LABELS)) == 2
+    assert len(pooled(same_line)) == 2
     crash, mean = "average() divides by zero for no prices", "average() returns a wrong mean"
     same_name = found(claude=[issue(crash, "shop.py:2")], gpt=[issue(mean, "shop.py:2")])
-    assert len(pooled(same_name, LABELS)) == 2
+    assert len(pooled(same_name)) == 2
     two_files = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("SQL injection", "log.py:3")])
-    assert len(pooled(two_files, LABELS)) == 2
+    assert len(pooled(two_files)) == 2
     one_seat = found(claude=[issue("Cart loses items", "c.py:3"), issue("Cart counts items twice", "c.py:3")])
-    assert len(pooled(one_seat, LABELS)) == 2
+    assert len(pooled(one_seat)) == 2
 
 
 def test_findings_are_listed_by_severity_then_file_then_line() -> None:
@@ -128,12 +184,12 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
         issue("a", "a.py:9", "high"),
         issue("e", "z.py:1", "critical"),
     ]
-    assert [it.text for it in pooled(found(claude=listed), LABELS)] == ["e", "a", "b", "c", "d"]
+    assert [it.text for it in pooled(found(claude=listed))] == ["e", "a", "b", "c", "d"]
 
 
 def test_an_answer_nobody_could_read_finds_nothing() -> None:
     move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=Parse.FAILED))
-    assert pooled(Round("r", ("claude",), (move,)), LABELS) == ()
+    assert pooled(Round("r", ("claude",), (move,))) == ()
 
 
 ISSUES = st.lists(
@@ -149,11 +205,10 @@ ISSUES = st.lists(
 
 @given(ISSUES, ISSUES, ISSUES)
 def test_nothing_that_was_found_is_ever_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
-    findings = pooled(found(claude=a, gpt=b, gemini=c), LABELS)
-    told = [said.id for finding in findings for said in finding.said]
-    assert sorted(told) == sorted(
-        f"{label}{number}" for label, said in zip("ABC", (a, b, c), strict=True) for number in range(1, len(said) + 1)
-    )
+    findings = pooled(found(claude=a, gpt=b, gemini=c))
+    told = Counter((said.seat, said.issue) for finding in findings for said in finding.said)
+    assert told == Counter((seat, it) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for it in all)
+    assert [it.id for it in findings] == [f"F{number}" for number in range(1, len(findings) + 1)]
 
 
 # --- weighing ------------------------------------------------------------------------------------
@@ -171,10 +226,10 @@ FAULT = found(claude=[issue("It crashes", "a.py:1")])
         ([Proof("It crashes", "claude", False)], Standing.REFUTED),
         ([Proof("It crashes", "claude", None, why="It was stopped.")], Standing.UNPROVEN),
         ([Proof("It crashes", "gpt", True)], Standing.UNPROVEN),
-        ([Proof("A1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", False), Proof("A1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", True, held_before=True), Proof("A1", "gpt", True)], Standing.REPRODUCED),
-        ([Proof("It crashes", "claude", None, why="x"), Proof("A1", "gpt", False)], Standing.REFUTED),
+        ([Proof("F1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", False), Proof("F1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", True, held_before=True), Proof("F1", "gpt", True)], Standing.REPRODUCED),
+        ([Proof("It crashes", "claude", None, why="x"), Proof("F1", "gpt", False)], Standing.REFUTED),
     ],
 )
 def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: Standing) -> None:
@@ -184,27 +239,46 @@ def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: 
 
 
 def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:
-    shown = conclude(weigh(FAULT, Proof("A1", "gpt", True)), (FAULT,), "bubblewrap")
+    shown = conclude(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
     assert shown.outcome is Outcome.REJECTED
     assert shown.position == "Not as it is: one fault was reproduced."
     assert shown.how == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
     assert "A program of gpt shows it." in shown.text
     assert not shown.notices
-    refuted = conclude(weigh(FAULT, Proof("A1", "gpt", False)), (FAULT,), "bubblewrap")
+    refuted = conclude(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
     assert refuted.outcome is Outcome.REACHED
     assert refuted.position == "Nothing was shown against it."
     assert conclude((), (found(claude=[]),), "").position == "No seat found anything wrong."
 
 
+def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
+    unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=Parse.FAILED))
+    round = Round("review/1-blind", ("claude", "gpt"), (*found(claude=[]).moves, unread))
+    decision = conclude((), (round,), "")
+    assert decision.position == decision.text == "claude found nothing wrong; gpt was not heard."
+    assert decision.counted == ("claude",)
+    assert [it.seat for it in decision.missing] == ["gpt"]
+    assert decision.degraded
+
+
+def test_who_was_not_heard_in_a_later_round_is_named() -> None:
+    gone = Absence("gpt", Fault.of(FaultKind.TIMEOUT, "No complete answer within 5 s."))
+    later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
+    decision = conclude(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
+    assert decision.notices == (
+        "Not heard in review/2-examine, where what was unproven could be settled: gpt (No complete answer within 5 s).",
+    )
+
+
 def test_a_reproduced_finding_comes_with_the_program_that_shows_it() -> None:
-    text = conclude(weigh(FAULT, Proof("A1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
+    text = conclude(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
     assert text.endswith("  ````\n  # ```\n  exit(0)\n  ````")
-    assert "exit(0)" not in conclude(weigh(FAULT, Proof("A1", "gpt", False, "exit(0)")), (FAULT,), "x").text
+    assert "exit(0)" not in conclude(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
 
 
 def test_what_is_unproven_is_named_above_the_text_with_who_said_it() -> None:
     decision = conclude(weigh(FAULT), (FAULT,), "bubblewrap")
-    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: A1.",)
+    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
     assert "Found by claude. Nobody wrote a program that shows it." in decision.text
 
 

@@ -349,7 +349,7 @@ def test_a_transcript_tells_everything() -> None:
         "*counted 1 of 2, closed by deadline, not enough for the quorum*",
         "**Note from maria to gpt:**\n\n> Mind the *mobile* clients.",
         "Because: I forgot caches; 304 (RFC 9111)",
-        "*late, not counted · via lab:claude · 1.5 s · could not be read as a vote*",
+        "*late, not counted · via lab:claude · 1.5 s · could not be read*",
         "**choose**: Which one? (A, B, none): **A**, by maria\n\n> because",
         "- File added: api.md (1,234 bytes)",
         "- Renamed to api",

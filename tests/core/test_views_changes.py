@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.core.changes import Choice
-from roundtable.core.events import EffectDone, EffectStarted, GateAnswered
+from roundtable.core.changes import Choice, Refusal, RefusalKind
+from roundtable.core.effects import Candidate, CandidatesTried, Drafted
+from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.views import page, summary, transcript
-from roundtable.core.views.changes import carried, provenance_words
+from roundtable.core.views.changes import asker_words, carried, provenance_words
 from roundtable.core.views.clean import visible
 from roundtable.core.views.serving import begun_words, served_lines, served_words
-from tests.doors.changing import LOGIN, LOGOUT, NOTES, UNTIL_THE_PLAN, and_written, session_of
+from tests.doors.changing import CHARTER, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, and_written, session_of
 
 SOME = msgspec.json.encode(Choice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
 WRITTEN = session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "some", SOME, "anna")))
@@ -25,6 +26,26 @@ def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
         "asked for by D-12, written by ada and bob, rewritten (anna)",
         "nobody asked for it, written by ada, left out (anna)",
     ]
+
+
+def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
+    task = "Log in twice, and whatever else one could want of a door that opens\nMore of it."
+    build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
+    apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
+    asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
+    assert [asker_words(session_of(SessionOpened(charter)), by) for by, charter in asked] == [
+        "the task “Log in twice, and whatever else one could want of a door th…”",
+        "the decision “Use tokens”",
+        "D-12",
+        "",
+    ]
+
+
+def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
+    nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
+    tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
+    assert served_lines("", tried)[-1] == "  ada: A block does not say which file it is for."
+    assert served_lines("", Drafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
 
 
 def test_before_the_answer_nothing_is_said_of_it() -> None:
@@ -78,14 +99,16 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     done = ["\n".join(served_lines(it.step, it.result)) for it in facts if isinstance(it, EffectDone)]
     assert done[0].splitlines() == [
         "The candidates, best first (in bubblewrap):",
-        "  Candidate  Files  Checks  Tests   Behaves like  Result",
-        "  ada        1      1 of 1  2 of 2  nobody else   passed",
-        "  bob        2      1 of 1  1 of 2  nobody else   passed",
-        "  eve        0      –       –       –             refused",
+        "  Candidate  Checks  Tests   Alike   Result",
+        "  ada        1 of 1  2 of 2  nobody  passed",
+        "  bob        1 of 1  1 of 2  nobody  passed",
+        "  eve        –       –       –       refused",
+        "  eve: ../x: It leads out.",
         "ada passes a test that bob does not.",
     ]
     assert "  src/login.py  logout  bob" in done[1]
     assert "src/login.py: 2 hunks, +5 -3." in done[2]
+    assert "NOTES.md: new file, +1." in done[2]
     assert "Nobody asked for NOTES.md#1." in done[2]
     assert "Lost for good: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
@@ -99,3 +122,24 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
 )
 def test_a_line_of_code_hides_nothing(line: str, shown: str) -> None:
     assert visible(line) == shown
+
+
+@pytest.mark.parametrize("view", [transcript, page])
+def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(view: object) -> None:
+    assert callable(view)
+    around = msgspec.structs.replace(LOGIN, above=("", "# --- in ---"), below=("# </pre>",))
+    plan = msgspec.structs.replace(PLAN, hunks=(around,))
+    events = [EffectDone("build/plan", plan) if it == EffectDone("build/plan", PLAN) else it for it in UNTIL_THE_PLAN]
+    text = str(view(session_of(*events)))
+    assert "-# --- in ---" not in text
+    assert [it for it in (" # --- in ---", "+def login(user, again=False):") if it not in text] == []
+    assert (" # &lt;/pre&gt;" in text) is (view is page)
+
+
+@pytest.mark.parametrize("view", [transcript, page])
+def test_a_change_that_was_undone_is_told_as_undone(view: object) -> None:
+    assert callable(view)
+    gone = ChangeUndone("u-7", ("src/login.py",), "The files are as they were.", "anna")
+    text = str(view(session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all", by="anna")), gone)))
+    assert "undone by anna" in text
+    assert "Take it back with" not in text

@@ -34,7 +34,7 @@ LOGIN = Hunk(
     "D-12",
 )
 LOGOUT = Hunk("src/login.py#2", "src/login.py", 40, ("    pass",), ("    forget(user)",), "D-12")
-NOTES = Hunk("NOTES.md#1", "NOTES.md", 1, (), ("# Notes \x1b[2J\u202egnp.exe",))
+NOTES = Hunk("NOTES.md#1", "NOTES.md", 1, (), ("# Notes \x1b[2J\u202egnp.exe",), whole="new file")
 PLAN = Planned(
     (LOGIN, LOGOUT, NOTES),
     (Refusal(".env", RefusalKind.SENSITIVE, "It may hold a secret."),),
@@ -49,7 +49,6 @@ TRIED = CandidatesTried(
         Candidate("eve", "", (), (Refusal("../x", RefusalKind.TRAVERSAL, "It leads out."),)),
     ),
     how="ada passes a test that bob does not.",
-    before=(FAILED,),
     sandbox="bubblewrap",
 )
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)

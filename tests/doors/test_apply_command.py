@@ -38,9 +38,11 @@ def test_a_decision_is_carried_out_only_when_asked_and_only_as_the_person_takes_
         terminal.expect("Take it?")
         terminal.type("t\n")
         terminal.expect("What do you want to know about it?")
+        terminal.seen = ""
         terminal.type("Why this way?\n")
         terminal.expect("It was asked for.")
         terminal.expect("Gate approve-2")
+        terminal.expect("Take it?")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
         assert code(cli) == CALC
@@ -68,6 +70,44 @@ def test_a_person_who_quits_has_written_nothing(cli: Cli) -> None:
     assert [it["option"] for it in facts(cli) if it["kind"] == "gate.answered"][-1] == "none"
 
 
+def test_an_answer_from_elsewhere_that_says_nothing_is_refused_at_once(cli: Cli) -> None:
+    decided(cli, NOTES)
+    with cli.terminal("apply", "--answer", "plan=continue") as terminal:
+        terminal.expect("Take it?")
+        for text in ((), ("--text", "the first"), ("--text", '{"rejected": ["calc.py#9"]}'), ("--text", "{}")):
+            said = cli.run("answer", "last", "approve=some", *text, code=2).stderr
+            assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(said.split())
+        assert "what do you want to know?" in cli.run("answer", "last", "approve=ask", code=2).stderr
+        cli.run("answer", "last", "approve=ask", "--text", "calc.py#1: Why?")
+        terminal.expect("Gate approve-2")
+        waits = cli.run("answer", "last", "approve=all", code=2).stderr
+        assert "waits at approve-2" in waits
+        for told in (cli.run("gates").stdout, cli.run("status", "last").stdout):
+            assert "NOTES.md: new file, +1" in told
+            assert "Hunks: NOTES.md#1 (new file), calc.py#1 (line 2)" in told
+            assert """approve-2=some --text '{"rejected": ["calc.py#1"]}'""" in told
+        cli.run("answer", "last", "approve-2=none")
+        terminal.end(code=0)
+    assert code(cli) == CALC
+
+
+def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli: Cli) -> None:
+    editor = cli.home.parent / "editor"
+    editor.write_text("#!/bin/sh\nprintf '    return (\\n' > \"$1\"\n")
+    editor.chmod(0o755)
+    cli.env["VISUAL"] = str(editor)
+    decided(cli)
+    with cli.terminal("apply", "--answer", "plan=continue") as terminal:
+        terminal.expect("Take it?")
+        terminal.type("e\n")
+        terminal.expect("+     return (")
+        terminal.expect("calc.py would not parse")
+        terminal.expect("Press e to go on with your text.")
+        terminal.type("no\n")
+        terminal.end(code=0)
+    assert code(cli) == CALC
+
+
 def test_another_terminal_can_approve_it(cli: Cli) -> None:
     decided(cli, NOTES)
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
@@ -86,7 +126,9 @@ def test_a_terminal_that_goes_away_leaves_the_gate_open_and_resume_asks_again(cl
         assert "Gate approve stays open" in terminal.end(code=3)
     assert code(cli) == CALC
     with cli.terminal("resume", "last") as terminal:
-        assert "calc.py: 1 hunk, +1 -1" in terminal.expect("Take it?")
+        shown = terminal.expect("Take it?")
+        assert "calc.py: 1 hunk, +1 -1" in shown
+        assert "The candidates, best first" in shown
         terminal.type("y\n")
         terminal.expect("Write it?")
         terminal.type("y\n")

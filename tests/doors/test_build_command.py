@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,12 @@ def code(cli: Cli) -> str:
 
 def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_is_written(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT, NOTES), bob=coder(WRONG))
-    with cli.terminal("build", TASK, *seats, columns=120, lines=50) as terminal:
-        terminal.expect("NOTES.md: hunk 1 of 1")
+    with cli.terminal("build", f"{TASK} in calc.py", *seats, columns=120, lines=50) as terminal:
+        assert "Nobody asked for NOTES.md#1." in terminal.expect("1 of 2 · NOTES.md: new file")
+        terminal.expect("Nobody asked for it, written by ada")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
+        terminal.expect(f"Asked for by the task “{TASK} in calc.py”")
         shown = terminal.expect(f"+     {RIGHT}")
         assert code(cli) == CALC
         terminal.type("y\n")
@@ -41,8 +44,12 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
     assert RIGHT in code(cli)
     assert not (cli.work / "NOTES.md").exists()
     assert "The rehearsal:" in end
+    assert end.count("Nobody asked for NOTES.md#1.") == 1
+    end = end.rpartition("Decision reached")[2]
+    assert "What was written:\n  calc.py: 1 hunk, +1 -1\n" in end
+    assert "Here it is." not in end
     assert "roundtable undo" in end
-    assert git(cli.work, "log", "--format=%s").splitlines()[0] == TASK
+    assert git(cli.work, "log", "--format=%s").splitlines()[0] == f"{TASK} in calc.py"
     told = cli.run("show", "last").stdout
     assert "## Candidates" in told
     assert "**calc.py#1**" in told
@@ -72,16 +79,73 @@ def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) 
     seats = cli.script(ada=coder(RIGHT))
     shown = cli.run("build", TASK, "--dry-run", *seats).stdout
     assert "calc.py: 1 hunk, +1 -1" in shown
+    assert f"  -    return x + x + 1\n  +    {RIGHT}\n" in shown
+    assert "Write it with: roundtable apply 2" in shown
+    assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)
     assert code(cli) == CALC
     assert RIGHT in git(cli.work, "show", "doubled:calc.py")
 
 
+@pytest.mark.feature("S4.104")
+def test_what_would_be_lost_for_good_is_written_once_the_phrase_itself_is_typed(cli: Cli) -> None:
+    notes = cli.work / "mine.md"
+    notes.write_text("Only here.\n")
+    seats = cli.script(ada=coder(RIGHT, "\nDELETE mine.md\n"))
+    with cli.terminal("build", TASK, *seats, columns=80, lines=50) as terminal:
+        terminal.expect("calc.py: hunk 1 of 1")
+        terminal.type("y\n")
+        terminal.expect("2 of 2 · mine.md: deleted")
+        terminal.type("y\n")
+        terminal.expect("Write it?")
+        terminal.type("y\n")
+        terminal.expect("Type `delete 1 file` to go on")
+        terminal.type("yes\n")
+        terminal.expect("That is not the phrase.")
+        assert notes.exists()
+        assert code(cli) == CALC
+        terminal.type("delete 1 file\n")
+        terminal.end(code=0)
+    assert not notes.exists()
+    assert RIGHT in code(cli)
+    cli.run("undo")
+    assert notes.read_text() == "Only here.\n", "and even that can be taken back"
+
+
+@pytest.mark.feature("S3.85")
+def test_a_change_that_was_undone_reads_as_undone_everywhere_and_can_be_applied_again(cli: Cli) -> None:
+    cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
+    assert "Take it back with: roundtable undo 1" in cli.run("show", "last").stdout
+    cli.run("undo")
+    for told in (cli.run("show", "last").stdout, cli.run("show", "last", "--format", "html").stdout):
+        assert "what it wrote is undone" in told
+        assert "Change 1 was undone by" in told
+        assert "Take it back with" not in told
+    assert "what it wrote is undone" in cli.run("status", "last").stdout
+    assert json.loads(cli.run("show", "last", "--format", "json").stdout)["change"]["undone"]["files"] == ["calc.py"]
+    cli.run("apply", "last", "--all")
+    assert RIGHT in code(cli)
+
+
+def test_nobody_there_at_a_resume_is_not_a_no(cli: Cli) -> None:
+    seats = cli.script(ada=coder(RIGHT))
+    with cli.terminal("build", TASK, *seats) as terminal:
+        terminal.expect("Take it?")
+        terminal.type("\x04")
+        terminal.end(code=3)
+    done = cli.run("resume", "last", "--headless", code=3)
+    assert "nobody said yes" in done.stdout
+    assert code(cli) == CALC
+
+
 def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(WRONG), bob=coder("return x")), code=3)
     assert "No candidate passed" in done.stdout
-    assert "did not pass" in done.stdout
+    assert "  bob: The check tests failed with exit code 1." in done.stdout
+    assert "  tests failed with bob" in done.stdout, "progress is told in a pipe too"
+    assert "Wants to write:\n[ada]   calc.py: whole, +6\n" in done.stdout
+    assert "def half" not in done.stdout, "the reply itself is for `show`"
     assert code(cli) == CALC
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.doors.coding import RIGHT, coder, workplace
 from tests.doors.terminal import Cli, seat
+from tests.repository import sandbox
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
 NO_KEY = "v has no key (env:V_KEY)."
@@ -78,10 +80,21 @@ def test_a_round_nobody_could_read_says_so_and_names_the_one_that_decides(cli: C
 
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
     told = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
-    assert "Round council/3-reconsider closed: 3 of 3 answered; the valid answers do not meet the quorum." in told
+    assert "Round council/3-reconsider closed: 3 of 3 answered; what could be read does not meet the quorum." in told
     decides = "which is less than the quorum, so council/1-blind decides."
     assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in told
     assert "counted 0 of 3, could not read a, b, c, not enough for the quorum" in cli.run("show").stdout
+
+
+async def test_a_reply_without_a_file_is_told_in_words_for_code_and_with_the_reason(tmp_path: Path) -> None:
+    await sandbox()
+    cli = workplace(tmp_path / "coding")
+    seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
+    told = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
+    assert "[bob] asked once more: its reply could not be read\n" in told
+    why = "No block of the reply says which file it is for."
+    assert f"[bob] No file could be read from this reply, so it does not count: {why}\n" in told
+    assert "vote" not in told
 
 
 def test_without_a_decision_it_says_so(cli: Cli) -> None:

@@ -93,6 +93,17 @@ def test_a_broken_config_is_named_with_its_place_and_old_sessions_can_still_be_r
         assert done.stderr.startswith(f"The config is passed over. {wrong}")
 
 
+def test_what_a_command_fills_in_is_no_setting(cli: Cli) -> None:
+    found = in_force(cli)
+    assert {key for key in found if key.startswith(("meetings.apply", "meetings.review"))} == {
+        "meetings.apply.mends",
+        "meetings.apply.repairs",
+    }
+    refused = cli.run("config", "set", "meetings.apply.draft", "e3b0c442", code=2).stderr
+    assert "[meetings.apply]: draft is filled in when the meeting is opened" in refused
+    assert not workspace(cli).exists()
+
+
 def test_a_setting_is_printed_bare_for_scripts(cli: Cli) -> None:
     person(cli).write_text(MINE)
     assert cli.run("config", "get", "language").stdout == "en\n"

@@ -15,7 +15,8 @@ from rich.console import Console
 from roundtable.cli.approving import Approving
 from roundtable.cli.parley import Answer, Parley
 from roundtable.core.changes import Choice
-from roundtable.core.values import Gate
+from roundtable.core.events import EffectDone
+from roundtable.core.values import Digest, Gate
 from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
 from tests.doors.terminal import plain
 
@@ -35,6 +36,7 @@ def some(*rejected: str, **edited: str) -> Answer:
         ("ydy", some(LOGOUT.id)),
         ("dy", some(LOGIN.id, LOGOUT.id)),
         ("y", some(LOGOUT.id, NOTES.id)),
+        ("nr", some(LOGIN.id)),
         ("", Answer("none")),
     ],
 )
@@ -68,11 +70,15 @@ class Sitting:
             highlight=False,
             markup=False,
         )
-        self.approving = Approving(self.console, self._read)
+        self.approving = Approving(self.console, self._read, self._check)
+        self.wrong: list[str] = []
 
     async def _read(self, prompt: str) -> str | None:
         self.asked.append(prompt)
         return self._typed.pop(0) if self._typed else None
+
+    async def _check(self, draft: Digest, choice: Choice) -> Sequence[str]:
+        return self.wrong.pop(0).split("\n") if self.wrong else ()
 
     async def hold(self, gate: Gate = APPROVE) -> Answer | None:
         return await self.approving.approve(session_of(*UNTIL_THE_PLAN), gate)
@@ -87,7 +93,8 @@ async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_an
     person = Sitting("y", "n", "n", "y")
     assert await person.hold() == some(LOGOUT.id, NOTES.id)
     told = (
-        "src/login.py: hunk 1 of 2, line 12",
+        "1 of 3 · src/login.py: hunk 1 of 2, line 12",
+        "3 of 3 · NOTES.md: new file",
         "Asked for by D-12, written by ada and bob",
         "Nobody asked for it, written by ada",
         "Taken: 1 of 3 hunks in 1 file.",
@@ -103,6 +110,23 @@ async def test_a_wide_terminal_shows_both_sides_of_a_hunk_in_colour_and_a_narrow
     assert any(line.strip() == "+ def login(user, again=False):" for line in _lines(narrow))
     assert "\x1b[" in wide.out.getvalue()
     assert max(map(len, _lines(narrow))) <= 80
+
+
+@pytest.mark.feature("S3.86")
+@pytest.mark.parametrize("width", [120, 80])
+async def test_the_lines_around_a_hunk_show_where_it_stands(width: int) -> None:
+    around = msgspec.structs.replace(LOGIN, above=("class Door:",), below=("", "# The way out."))
+    plan = EffectDone("build/plan", msgspec.structs.replace(PLAN, hunks=(around,)))
+    person = Sitting("q", width=width)
+    await person.approving.approve(session_of(*UNTIL_THE_PLAN[:-2], plan, UNTIL_THE_PLAN[-1]), APPROVE)
+    lines = [line.strip() for line in _lines(person)]
+    start = next(number for number, line in enumerate(lines) if line.startswith("class Door:"))
+    changed = {120: 4, 80: 6}[width]
+    shown = lines[start : start + changed + 3]
+    assert [line[:2] for line in shown[1 : 1 + changed]] == {120: ["- "] * 2 + ["+ "] * 2, 80: ["- "] * 2 + ["+ "] * 4}[
+        width
+    ]
+    assert shown[0].count("class Door:") == shown[-1].count("# The way out.") == {120: 2, 80: 1}[width]
 
 
 def _lines(person: Sitting) -> Sequence[str]:
@@ -145,6 +169,28 @@ async def test_an_unknown_key_is_explained_and_nothing_happens_by_a_mere_enter()
     person = Sitting("", "x", "q")
     assert await person.hold() == Answer("none")
     assert person.seen.count("y: take it") == 2
+    assert person.seen.count("There is no key x here.") == person.seen.count("There is no key") == 1
+
+
+async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothing() -> None:
+    assert await Sitting("Yes", "no", "no", "yes").hold() == some(LOGOUT.id, NOTES.id)
+    assert await Sitting("yes", "r", "no").hold() == Answer("none")
+
+
+async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho '# mine' >> \"$1\"\n")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(editor))
+    person = Sitting("e", "e", "n", "n", "y")
+    person.wrong = ["src/login.py would not parse."]
+    answer = await person.hold()
+    assert "would not parse. Press e to go on with your text." in person.seen
+    assert person.seen.count("+ # mine") >= 3
+    assert answer is not None
+    assert msgspec.json.decode(answer.text, type=Choice).edited[LOGIN.id].endswith("# mine\n# mine\n")
 
 
 async def test_a_person_can_begin_again() -> None:

@@ -27,13 +27,13 @@ def cli(tmp_path: Path) -> Cli:
     return found
 
 
-def reviewer(*findings: dict[str, str]) -> Seat:
+def reviewer(*findings: dict[str, Any]) -> Seat:
     """A seat with these findings and no further proof."""
     turns = [{"round": "*blind", "text": fenced("Hm.", findings=findings)}]
     return {"turns": [*turns, {"round": "*examine", "text": fenced("No.", proofs=[])}]}
 
 
-def finding(wrong: str, proof: str = "", severity: str = "critical") -> dict[str, str]:
+def finding(wrong: str, proof: str = "", severity: str = "critical") -> dict[str, Any]:
     return {"place": "maths.py:2", "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
 
 
@@ -104,3 +104,50 @@ def test_where_nothing_was_changed_nobody_is_asked(cli: Cli) -> None:
     done = cli.run("review", *seats(cli, claude=reviewer(), gpt=reviewer()), code=2)
     assert done.stderr.startswith("Error: There is nothing to discuss: no file was changed.")
     assert "either" in cli.run("review", "--patch", "-", "--branch", "x", code=2).stderr
+
+
+def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_heard_later(cli: Cli) -> None:
+    write(cli.work, {"maths.py": AFTER})
+    crash, style = finding("half(0) divides by zero", CRASH), finding("The name says too little", severity="low")
+    silent = reviewer(style)
+    silent["turns"][1] = {"round": "*examine", "fault": "refused"}
+    told = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=silent), "--plain").stdout
+    assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in told
+    assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in told
+    assert "The program of claude about “half(0) divides by zero”: it is so.\n" in told
+    assert "\n  F2 [low, maths.py:2] The name says too little\n" in told
+    assert "DEGRADED: counted 2 of 2, but read this first." in told
+    assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in told
+    assert "\n  Reproduced:\n" in told
+    assert "\n  Unproven:\n" in told
+    assert "**" not in told
+
+
+def test_a_review_nobody_could_read_is_no_clean_bill(cli: Cli) -> None:
+    write(cli.work, {"maths.py": AFTER})
+    odd = {"turns": [{"text": fenced("Hm.", findings=[{"file": "maths.py", "line": 2, "oddity": "It crashes"}])}]}
+    args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
+    told = cli.run("review", *args, "--plain", "--strict", code=4).stdout
+    assert "[gpt] asked once more: its reply could not be read\n" in told
+    assert "No finding could be read from this reply, so it does not count: A finding does not say what is" in told
+    assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in told
+    assert "No seat found anything wrong" not in told
+
+
+def test_a_finding_under_another_name_is_a_finding(cli: Cli) -> None:
+    write(cli.work, {"maths.py": AFTER})
+    named = {"file": "maths.py", "line": 2, "severity": "high", "finding": "half(0) divides by zero", "proof": CRASH}
+    told = cli.run("review", *seats(cli, claude=reviewer(named), gpt=reviewer()), "--plain").stdout
+    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in told
+    assert "F1 [high, maths.py:2] half(0) divides by zero" in told
+
+
+def test_a_review_that_could_not_be_read_is_sent_back_once_with_the_reason(cli: Cli) -> None:
+    write(cli.work, {"maths.py": AFTER})
+    odd = {"round": "*blind", "text": fenced("Hm.", findings=[{"oddity": "half(0) crashes"}])}
+    mended = reviewer(finding("half(0) divides by zero", CRASH))
+    sent_back = {**mended["turns"][0], "contains": "Say it in its field `wrong`"}
+    args = seats(cli, claude={"turns": [sent_back, odd, mended["turns"][1]]}, gpt=reviewer())
+    told = cli.run("review", *args, "--plain").stdout
+    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in told
+    assert "DEGRADED" not in told

@@ -40,6 +40,7 @@ class Shop:
             seats=(Seat("gpt", ("script:s.json",)),),
             meeting="council",
             version=1,
+            slug="sum-the-cart",
             workspace=str(self.cli.work),
         )
         await store.append(SESSION, SessionOpened(charter))
@@ -70,8 +71,9 @@ def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Sho
     before = seen(shop.cli.work)
     shop.apply()
     listed = shop.cli.run("undo", "--list").stdout.splitlines()
-    assert listed[0] == "change\twhen\tcommit\tfiles"
-    assert listed[1].split("\t")[::3] == ["1", "src/cart.py, src/new.py"]
+    assert listed[0] == "change\twhen\tcommit\tsession\tfiles\ttask"
+    shown = listed[1].split("\t")
+    assert (shown[0], *shown[3:]) == ("1", "sum-the-cart", "src/cart.py, src/new.py", "Sum the cart")
     said = shop.cli.run("undo").stderr
     assert said == (
         "Change 1 is undone (src/cart.py, src/new.py). The files are as they were, and main is back where it was.\n"
@@ -80,7 +82,9 @@ def test_undo_takes_the_newest_change_back_and_the_record_says_who_did(shop: Sho
     (fact,) = shop.undone()
     assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
     assert fact.by
-    assert "nothing to undo" in shop.cli.run("undo", code=2).stderr
+    nothing = shop.cli.run("undo", code=2).stderr
+    assert "nothing to undo" in nothing
+    assert "--list" not in nothing, "an empty list helps nobody"
     assert "nothing to undo" in shop.cli.run("undo", "--list").stderr
 
 

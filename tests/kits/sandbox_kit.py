@@ -36,6 +36,14 @@ asyncio.run(main())
 """
 
 
+NEXT = """
+import asyncio, sys
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+
+sys.exit(isinstance(asyncio.run(find_sandbox(SandboxSettings(use=sys.argv[1]))), str))
+"""
+
+
 def shell(script: str, folder: Path, **options: object) -> Job:
     return Job(("sh", "-c", script), str(folder), **options)  # type: ignore[arg-type]
 
@@ -64,7 +72,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def moment() -> str:
     """A number of seconds to sleep that no other test uses."""
-    return f"4711.{time.monotonic_ns()}"
+    return f"3607.{time.monotonic_ns()}"
 
 
 class SandboxKit:
@@ -106,6 +114,11 @@ class SandboxKit:
         last = seen[-1]
         assert isinstance(last, Exit)
         assert (last.code, last.stopped, last.limit) == (3, "", None)
+
+    @pytest.mark.parametrize("code", [1, 125, 126, 127, 137, 193, 194, 195, 255])
+    async def test_every_exit_code_is_the_programs_own(self, sandbox: Sandbox, folder: Path, code: int) -> None:
+        end = await ended(sandbox, shell(f"echo ended disk >&2; exit {code}", folder))
+        assert (end.code, end.stopped, end.limit, end.output) == (code, "", None, b"ended disk\n")
 
     async def test_a_program_that_is_not_there_and_arguments_as_they_are(self, sandbox: Sandbox, folder: Path) -> None:
         assert (await ended(sandbox, Job(("no-such-program",), str(folder)))).code == 127
@@ -233,7 +246,8 @@ class SandboxKit:
         await child.wait()
         until_gone(f"sleep\0{seconds}")
         assert contents(temporary) == {}
-        assert not isinstance(await find_sandbox(SandboxSettings(use=self.use)), str)
+        the_next = await asyncio.create_subprocess_exec(sys.executable, "-c", NEXT, self.use)
+        assert await the_next.wait() == 0
         assert self.left_behind(child.pid) == []
 
     # --- breaking out --------------------------------------------------------------------------

@@ -24,12 +24,15 @@ def main() -> None:
     parser.add_argument("--notes", type=Path)
     parser.add_argument("--trouble", default="", help="words for standard error")
     parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("--writes", action="append", default=[], metavar="PATH=FILE", help="a copy of a file, here")
     parser.add_argument("--act", default="")
     parser.add_argument("given", nargs="*")
     options = parser.parse_args()
     prompt = "" if options.act == "reads nothing" else sys.stdin.buffer.read().decode()
     if options.notes:
         _note(options.notes, options.given, prompt)
+    for path, _, source in (it.partition("=") for it in options.writes):
+        Path(path).write_bytes(Path(source).read_bytes())
     if options.act == "does not know the session" and "--resume" in options.given:
         sys.stderr.write("No conversation found with session ID: gone\n")
         sys.exit(1)

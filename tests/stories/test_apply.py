@@ -126,7 +126,7 @@ async def test_what_decided_nothing_cannot_be_applied(bench: Roundtable) -> None
         await bench.apply(held.session, Agenda(""))
     done = Held(bench, claude=writer(SLUG))
     await done.hold("build", TASK, answers=YES)
-    with pytest.raises(UsageError, match="is written already"):
+    with pytest.raises(UsageError, match="carried out already"):
         await bench.apply(done.session, Agenda(""))
 
 
@@ -141,9 +141,13 @@ async def test_a_change_on_a_branch_leaves_the_files_as_they_are(bench: Roundtab
 async def test_what_was_approved_and_could_not_be_written_is_an_error_to_look_into(
     bench: Roundtable, code: Path
 ) -> None:
-    git(code, "branch", "slugs")
     council = await decided(bench, claude=executing())
-    later, decision = await apply(bench, council, branch="slugs")
+    later = Held(bench)
+    later.voices = council.voices
+    agenda = Agenda("", settings={"branch": "slugs"}, headless=True, answers=YES)
+    later.session = await bench.apply(council.session, agenda)
+    git(code, "branch", "slugs")
+    decision = await later.hold("apply")
     assert decision.outcome is Outcome.DEADLOCK
     assert "There is a branch slugs already." in decision.how
     entries = await bench.memory.entries(limit=None)

@@ -23,6 +23,7 @@ from tests.stories.writing import (
     SLUG,
     SLUG_TEST,
     STUB,
+    TABS_TEST,
     TASK,
     verdict,
     writer,
@@ -157,6 +158,13 @@ async def test_a_verdict_that_turns_with_the_order_is_void(bench: Roundtable, co
     assert "Void, since it turned with the order: gemini." in decision.how
 
 
+async def test_where_no_judge_answers_the_decision_says_whose_was_taken_and_why(bench: Roundtable, code: Path) -> None:
+    silent = {"round": "*-judge*", "fault": "overloaded"}
+    held = Held(bench, claude=[silent, *writer(SLUG)], gpt=[silent, *writer(JOINED_SLUG)])
+    decision = await held.hold("build", TASK, seed=7)
+    assert f"No judge answered; {decision.author}'s was taken because it came first" in decision.how
+
+
 async def test_a_person_takes_some_hunks_and_leaves_others(bench: Roundtable, code: Path) -> None:
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n"}
     held = Held(bench, claude=[{"text": wrote(changed)}])
@@ -206,18 +214,20 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
 ) -> None:
     """The person leaves the part that made it work; what its author makes of that is another draft."""
     helper = "def small(text):\n    return text.strip().lower()\n"
-    using = 'from helper import small\n\n\ndef slugify(text):\n    return small(text).replace(" ", "-")\n'
+    using = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
     write(code, {"slug.py": SLUG})
     git(code, "commit", "-qam", "It works")
     mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
-    held = Held(bench, claude=[mended, {"text": wrote({"helper.py": helper, "slug.py": using})}])
+    held = Held(
+        bench, claude=[mended, {"text": wrote({"helper.py": helper, "slug.py": using, "test_tabs.py": TABS_TEST})}]
+    )
     left = json.dumps({"rejected": ["helper.py#1"]})
     decision = await answered(held, bench, "Split slugify().", approve=("some", left), approve_2=("all", ""))
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
     broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, Rehearsed))
-    assert broken.broke == ("tests",)
+    assert broken.broke == ("tests", "its own tests")
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
 
 

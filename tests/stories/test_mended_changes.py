@@ -39,7 +39,7 @@ async def test_a_reply_with_lines_left_out_is_asked_for_again_with_the_reason() 
     assert changes_of(move.text).operations == (Replace("a.py", "x = 1\ny = 2\n"),)
     (first, again) = house.voices.calls
     assert "Part of a.py is left out" in again.messages[-1].text
-    assert "SEARCH" in first.messages[-1].text, "how files are written is told at once"
+    assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
 
 
 async def test_one_that_cannot_be_read_twice_stands_with_its_own_words_and_counts_for_nothing() -> None:

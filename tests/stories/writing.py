@@ -28,6 +28,8 @@ class SlugTest(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """
+TABS_TEST = SLUG_TEST.replace('" Hello World "', '"Hello\\tWorld"')
+"""What the first of these slugs fails, and those pass that split words at any space."""
 STUB = """def slugify(text):
     raise NotImplementedError
 """

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,53 @@ def _is_step(event: str, args: tuple[Any, ...]) -> bool:
     if event == "subprocess.Popen":
         return not _GIT_WRITES.isdisjoint(args[1])
     return event in _CHANGES
+
+
+@contextmanager
+def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
+    """Somebody else does something just before git is first called with this command."""
+    armed = True
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        nonlocal armed
+        if armed and event == "subprocess.Popen" and command in args[1]:
+            armed = False
+            act()
+
+    sys.addaudithook(hook)
+    try:
+        yield
+    finally:
+        assert not armed, f"git {command} was never called"
+
+
+def disk_fails_at(step: int, work: Callable[[], object]) -> tuple[bool, str]:
+    """Do it in a process whose n-th change of the disk fails: whether one did, and what was raised if anything was."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def hook(event: str, args: tuple[Any, ...]) -> None:
+            nonlocal count
+            if _is_step(event, args):
+                count += 1
+                if count == step:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        raised = ""
+        try:
+            sys.addaudithook(hook)
+            work()
+        except BaseException as error:
+            raised = type(error).__name__
+        os.write(write, f"{count >= step:d}{raised}".encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        said = told.read()
+    os.waitpid(child, 0)
+    return said[0] == "1", said[1:]
 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:

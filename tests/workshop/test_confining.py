@@ -55,3 +55,16 @@ def test_every_refusal_is_a_sentence_about_the_path() -> None:
     assert (refusal.kind, refusal.path) == (RefusalKind.TRAVERSAL, "../x.py")
     assert refusal.sentence.startswith("../x.py")
     assert refusal.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("path", ["a\ufe0f.py", "a\u115fb.py", "a\u2800.py", "a\u034f.py", "a\tb.py", "a\u00a0b.py"])
+def test_a_path_with_letters_that_nobody_sees_is_refused(path: str) -> None:
+    refusal = path_objection(path)
+    assert refusal is not None
+    assert refusal.kind is RefusalKind.ENCODED
+
+
+def test_the_settings_of_git_are_never_written() -> None:
+    refusal = path_objection("dotfiles/.gitconfig")
+    assert refusal is not None
+    assert refusal.kind is RefusalKind.REPOSITORY

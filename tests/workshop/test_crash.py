@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.applying import applied, receipt_of, recover, undone
+from roundtable.workshop.applying import applied, receipt_of
+from roundtable.workshop.settling import recover
+from roundtable.workshop.undoing import undone
 from tests.repository import git
 from tests.workshop.scenes import dies_at, everything, everything_applied, plain_folder, seen, shop, told, written
 

@@ -162,32 +162,29 @@ def test_alike_lines_are_told_apart_by_their_number(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "search", "replace", "becomes", "said"),
+    ("before", "search", "replace", "becomes"),
     [
-        ("a  \nb\n", "a\nb\n", "c\n", "c\n", "blanks"),
-        ("a\r\nb\r\nc\r\n", "b\n", "x\ny\n", "a\r\nx\r\ny\r\nc\r\n", ""),
-        ("a\r\nb\n", "a\nb\n", "c\nd\n", "c\r\nd\r\n", ""),
-        ("a\nb", "b\n", "c\n", "a\nc", ""),
-        ("a\nb", "a\nb\n", "c\nd\n", "c\nd", ""),
-        ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n", ""),
+        ("a  \nb\n", "a\nb\n", "c\n", "c\n"),
+        ("a\r\nb\r\nc\r\n", "b\n", "x\ny\n", "a\r\nx\r\ny\r\nc\r\n"),
+        ("a\r\nb\n", "a\nb\n", "c\nd\n", "c\r\nd\r\n"),
+        ("a\nb", "b\n", "c\n", "a\nc"),
+        ("a\nb", "a\nb\n", "c\nd\n", "c\nd"),
+        ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n"),
         (
             "if x:\n    a\n    if y:\n        b\n",
             "a\nif y:\n    b\n",
             "c\n\nd\n",
             "if x:\n    c\n\n    d\n",
-            "indented",
         ),
-        ("value = 1\n", "value", "other", "other = 1\n", ""),
+        ("value = 1\n", "value", "other", "other = 1\n"),
     ],
 )
 def test_near_matches_keep_the_style_of_the_file(
-    tmp_path: Path, before: str, search: str, replace: str, becomes: str, said: str
+    tmp_path: Path, before: str, search: str, replace: str, becomes: str
 ) -> None:
     (tmp_path / "a.txt").write_bytes(before.encode())
     done = draft(tmp_path, edit("a.txt", search, replace))
     assert [file.after for file in done.files] == [becomes.encode()]
-    assert bool(done.notes) is bool(said)
-    assert said in "".join(done.notes)
 
 
 @pytest.mark.parametrize(
@@ -286,3 +283,35 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
         done = drafted(changes_of(said), folder / "a")
         assert done.refused == ()
         assert [file.after for file in done.files] == [becomes.encode()]
+
+
+@pytest.mark.parametrize("folder", ["hooks", "./hooks/", "tools/../hooks"])
+def test_nothing_is_written_where_git_looks_for_its_hooks(shop: Path, folder: str) -> None:
+    git(shop, "config", "core.hooksPath", folder)
+    done = draft(shop, Create("hooks/pre-commit", "#!/bin/sh\n", executable=True), Create("hooks.md", "of hooks\n"))
+    assert kinds(done) == [K.REPOSITORY]
+    assert [file.path for file in done.files] == ["hooks.md"]
+    assert kinds(draft(shop, Create("HOOKS/pre-push", "x\n"))) == [K.REPOSITORY]
+
+
+def test_hooks_are_found_from_a_folder_within_the_repository_too(shop: Path) -> None:
+    git(shop, "config", "core.hooksPath", "part/hooks")
+    (shop / "part").mkdir()
+    assert kinds(draft(shop / "part", Create("hooks/pre-commit", "x\n"))) == [K.REPOSITORY]
+    assert kinds(draft(shop / "part", Create("part/hooks/a", "x\n"))) == []
+
+
+def test_a_folder_that_git_would_take_for_a_repository_is_not_made(shop: Path) -> None:
+    parts = (Create("doc/HEAD", "ref: refs/heads/main\n"), Create("doc/config", "[core]\n"))
+    whole = (*parts, Create("doc/objects/a", "x\n"), Create("doc/refs/a", "x\n"), Create("doc.md", "x\n"))
+    done = draft(shop, *whole)
+    assert kinds(done) == [K.REPOSITORY] * 4
+    assert [file.path for file in done.files] == ["doc.md"]
+    assert kinds(draft(shop, *parts)) == []
+    assert kinds(draft(shop, parts[0], Create("doc/commondir", "../.git\n"))) == [K.REPOSITORY] * 2
+
+
+def test_what_makes_a_repository_of_a_folder_may_stand_there_already(shop: Path) -> None:
+    write(shop, {"doc/objects/a": "x\n", "doc/refs/a": "x\n"})
+    assert kinds(draft(shop, Create("doc/head", "ref: refs/heads/main\n"))) == [K.REPOSITORY]
+    assert kinds(draft(shop, Create("doc/a.md", "x\n"))) == []

@@ -197,35 +197,52 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("### ../../outside/secret.py\n```python\nevil\n```", K.TRAVERSAL),
+        ("```python path=/etc/passwd\nevil\n```", K.ABSOLUTE),
+        ("```python .git/hooks/pre-commit\nevil\n```", K.REPOSITORY),
+        ("**~/.bashrc**\n```bash\nevil\n```", K.ABSOLUTE),
+        ("DELETE ../outside/secret.py", K.TRAVERSAL),
+        ("RENAME b.py -> .git/hooks/pre-commit", K.REPOSITORY),
+        ("RENAME leak.py -> mine.py", K.LINK),
+        ("### leak.py\n```\n<<<<<<< SEARCH\ntheirs\n=======\nours\n>>>>>>> REPLACE\n```", K.LINK),
+        ("```python\n# ../outside/secret.py\nevil\n```", K.TRAVERSAL),
+        (
+            "diff --git a/../outside/secret.py b/../outside/secret.py\n--- a/../outside/secret.py\n"
+            "+++ b/../outside/secret.py\n@@ -1 +1 @@\n-theirs\n+ours\n",
+            K.TRAVERSAL,
+        ),
+        (
+            'diff --git "a/\\056\\056/x" "b/\\056\\056/x"\nnew file mode 100755\n--- /dev/null\n+++ "b/\\056\\056/x"\n'
+            "@@ -0,0 +1 @@\n+evil\n",
+            K.TRAVERSAL,
+        ),
+        (
+            "diff --git a/b.py b/.git/config\nsimilarity index 100%\nrename from b.py\nrename to .git/config\n",
+            K.REPOSITORY,
+        ),
+    ],
+)
+def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: str, kind: RefusalKind) -> None:
+    before = seen(around)
+    done = drafted(changes_of(reply), around / "shop")
+    assert (done.files, [it.kind for it in done.refused]) == ((), [kind])
+    assert seen(around) == before
+
+
+@pytest.mark.parametrize(
     "reply",
     [
-        "### ../../outside/secret.py\n```python\nevil\n```",
-        "```python path=/etc/passwd\nevil\n```",
-        "```python .git/hooks/pre-commit\nevil\n```",
-        "**~/.bashrc**\n```bash\nevil\n```",
-        "DELETE ../outside/secret.py",
-        "RENAME b.py -> .git/hooks/pre-commit",
-        "RENAME leak.py -> mine.py",
-        "### leak.py\n```\n<<<<<<< SEARCH\ntheirs\n=======\nours\n>>>>>>> REPLACE\n```",
-        "```python\n# ../outside/secret.py\nevil\n```",
-        "diff --git a/../outside/secret.py b/../outside/secret.py\n--- a/../outside/secret.py\n"
-        "+++ b/../outside/secret.py\n@@ -1 +1 @@\n-theirs\n+ours\n",
-        'diff --git "a/\\056\\056/x" "b/\\056\\056/x"\nnew file mode 100755\n--- /dev/null\n+++ "b/\\056\\056/x"\n'
-        "@@ -0,0 +1 @@\n+evil\n",
-        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../outside\n",
-        "diff --git a/b.py b/.git/config\nsimilarity index 100%\nrename from b.py\nrename to .git/config\n",
-        "diff --git a/sub b/sub\nnew file mode 160000\nindex 0000000..1234567\n--- /dev/null\n+++ b/sub\n"
+        "diff --git a/it b/it\nnew file mode 120000\n--- /dev/null\n+++ b/it\n@@ -0,0 +1 @@\n+../outside\n",
+        "diff --git a/it b/it\nnew file mode 160000\nindex 0000000..1234567\n--- /dev/null\n+++ b/it\n"
         "@@ -0,0 +1 @@\n+Subproject commit 1234567\n",
     ],
 )
-def test_a_hostile_reply_changes_nothing(around: Path, reply: str) -> None:
-    before = seen(around)
-    try:
-        done = drafted(changes_of(reply), around / "shop")
-    except Unreadable:
-        return
-    assert (done.files, len(done.refused)) == ((), 1)
-    assert seen(around) == before
+def test_a_diff_that_makes_a_link_or_a_submodule_is_not_even_read(reply: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        changes_of(reply)
+    assert refused.value.message == "The diff makes it a link or something else that is not a plain file."
 
 
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])

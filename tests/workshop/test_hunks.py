@@ -33,12 +33,12 @@ def left(*rejected: str, **edited: str) -> dict[str, Written]:
 def test_every_piece_of_a_draft_has_an_id_that_stays_the_same() -> None:
     hunks = hunks_of(ALL)
     assert [hunk.id for hunk in hunks] == [
-        *("src/a.py#1", "src/a.py#2", "new.py#1", "gone.py#1"),
+        *("src/a.py#1", "src/a.py#2", "new.py#mode", "new.py#1", "gone.py#1"),
         *("to.py#rename", "to.py#1", "run.sh#mode", "run.sh#1"),
     ]
-    assert hunks[0] == Hunk("src/a.py#1", "src/a.py", 1, ("one",), ("1",), "D-1")
-    assert hunks[1] == Hunk("src/a.py#2", "src/a.py", 5, ("five",), ("5", "six"), "D-1")
-    assert hunks[4] == Hunk("to.py#rename", "to.py", 0, ("from.py",), ("to.py",))
+    assert hunks[0] == Hunk("src/a.py#1", "src/a.py", 1, ("one",), ("1",), "D-1", below=("two", "three"))
+    assert hunks[1] == Hunk("src/a.py#2", "src/a.py", 5, ("five",), ("5", "six"), "D-1", ("three", "four"))
+    assert hunks[5] == Hunk("to.py#rename", "to.py", 0, ("from.py",), ("to.py",))
     assert hunks_of(ALL) == hunks
 
 
@@ -121,8 +121,7 @@ def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: Written) -> None
 
 
 @given(drafts(), st.data())
-def test_what_is_left_and_then_what_was_rejected_make_the_draft_again(file: Written, data: st.DataObject) -> None:
-    """Rejected hunks are untouched lines: taking a part and then the rest is taking all."""
+def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: Written, data: st.DataObject) -> None:
     ids = [hunk.id for hunk in hunks_of((file,))]
     rejected = tuple(it for it in ids if data.draw(st.booleans()))
     part = chosen((file,), Choice(rejected))
@@ -130,6 +129,25 @@ def test_what_is_left_and_then_what_was_rejected_make_the_draft_again(file: Writ
     rest = chosen((file,), Choice(tuple(it for it in ids if it not in rejected)))
     assert not isinstance(rest, Refusal)
     if rejected and len(rejected) < len(ids):
-        assert part[0].before == rest[0].before == file.before
-        sizes = [len(it[0].after or b"") - len(file.before or b"") for it in (part, rest)]
+        assert all(it.before == file.before for it in (*part, *rest))
+        sizes = [sum(len(it.after or b"") - len(it.before or b"") for it in left) for left in (part, rest)]
         assert sum(sizes) == len(file.after or b"") - len(file.before or b"")
+
+
+def test_two_lines_on_each_side_stay_with_a_hunk_and_never_those_of_another() -> None:
+    old = b"".join(b"%d\n" % number for number in range(1, 11))
+    new = old.replace(b"4\n", b"four\n").replace(b"6\n", b"six\n").replace(b"10\n", b"10")
+    four, six, ten = hunks_of((Written("a", old, new),))
+    assert (four.above, four.below) == (("2", "3"), ("5",))
+    assert (six.above, six.below) == (("5",), ("7", "8"))
+    assert (ten.above, ten.below) == (("8", "9"), ())
+    (whole,) = hunks_of((Written("b", None, old),))
+    assert whole.above == whole.below == ()
+
+
+def test_that_a_new_file_may_be_run_is_shown_and_can_be_left_out() -> None:
+    mode, text = hunks_of((NEW,))
+    assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
+    assert text.id == "new.py#1"
+    assert left("new.py#mode")["new.py"] == Written("new.py", None, b"x\ny\n")
+    assert "new.py" not in left("new.py#1")

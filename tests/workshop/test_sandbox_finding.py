@@ -18,9 +18,11 @@ from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.cgroups import Group, sweep
 from roundtable.workshop.sandbox.escape import outcomes
 from roundtable.workshop.sandbox.owners import is_orphan, own_name
+from roundtable.workshop.sandbox.toolchain import behind_shim, toolchain
 from tests.repository import sandbox
 
 ENGINE = """#!/bin/sh
+echo "$*" >>"$0.asked"
 case "$*" in
   context*) echo unix:///nowhere;;
   *) echo "Cannot connect to the engine" >&2; exit 1;;
@@ -54,11 +56,15 @@ async def test_an_engine_that_does_not_answer_is_passed_over(tmp_path: Path, mon
     found = await find_sandbox()
     assert not isinstance(found, str)
     assert found.name.startswith("bubblewrap")
+    asked = (tmp_path / "docker.asked").read_text()
+    assert await find_sandbox() is found
+    assert (tmp_path / "docker.asked").read_text() == asked, "what works is found out once"
     for use in ("docker", "podman"):
         wanted = await find_sandbox(SandboxSettings(use=use))
         assert isinstance(wanted, str)
         assert wanted.startswith(f"No {use.capitalize()} engine answers (Cannot connect to the engine).")
         assert "nothing is ever run outside a sandbox" in wanted
+    assert len((tmp_path / "docker.asked").read_text()) > len(asked), "what does not work may work next time"
 
 
 async def test_where_there_is_none_the_refusal_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,3 +137,28 @@ def test_what_killed_processes_left_is_known_by_its_name_and_cleared() -> None:
     finally:
         group.remove()
     assert not folder.exists()
+
+
+def test_a_program_behind_a_version_managers_script_is_found_itself(tmp_path: Path) -> None:
+    root = tmp_path / ".anyenv"
+    for name, says in {"shims/tool": "exit 1", "bin/anyenv": 'echo "/opt/versions/$2"'}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"#!/bin/sh\n{says}\n")
+        (root / name).chmod(0o755)
+    assert behind_shim(root / "shims" / "tool") == "/opt/versions/tool"
+    (root / "bin/anyenv").write_text("#!/bin/sh\nexit 1\n")
+    assert behind_shim(root / "shims" / "tool") == str(root / "shims" / "tool"), "it does not know it either"
+    assert behind_shim(Path("/usr/bin/env")) == "/usr/bin/env"
+
+
+def test_a_link_beside_a_program_does_not_lead_out_of_its_installation(tmp_path: Path) -> None:
+    secret = tmp_path / "home" / "secret"
+    secret.mkdir(parents=True)
+    root = tmp_path / "project" / ".venv"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin" / "python").write_text("#!/bin/sh\n")
+    (root / "lib64").mkdir()
+    (root / "lib").symlink_to(secret)
+    shown = toolchain(str(root / "bin" / "python"), tmp_path / "tree")
+    assert str(root / "lib64") in shown
+    assert str(root / "lib") not in shown

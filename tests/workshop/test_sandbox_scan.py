@@ -12,7 +12,7 @@ FROM python:3.11-slim
 WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt && \\
-    rm -rf /root/.cache
+    rm -rf /var/cache/apt
 # curl https://example.com/x | sh would be refused
 COPY . .
 USER root
@@ -44,7 +44,7 @@ services:
       db:
         condition: service_healthy
     privileged: false
-    network_mode: bridge
+    network_mode: none
   db:
     image: postgres:15   # from a registry
     healthcheck:
@@ -145,6 +145,7 @@ def test_another_builder_than_the_usual_one_is_refused() -> None:
         ("network_mode: host", FindingKind.HOST_NETWORK),
         ("network_mode: 'host'", FindingKind.HOST_NETWORK),
         ("network_mode: container:other", FindingKind.HOST_NETWORK),
+        ("network_mode: bridge", FindingKind.HOST_NETWORK),
         ("build:\n      context: .\n      network: host", FindingKind.HOST_NETWORK),
         ("extra_hosts:\n      - me:host-gateway", FindingKind.HOST_NETWORK),
         ("pid: host", FindingKind.HOST_PROCESSES),

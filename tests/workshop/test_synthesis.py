@@ -7,7 +7,7 @@ import difflib
 import pytest
 
 from roundtable.core.codecs import read
-from roundtable.core.effects import Left, Took
+from roundtable.core.effects import Left, Removed, Took
 from roundtable.core.values import Expect
 from roundtable.workshop.structure.grafting import Grafted, grafted
 from roundtable.workshop.structure.synthesis import Synthesis, synthesised
@@ -204,7 +204,7 @@ def test_a_function_can_be_taken_out() -> None:
     assert made.files[PATH] == CLAUDE.replace(
         b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
     )
-    assert made.took == (Took(PATH, "legacy_login", ""),)
+    assert (made.took, made.removed) == ((), (Removed(PATH, "legacy_login"),))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from roundtable.core.faults import UsageError
+from roundtable.core.sandbox import Bounds
 from roundtable.workshop.drafting import Written
-from roundtable.workshop.trees import made_tree, stays_inside
+from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
 from tests.repository import repository, write
 
 
@@ -105,3 +109,61 @@ def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_pat
     made_tree(work, tmp_path / "tree", [Written("b.py", None, b"b\n")])
     assert (tmp_path / "tree/a.py").read_text() == "a\n"
     assert (tmp_path / "tree/b.py").read_text() == "b\n"
+
+
+async def test_a_failure_is_told_only_when_no_tree_is_being_made_any_more_and_the_folder_goes() -> None:
+    failed, made = Event(), list[Path]()
+
+    def fail() -> None:
+        failed.set()
+        raise UsageError("There is no such commit.")
+
+    async with scratch() as folder:
+
+        def take_long() -> None:
+            assert failed.wait(10), "they are made side by side"
+            write(folder, {"src/a.py": "a\n"})
+            made.append(folder)
+
+        with pytest.raises(UsageError, match="no such commit"):
+            await side_by_side([take_long, fail])
+        assert made == [folder]
+        assert folder.exists()
+    assert not made[0].exists()
+
+
+async def test_who_cancels_while_a_tree_is_made_leaves_nothing_behind() -> None:
+    begun, go_on, made = Event(), Event(), list[Path]()
+
+    async def make() -> None:
+        async with scratch() as folder:
+
+            def take_long() -> None:
+                begun.set()
+                assert go_on.wait(10)
+                write(folder, {"src/a.py": "a\n"})
+                made.append(folder)
+
+            await side_by_side([take_long])
+
+    making = asyncio.create_task(make())
+    await asyncio.to_thread(begun.wait, 10)
+    making.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await making
+    assert len(made) == 1, "it was waited for"
+    assert not made[0].exists()
+
+
+def test_a_workspace_that_does_not_fit_where_it_is_run_is_refused_by_the_name_of_its_largest_file(
+    tmp_path: Path,
+) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n"})
+    with (work / "film.mov").open("wb") as film:
+        film.truncate(Bounds().disk)
+    with pytest.raises(UsageError, match=r"largest is film\.mov"):
+        names_for_trees(work)
+    (work / ".gitignore").write_text("*.mov\n")
+    assert names_for_trees(work) == (".gitignore", "a.py")

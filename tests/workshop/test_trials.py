@@ -13,10 +13,11 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import executed
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop import inside_tests
+from roundtable.workshop.examples import examples_of, unittest_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.telling import module_of, telling_calls
-from roundtable.workshop.trials import Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}
@@ -119,7 +120,60 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
         )
     trials = await tried(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, BOUNDS)
     assert [it.passed for it in trials.checks["bob"]] == [True]
-    assert trials.tests == {"ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
+    assert trials.tests == {"": {"ada: sound": False}, "ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
+    assert (trials.shows("ada"), trials.shows("bob")) == (True, False)
+
+
+async def run_on_task(sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None) -> Trials:
+    examples = {"test_task.py": unittest_of(found, ["shop"])} if (found := examples_of(task)) else {}
+    return await tried(sandbox, trees, CHECKS, {}, BOUNDS, said.append if said is not None else None, examples)
+
+
+async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed_before(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=RIGHT, bob=LAST)
+    said: list[str] = []
+    trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
+    assert trials.before == {"sound": True, EXAMPLES: False}
+    *_, ada = trials.checks["ada"]
+    *_, bob = trials.checks["bob"]
+    assert (ada.name, ada.code, ada.output) == (EXAMPLES, 0, "2 of 2 came to what the task says.")
+    assert (bob.name, bob.code) == (EXAMPLES, 1)
+    assert executed(trials.ran(), trials.before, trials.authors).clusters == (("ada",), ("bob",))
+    assert "the examples in the task: 3 of 3 passed with ada" in said
+
+
+async def test_a_candidate_that_fails_an_example_is_told_which_call_came_to_what(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    broken = "def total(prices):\n    return {}['no such'] if prices == [7] else prices[-1] if prices else 0\n"
+    unfinished = "def total(prices)\n"
+    trees = planted(tmp_path, ada=LAST, bob=broken, eve=unfinished)
+    trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
+    told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BEFORE}
+    assert told["ada"] == [
+        "1 of 3 came to what the task says.",
+        "total([1, 2]) must be 3, and it came to 2.",
+        "total(None) must raise TypeError, and it came to 0.",
+    ]
+    assert told["bob"][2] == "total([7]) must be 7, and it raised KeyError: 'no such'."
+    assert told["eve"][0] == "0 of 3 came to what the task says."
+
+
+@pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
+async def test_a_task_whose_examples_say_nothing_new_has_no_such_check(
+    sandbox: Sandbox, tmp_path: Path, task: str
+) -> None:
+    trials = await run_on_task(sandbox, planted(tmp_path, ada=RIGHT), task)
+    assert [it.name for it in trials.checks["ada"]] == ["sound"]
+
+
+async def test_a_candidate_that_meddles_with_the_counting_spoils_only_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
+    (trees["bob"] / "pytest.py").write_text("main = lambda *args, plugins: plugins[0].failures.update({1: 2})\n")
+    trials = await run_on_task(sandbox, trees, "total([1, 2]) must be 3")
+    assert [trials.checks[name][-1].passed for name in ("ada", "bob")] == [True, False]
 
 
 async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -145,7 +199,7 @@ async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sand
     asked = Asked((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
     seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows == [
-        ["= [('test_a.Case.test_right', True), ('test_a.Case.test_wrong', False), ('test_alone', True)]"]
+        ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
     ]
 
 
@@ -182,3 +236,21 @@ def test_telling_calls_are_those_of_changed_modules_with_literal_arguments() -> 
 
 def test_a_module_is_named_as_it_is_imported() -> None:
     assert [module_of(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]
+
+
+async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada="import os\nos._exit(0)\n", bob=RIGHT)
+    for tree in trees.values():
+        (tree / "test_shop.py").write_text(
+            "import unittest, shop\n\n\nclass Shop(unittest.TestCase):\n"
+            "    def test_total(self):\n        self.assertEqual(shop.total([2, 3]), 5)\n"
+        )
+    said: list[str] = []
+    checks = {"tests": (sys.executable, "-m", "unittest")}
+    trials = await tried(sandbox, trees, checks, {}, BOUNDS, said.append)
+    assert trials.before == {"tests": False}
+    [outcome] = trials.checks["ada"]
+    assert not outcome.passed
+    assert outcome.output == "It ended well, but ran none of the 1 tests that it ran before."
+    assert trials.checks["bob"][0].passed
+    assert "tests failed after all with ada: fewer tests ran than before" in said

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.core.codecs.changes import changes_of
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.wording import fenced
+from roundtable.workshop.drafting import drafted
 from roundtable.workshop.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import dies_at, seen
@@ -207,3 +210,56 @@ def test_names_branches_and_commits_that_cannot_be_had_are_refused(tmp_path: Pat
             trees.open(**again)
     assert [it.name for it in trees.list()] == ["t"]
     assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 2
+
+
+def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    (work / "old.bat").write_bytes(b"echo 1\r\necho 2\r\n")
+    (work / "keep.bat").write_bytes(b"a\r\nb\r\n")
+    commit(work, "Windows")
+    tree = trees.open("gpt").path
+    (tree / "old.bat").unlink()
+    (tree / "new.bat").write_bytes(b"echo 3\r\n")
+    (tree / "keep.bat").write_bytes(b"a\nb\r\n")
+    (tree / "latin.txt").write_bytes(b"na\xefve\n")
+    (tree / "picture").write_bytes(b"\0\1")
+    reply = f"> done\n\n{fenced(trees.diff('gpt').removesuffix(chr(10)), 'diff')}"
+    done = drafted(changes_of(reply), work)
+    assert done.refused == ()
+    assert {it.path: it.after for it in done.files} == {
+        "keep.bat": b"a\nb\r\n",
+        "new.bat": b"echo 3\r\n",
+        "old.bat": None,
+    }, "what is not text is left out, and nothing else is altered"
+
+
+def test_a_worktree_that_git_has_pruned_can_still_be_discarded(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("x1")
+    made.path.rename(tmp_path / "away")
+    git(work, "worktree", "prune")
+    assert trees.standing(made).unmerged == ()
+    assert trees.discard("x1") == ""
+    assert trees.list() == []
+
+
+def test_what_a_pruned_worktree_holds_is_still_told_before_it_goes(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("x1", branch="agents/gpt/x1")
+    write(made.path, {"c.py": "theirs\n"})
+    made.path.rename(tmp_path / "away")
+    git(work, "worktree", "prune")
+    (tmp_path / "away").rename(made.path)
+    assert trees.standing(made).unmerged == ("c.py",)
+    assert trees.discard("x1") == git(work, "rev-parse", "HEAD").strip()
+    assert git(work, "branch", "--list", "agents/*") == ""
+
+
+def test_commits_on_the_branch_of_a_worktree_whose_folder_is_gone_are_not_nothing(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    made = trees.open("x1", branch="agents/gpt/x1")
+    tip = _commit_in(made, {"c.py": "theirs\n"})
+    made.path.rename(tmp_path / "away")
+    git(work, "worktree", "prune")
+    standing = trees.standing(made)
+    assert (standing.unmerged, standing.tip) == (("c.py",), tip)

@@ -10,7 +10,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.views import clean
-from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+from roundtable.workshop.sandbox import Ended, SandboxSettings, ended, find_sandbox
 
 
 class Checks:
@@ -44,7 +44,17 @@ class Checks:
 
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
-        end = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
-        said = self._redactor.redact(clean(end.output.decode(errors="replace"))).strip("\n")
-        told = "\n".join(part for part in (said, end.stopped) if part)
-        return CheckOutcome(name, argv, end.code, told, round(end.seconds, 3), end.limit)
+        return outcome_of(
+            name, argv, await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds)), self._redactor
+        )
+
+
+def outcome_of(name: str, argv: Sequence[str], run: Ended, redactor: Redactor) -> CheckOutcome:
+    """How a run ended, fit for the record."""
+    said = "\n".join(part for part in (recordable(run.output.decode(errors="replace"), redactor), run.stopped) if part)
+    return CheckOutcome(name, tuple(argv), run.code, said, round(run.seconds, 3), run.limit)
+
+
+def recordable(said: str, redactor: Redactor) -> str:
+    """What a program said, without what a terminal would obey and without secrets."""
+    return redactor.redact(clean(said)).strip("\n")

@@ -309,14 +309,20 @@ def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> L
 def _check_meetings(config: Config, path: Path) -> None:
     try:
         for name, values in config.meetings.items():
-            meeting_settings(protocol(name), values)
+            meeting_settings(protocol(name), values, {})
     except UsageError as error:
         raise ConfigError(f"{path}: {error.message}", error.help) from None
 
 
-def meeting_settings(rules: Protocol, values: dict[str, Any]) -> dict[str, int | float | str | bool]:
-    """What `[meetings.NAME]` and the agenda set for a meeting, with what they leave out."""
-    told = msgspec.structs.asdict(fill(rules.settings, values, f"[meetings.{rules.name}]"))
+def meeting_settings(
+    rules: Protocol, values: dict[str, Any], filled: dict[str, Any]
+) -> dict[str, int | float | str | bool]:
+    """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
+    for name in values:
+        if name in rules.filled:
+            message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
+            raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
+    told = msgspec.structs.asdict(fill(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
         if name in LEAST and not within(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,9 +32,9 @@ from roundtable.app.places import Places, workspace_of
 from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
 from roundtable.app.to_apply import APPLY, to_apply
+from roundtable.app.uncommitted import uncommitted_notice
 from roundtable.app.watching import watch
 from roundtable.app.windows import Room, room_for
-from roundtable.app.workbench import Workbench
 from roundtable.app.workplaces import AgentWorkplaces
 from roundtable.core.events import (
     CancelAsked,
@@ -61,10 +62,15 @@ from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import with_own
+from roundtable.voices.agents.places import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
-from roundtable.workshop.applying import recover
+from roundtable.workshop.committing import check_branch
+from roundtable.workshop.settling import recover
+
+if TYPE_CHECKING:
+    from roundtable.app.workbench import Workbench
 
 MOST_OPTIONS = 26
 
@@ -102,8 +108,7 @@ class Roundtable:
         config = loaded.config
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
         checks = Checks(config.checks, workspace, self.redactor, config.sandbox)
-        workbench = Workbench(store, workspace, self.feed, places.journals, config.checks, config.sandbox)
-        self.performer = DeskPerformer(requests, checks, self._hold_child, workbench)
+        self.performer = DeskPerformer(requests, checks, self._hold_child, self._workbench)
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
         self.workplaces = AgentWorkplaces(places.worktrees, workspace, config.worktrees)
@@ -142,6 +147,8 @@ class Roundtable:
         """Agree on a charter and put it on the record; nothing is asked yet."""
         charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
+        if branch := charter.settings.get("branch"):
+            await asyncio.to_thread(check_branch, self.workspace, str(branch))
         session = new_session_id()
         slug = slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
@@ -178,7 +185,7 @@ class Roundtable:
             version=rules.version,
             options=agenda.options,
             settings=settings.meeting_settings(
-                rules, {**config.meetings.get(rules.name, {}), **meeting.settings, **agenda.settings}
+                rules, config.meetings.get(rules.name, {}) | meeting.settings, agenda.settings
             ),
             limits=limits,
             recalled=tuple(recalled),
@@ -194,7 +201,8 @@ class Roundtable:
         )
         gathered = await self._gathering.gather(agenda, self._room(charter), project=rules.gathers)
         context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
-        charter = msgspec.structs.replace(charter, context=context, notices=gathered.notices)
+        unsaved = await asyncio.to_thread(uncommitted_notice, self.workspace, gathered.shown) if rules.writes else ()
+        charter = msgspec.structs.replace(charter, context=context, notices=(*gathered.notices, *unsaved))
         return charter, [*gathered.shown.values(), *prompts.values()]
 
     def _room(self, charter: Charter) -> Room:
@@ -249,6 +257,12 @@ class Roundtable:
         """
         return watch(self.store, self.feed, self.places.socket(session), session, after, here)
 
+    def _workbench(self) -> Workbench:
+        from roundtable.app.workbench import Workbench
+
+        config = self.settings.config
+        return Workbench(self.store, self.workspace, self.feed, self.places.journals, config.checks, config.sandbox)
+
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
             await self.store.append(session, SessionOpened(charter))
@@ -265,12 +279,19 @@ class Roundtable:
         self.keys.learn_all()
         return await self.store.append(session, words)
 
-    async def answer(self, session: str, gate: str, option: str, text: str = "", by: str = "") -> Recorded:
-        """Answer a gate; `by` says so where no person did."""
+    async def answer(
+        self, session: str, gate: str, option: str, text: str = "", by: str = "", *, by_program: bool = False
+    ) -> Recorded:
+        """Answer a gate; `by` says so where no person did. What lets something be written, no program may answer."""
         state = await self.session(session)
         known = state.gates.get(gate)
         if known is None:
             raise NotFound(f"This session has no gate called {gate}.", "`roundtable show` lists its gates.")
+        if known.writes and (by_program or SEAT_VARIABLE in os.environ):
+            raise UsageError(
+                f"Gate {gate} lets something be written, and only the person may answer it.",
+                f"Ask them to answer it at their terminal: roundtable answer {state.charter.slug} {gate}=OPTION",
+            )
         if option not in known.options:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
         if gate in state.answers:
@@ -438,6 +459,10 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits
     if unknown := {id for id in agenda.answers if id not in gates and not _asked_again(id, gates)}:
         known = f"Its gates: {', '.join(gates)}."
         raise UsageError(f"The meeting {rules.name} has no gate called {', '.join(sorted(unknown))}.", known)
+    for id, answer in agenda.answers.items():
+        allowed = rules.answers.get(re.sub(r"-\d+$", "", id), (answer,))
+        if answer not in allowed:
+            raise UsageError(f"{answer} cannot be answered ahead to {id}.", f"Choose one of: {', '.join(allowed)}.")
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
         raise UsageError("Options must be at least two, and all different.")
     if len(agenda.options) > MOST_OPTIONS:

@@ -23,17 +23,18 @@ def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path) -> Commands
     if listed:
         return {name: tuple(argv) for name, argv in listed.items()}
     with git_of(workspace) as git:
-        files = git.files()
-    found = {**_python(workspace, files), **_javascript(workspace, files), **_compiled(files)}
+        files, untracked = git.files(), frozenset(git.untracked())
+    came = [path for path in files if path not in untracked]
+    found = {**_python(workspace, files, came), **_javascript(workspace, files), **_compiled(files)}
     return {name: argv for name, argv in found.items() if shutil.which(argv[0])}
 
 
-def _python(workspace: Path, files: Iterable[str]) -> Commands:
+def _python(workspace: Path, files: Sequence[str], came: Sequence[str]) -> Commands:
     """The tests in Python, by the project's own interpreter if it has one; with pytest where they need it."""
     tests = [path for path in files if PurePosixPath(path).match("test_*.py") or path.endswith("_test.py")]
     if not tests:
         return {}
-    own = next((it for name in (".venv", "venv") if (it := workspace / name / "bin" / "python").is_file()), None)
+    own = _own_python(workspace, came)
     python = str(own or sys.executable)
     has_pytest = any(own.parent.parent.glob("lib*/python*/site-packages/pytest")) if own else _known("pytest")
     if has_pytest:
@@ -41,6 +42,15 @@ def _python(workspace: Path, files: Iterable[str]) -> Commands:
     if any(_PYTEST.search(_read(workspace / path)) for path in tests):
         return {}
     return {"tests": (python, "-m", "unittest", "discover", "-q", *_start(tests))}
+
+
+def _own_python(workspace: Path, came: Sequence[str]) -> Path | None:
+    """The interpreter that the person has made for the project; one that `came` with its files is not the person's."""
+    for name in (".venv", "venv"):
+        python = workspace / name / "bin" / "python"
+        if python.is_file() and not any(path.startswith(f"{name}/") for path in came):
+            return python
+    return None
 
 
 def _start(tests: Sequence[str]) -> tuple[str, ...]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 from roundtable.app.checks import Checks
 from roundtable.app.requests import Requests
-from roundtable.app.workbench import Bench, Workbench
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, ReadFiles, Result, RunChecks
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Charter, Decision
+
+if TYPE_CHECKING:
+    from roundtable.app.workbench import Workbench
 
 HoldChild = Callable[[str, Charter], Awaitable[Decision]]
 
@@ -19,11 +23,18 @@ class DeskPerformer:
     """The performers of the desk. All may do their work again after a crash: reading and checking change nothing, and
     a child meeting has an id made from its step, so doing it again resumes it."""
 
-    def __init__(self, requests: Requests, checks: Checks, hold_child: HoldChild, workbench: Workbench) -> None:
+    def __init__(
+        self, requests: Requests, checks: Checks, hold_child: HoldChild, make_workbench: Callable[[], Workbench]
+    ) -> None:
         self._requests = requests
         self._checks = checks
         self._hold_child = hold_child
-        self._workbench = workbench
+        self._make_workbench = make_workbench
+
+    @cached_property
+    def _workbench(self) -> Workbench:
+        """Made when a meeting first wants it: most never write code, and it takes long to load."""
+        return self._make_workbench()
 
     async def perform(self, key: str, effect: Effect) -> Result | Fault:
         """Do it; the key begins with the session."""
@@ -39,7 +50,9 @@ class DeskPerformer:
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
         """Every effect is safe to do again, but for those of the workbench that write."""
-        return await self._workbench.recover(key, effect) if isinstance(effect, Bench) else None
+        if isinstance(effect, ReadFiles | RunChecks | OpenChild):
+            return None
+        return await self._workbench.recover(key, effect)
 
     async def _child(self, key: str, effect: OpenChild) -> ChildEnded | Fault:
         session = str(uuid5(NAMESPACE_URL, f"roundtable:{key}"))

@@ -11,7 +11,7 @@ from string import Template
 import msgspec
 
 from roundtable.app.meeting_files import text_of
-from roundtable.core.faults import ConfigError
+from roundtable.core.faults import ConfigError, RoundtableError
 from roundtable.protocols import Protocol
 from roundtable.protocols.recipe_file import BALLOT, PLACEHOLDERS
 
@@ -74,7 +74,11 @@ def _shipped(rules: Protocol, words: Mapping[str, str], files: Sequence[str]) ->
         place = f"prompts/{rules.name}/{files[-1]}.md"
         raise ConfigError(f"The meeting {rules.name} has no prompt for {files[-1]}.", f"Write it there, or in {place}.")
     folder = resources.files("roundtable.protocols") / "prompts" / ("recipe" if words else rules.name)
-    return next(found.read_text() for file in files if (found := folder / f"{file}.md").is_file())
+    shipped = next((found for file in files if (found := folder / f"{file}.md").is_file()), None)
+    if shipped is None:
+        lacks = f"This installation lacks the prompt {files[-1]} of the meeting {rules.name}."
+        raise RoundtableError(lacks, "Install Roundtable again.")
+    return shipped.read_text()
 
 
 def _files(name: str, language: str) -> list[str]:

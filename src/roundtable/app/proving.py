@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import msgspec
 
+from roundtable.app.checks import outcome_of
 from roundtable.core.codecs.changes import changes_of
-from roundtable.core.effects import CheckOutcome, ClaimsProven, Proof, ProveClaims
+from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.redaction import Redactor
@@ -19,12 +20,12 @@ from roundtable.core.rules.findings import place_of
 from roundtable.core.sandbox import Bounds
 from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
-from roundtable.core.views import clean, one_line
-from roundtable.workshop.drafting import drafted
+from roundtable.core.views import one_line
+from roundtable.workshop.drafting import Drafting, Written, drafted
 from roundtable.workshop.proofs import BOUNDS, Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
 from roundtable.workshop.sandbox import Ended
-from roundtable.workshop.trees import made_tree
+from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
 
 MOST = 16
 """Programs of one step; who wrote more is told that the rest was left."""
@@ -57,8 +58,8 @@ class Proving:
         said = _said(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
         sandbox = await self._find()
-        with TemporaryDirectory(prefix="roundtable-") as folder:
-            trees = await asyncio.to_thread(self._trees, Path(folder), effect, patch)
+        async with scratch() as folder:
+            trees = await self._trees(folder, effect, patch)
             nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])
             lacking = sandbox if isinstance(sandbox, str) else trees.lacking
             if isinstance(sandbox, str) or lacking:
@@ -68,26 +69,27 @@ class Proving:
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 
-    def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> Trees:
+    async def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> Trees:
         now, before = folder / "now", folder / "before"
         for each in (now, before):
             each.mkdir()
         try:
-            if effect.base:
-                checked_out(self._workspace, effect.base, before)
-            if effect.tip:
-                checked_out(self._workspace, effect.tip, now)
-            elif patch:
-                made_tree(self._workspace, before, ())
-                draft = drafted(changes_of(patch), self._workspace)
-                made_tree(self._workspace, now, draft.files)
-                if draft.refused:
-                    return Trees(now, before, f"The patch does not fit here: {draft.refused[0].sentence}")
-            else:
-                made_tree(self._workspace, now, ())
+            names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
+            draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace) if patch else Drafting(())
+            makers = [partial(self._made, now, effect.tip, draft.files, names)]
+            if effect.base or patch:
+                makers.append(partial(self._made, before, effect.base, (), names))
+            await side_by_side(makers)
         except RoundtableError as error:
             return Trees(now, lacking=error.message)
-        return Trees(now, before if effect.base or patch else None)
+        lacking = f"The patch does not fit here: {draft.refused[0].sentence}" if draft.refused else ""
+        return Trees(now, before if effect.base or patch else None, lacking)
+
+    def _made(self, into: Path, commit: str, files: Sequence[Written], names: Sequence[str]) -> None:
+        if commit:
+            checked_out(self._workspace, commit, into)
+        else:
+            made_tree(self._workspace, into, files, names)
 
 
 class _Bench:
@@ -128,13 +130,8 @@ class _Bench:
         held, before = says(ran), None
         if held and self._trees.before is not None:
             before = says(await run_proof(self._sandbox, interpreter, claim.program, self._trees.before, self._bounds))
-        outcome = self._outcome(claim, interpreter, ran)
+        outcome = outcome_of(claim.language, (*interpreter.argv, interpreter.file), ran, self._redactor)
         return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
-
-    def _outcome(self, claim: Claim, interpreter: Interpreter, ran: Ended) -> CheckOutcome:
-        said = self._redactor.redact(clean(ran.output.decode(errors="replace"))).strip("\n")
-        argv = (*interpreter.argv, interpreter.file)
-        return CheckOutcome(claim.language, argv, ran.code, said, round(ran.seconds, 3), ran.limit)
 
 
 def _why(ran: Ended) -> str:

@@ -37,10 +37,25 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
 
 def unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
-    if any(isinstance(it, Applied) for it in session.results.values()):
+    if what_stands(session):
         return ""
     plans = [it.draft for it in session.effects.values() if isinstance(it, PlanChange)]
     return plans[-1] if plans else ""
+
+
+def what_stands(session: Session) -> Applied | None:
+    """What a session wrote to the workspace that was not undone since."""
+    written = (it for it in session.results.values() if isinstance(it, Applied) and it.undo not in session.undone)
+    return next(written, None)
+
+
+def carried_out_already(applied: Applied) -> UsageError:
+    """That it was done, where, and how to have it done anew."""
+    commit = f" ({applied.commit[:7]})" if applied.commit else ""
+    return UsageError(
+        f"This was carried out already, as change {applied.undo}{commit}.",
+        f"To have it carried out anew, take it back first: roundtable undo {applied.undo}",
+    )
 
 
 def _decision(decided: Session) -> Decision:
@@ -48,8 +63,8 @@ def _decision(decided: Session) -> Decision:
     decision = decided.decision
     if decision is None:
         raise UsageError("This session has not decided anything yet.", "`roundtable resume` lets it go on.")
-    if any(isinstance(it, Applied) for it in decided.results.values()):
-        raise UsageError("What this session decided is written already.", "`roundtable undo` takes it back.")
+    if applied := what_stands(decided):
+        raise carried_out_already(applied)
     if decision.outcome is Outcome.REACHED or (decision.outcome is not Outcome.REJECTED and unwritten_draft(decided)):
         return decision
     raise UsageError(

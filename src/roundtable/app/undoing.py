@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+from typing import NamedTuple
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import ChangeUndone
-from roundtable.workshop.applying import Undone, changes, undone
+from roundtable.core.index import SessionRow
 from roundtable.workshop.journal import Journal
+from roundtable.workshop.undoing import Undone, changes, undone
 
 
 async def undo(desk: Roundtable, id: str = "") -> Undone:
@@ -21,6 +23,15 @@ async def undo(desk: Roundtable, id: str = "") -> Undone:
     return done
 
 
-async def undoable(desk: Roundtable) -> list[Journal]:
+class Undoable(NamedTuple):
+    """A change that can be undone, and the session that had it written, if that is still known."""
+
+    change: Journal
+    session: SessionRow | None
+
+
+async def undoable(desk: Roundtable) -> list[Undoable]:
     """What can be undone here, newest first."""
-    return await asyncio.to_thread(changes, desk.workspace, desk.places.journals)
+    found = await asyncio.to_thread(changes, desk.workspace, desk.places.journals)
+    rows = {row.id: row for row in await desk.sessions(limit=None)} if found else {}
+    return [Undoable(it, rows.get(it.session)) for it in found]

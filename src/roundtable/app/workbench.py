@@ -29,6 +29,8 @@ from roundtable.core.session import Session
 from roundtable.engine.feed import Feed
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
+_ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
+
 Bench = TryCandidates | Synthesise | DraftMove | PlanChange | Rehearse | ApplyChange | ProveClaims
 
 
@@ -58,6 +60,9 @@ class Workbench:
             return await self._perform(key, effect)
         except RoundtableError as error:
             return Fault.of(FaultKind.CRASHED, error.message, help=error.help)
+        except OSError as error:  # a full disk; what was written in part is put right before anything is said of it
+            why = f"The computer would not do it: {error.strerror or type(error).__name__}."
+            return await self.recover(key, effect) or Fault.of(FaultKind.CRASHED, why, help=_ROOM)
 
     async def recover(self, key: str, effect: Bench) -> Result | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
@@ -90,8 +95,8 @@ class Workbench:
     async def _drafted(self, session: Session, effect: DraftMove) -> Drafted:
         move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
         over = await self._drafts.files(effect.over)
-        wish = await asyncio.to_thread(self._trying.wish, move, asker(session), over)
-        draft = await self._drafts.keep(wish.files, wish.refused)
+        wish = await asyncio.to_thread(self._trying.wish, move, asker(session), over, effect.scope)
+        draft = await self._drafts.keep(wish.files)
         return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)
 
     async def _session(self, key: str) -> Session:

@@ -38,15 +38,18 @@ class AgentWorkplaces:
                 await asyncio.to_thread(self.worktrees.discard, name)
             made = await self.make(seat, task, session)
         except RoundtableError as error:
-            return Fault.of(FaultKind.MISSING, error.message)
+            return Fault.of(FaultKind.CRASHED, error.message, help=error.help, retryable=False)
         if not made.base:
             await asyncio.to_thread(self.worktrees.discard, made.name)
-            return Fault.of(FaultKind.MISSING, "Without a commit to begin at, nobody can edit in a worktree.")
+            return ""
         return made.folder
 
-    async def changes(self, place: str) -> str:
+    async def changes(self, place: str) -> str | Fault:
         """What was changed in a folder, as a git diff."""
-        return await asyncio.to_thread(self.worktrees.diff, Path(place).name)
+        try:
+            return await asyncio.to_thread(self.worktrees.diff, Path(place).name)
+        except RoundtableError as error:
+            return Fault.of(FaultKind.CRASHED, error.message, help=error.help, retryable=False)
 
     async def make(self, agent: str, task: str, session: str = "", base: str = "HEAD") -> Worktree:
         """A folder for one agent and its task, on a branch of its own, with everything in it that programs need.

@@ -39,15 +39,15 @@ def apply(
       roundtable apply last --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
-    told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything), **given)
+    told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything, dry_run), **given)
     told.manner.check()
     return at_desk(lambda desk: _apply(desk, session, told))
 
 
 async def _apply(desk: Roundtable, address: str, given: Given) -> int:
-    from roundtable.app.next_to_apply import newest_to_apply
+    from roundtable.app.next_to_apply import session_to_apply
     from roundtable.app.to_apply import to_apply
 
-    decided = await desk.session(await desk.find(address)) if address else await newest_to_apply(desk)
+    decided = await session_to_apply(desk, address)
     seats = await seats_for(desk, given) if given.seats else ()
     return await open_and_hold(desk, to_apply(decided, agenda_of(desk, given, seats)), given)

@@ -6,27 +6,27 @@ import asyncio
 import os
 import shlex
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from roundtable.cli.hunks import shown_hunk
-from roundtable.cli.parley import ASK, NONE, Answer, Parley
-from roundtable.core.changes import Hunk
+from roundtable.cli.parley import ASK, CONFIRM, NO, NONE, Answer, Parley
+from roundtable.core.changes import NO_NEWLINE, Choice, Hunk
 from roundtable.core.session import Session
-from roundtable.core.values import Gate
+from roundtable.core.values import Digest, Gate
 from roundtable.core.views import one_line
 from roundtable.core.views.changes import (
-    NO_NEWLINE,
-    Authors,
-    Provenance,
     authors_of,
     is_text,
     many,
     place,
     planned,
+    provenance,
     provenance_words,
 )
 
@@ -38,27 +38,42 @@ KEYS = {
     "n": "leave it",
     "a": "take the rest of this file",
     "d": "leave the rest of this file",
+    "r": "take all the rest",
     "e": "edit it",
     "t": "ask the table about it",
     "q": "quit and write nothing",
 }
 LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": "quit and write nothing"}
+WORDS = {"yes": "y", "no": "n", "quit": "q"}
 EDITORS = ("VISUAL", "EDITOR")
 USUAL_EDITOR = "vi"
 SYSTEM, QUIET, WARNING = "yellow", "dim", "red"
+
+
+Check = Callable[[Digest, Choice], Awaitable[Sequence[str]]]
+"""Says why what a choice leaves of a draft cannot be written."""
 
 
 class _Gone(Exception):
     """Nobody is at the terminal any more."""
 
 
+class Plan(NamedTuple):
+    """The draft that is gone through, and the session it is of."""
+
+    session: Session
+    draft: Digest
+
+
 class Approving:
     """One person at one terminal, who looks through plans; what they settled is kept while the table is asked."""
 
-    def __init__(self, console: Console, read: Read) -> None:
+    def __init__(self, console: Console, read: Read, check: Check) -> None:
         self._console = console
         self._read = read
+        self._check = check
         self._parley: Parley | None = None
+        self._own: dict[Hunk, str] = {}
 
     async def approve(self, session: Session, gate: Gate) -> Answer | None:
         """Go through the newest plan; None when the person left without an answer."""
@@ -69,14 +84,14 @@ class Approving:
         self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
         self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}.", QUIET)
         try:
-            return await self._through(self._parley, authors_of(session, draft), ASK in gate.options)
+            return await self._through(self._parley, Plan(session, draft), ASK in gate.options)
         except _Gone:
             return None
 
-    async def _through(self, parley: Parley, authors: Authors, may_ask: bool) -> Answer:
+    async def _through(self, parley: Parley, plan: Plan, may_ask: bool) -> Answer:
         while True:
             while (hunk := parley.current) is not None:
-                self._show(parley, hunk, authors)
+                self._show(parley, hunk, plan)
                 senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
                 match await self._key("Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
                     case "q":
@@ -84,7 +99,7 @@ class Approving:
                     case "t":
                         return parley.question(await self._line("What do you want to know about it? "))
                     case "e":
-                        await self._edit(parley, hunk)
+                        await self._edit(parley, hunk, plan.draft)
                     case key:
                         parley.press(key)
             self._sum_up(parley)
@@ -97,17 +112,19 @@ class Approving:
         """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
         while typed := await self._read(f"Type `{one_line(phrase)}` to go on, or Enter to write nothing: "):
             if typed == phrase:
-                return Answer("confirm", typed)
+                return Answer(CONFIRM, typed)
             self._tell("That is not the phrase.", WARNING)
-        return None if typed is None else Answer("no")
+        return None if typed is None else Answer(NO)
 
     # --- what is shown ---------------------------------------------------------------------------
 
-    def _show(self, parley: Parley, hunk: Hunk, authors: Authors) -> None:
-        own = [it for it in parley.planned.hunks if it.path == hunk.path]
+    def _show(self, parley: Parley, hunk: Hunk, plan: Plan) -> None:
+        every = parley.planned.hunks
+        own = [it for it in every if it.path == hunk.path]
+        which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
         self._tell("")
-        self._tell(f"{hunk.path}: hunk {own.index(hunk) + 1} of {len(own)}, {place(hunk)}", SYSTEM)
-        told = provenance_words(Provenance(hunk, authors.of(hunk.path)))
+        self._tell(f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{place(hunk)}", SYSTEM)
+        told = provenance_words(provenance(hunk, plan.session, authors_of(plan.session, plan.draft)))
         self._tell(told[:1].upper() + told[1:], WARNING if hunk.id in parley.planned.unasked else QUIET)
         self._console.print(shown_hunk(hunk, self._console))
 
@@ -127,11 +144,15 @@ class Approving:
     # --- what is asked ---------------------------------------------------------------------------
 
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
-        """One of the keys; anything else explains them."""
+        """One of the keys, or a word for it; anything else explains them. Where there is no `no`, it means quitting."""
         while True:
             typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
-            if typed in keys:
-                return typed
+            key = WORDS.get(typed, typed)
+            key = "q" if key == "n" and key not in keys else key
+            if key in keys:
+                return key
+            if typed not in ("", "?"):
+                self._tell(f"There is no key {typed} here.", WARNING)
             for key, meaning in keys.items():
                 self._tell(f"  {key}: {meaning}", QUIET)
 
@@ -141,12 +162,26 @@ class Approving:
             raise _Gone
         return typed
 
-    async def _edit(self, parley: Parley, hunk: Hunk) -> None:
-        """Let the person's own editor have the new lines; left as they are, nothing is settled."""
-        command = next((os.environ[it] for it in EDITORS if os.environ.get(it)), USUAL_EDITOR)
+    async def _edit(self, parley: Parley, hunk: Hunk, draft: Digest) -> None:
+        """Let the person edit the new lines; what is left as it was, or cannot be written, settles nothing."""
         text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE}\n", "")
+        written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
+        if written is None or written == text:
+            self._own.pop(hunk, None)
+            self._tell("It is left as it was.", QUIET)
+            return
+        self._own[hunk] = written
+        self._console.print(shown_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console))
+        if wrong := await self._check(draft, parley.choice_with(hunk, written)):
+            self._tell(f"{' '.join(wrong)} Press e to go on with your text.", WARNING)
+            return
+        parley.settle(written)
+
+    async def _edited(self, text: str, suffix: str) -> str | None:
+        """A text as the person's own editor leaves it; None where that failed."""
+        command = next((os.environ[it] for it in EDITORS if os.environ.get(it)), USUAL_EDITOR)
         with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
-            file = Path(folder) / f"hunk{PurePosixPath(hunk.path).suffix}"
+            file = Path(folder) / f"hunk{suffix}"
             await asyncio.to_thread(file.write_bytes, text.encode(errors="surrogateescape"))
             try:
                 process = await asyncio.create_subprocess_exec(*shlex.split(command), str(file))
@@ -154,8 +189,5 @@ class Approving:
                 written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
                 self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING)
-                return
-        if code or written == text:
-            self._tell("It is left as it was.", QUIET)
-            return
-        parley.settle(written)
+                return None
+        return None if code else written

@@ -6,24 +6,23 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
 from roundtable.cli.choices import REASONS, choice
 from roundtable.cli.words import Line, gate_words
-from roundtable.core.events import Event, GateAnswered, GateOpened, Recorded, RunStarted
+from roundtable.core.events import HEADLESS, Event, GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
-from roundtable.core.views import one_line
-from roundtable.core.views.changes import asks_for_approval, plan_lines, planned
+from roundtable.core.views.changes import asks_for_approval, candidates, planned
+from roundtable.core.views.serving import served_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
     from roundtable.cli.approving import Approving
     from roundtable.cli.displays import Display
     from roundtable.cli.parley import Answer
-
-HEADLESS = "headless default"
 
 
 async def read_line(prompt: str, fd: int = 0) -> str | None:
@@ -83,9 +82,11 @@ class Gatekeeper:
             self._start_asking(self._left_open)
 
     async def _what_it_is_about(self, gate: Gate) -> list[Line]:
-        """The plan that a gate left open asks about, which scrolled by in another life."""
-        found = planned(await self._desk.session(self._session)) if asks_for_approval(gate) else None
-        return [Line(one_line(line), "dim") for line in plan_lines(found[1])] if found else []
+        """What a gate left open asks about, which scrolled by in another life: the candidates and the plan."""
+        state = await self._desk.session(self._session)
+        found = planned(state) if asks_for_approval(gate) else None
+        told = [it for it in (candidates(state), found[1]) if it] if found else []
+        return [Line(line, "dim") for it in told for line in served_lines("", it)]
 
     async def make_way(self, event: Event) -> None:
         """Stop asking what has been answered, before that is shown."""
@@ -101,7 +102,7 @@ class Gatekeeper:
 
     def _is_ours(self, gate: Gate) -> bool:
         """The engine itself answers what was answered ahead, and everything in a headless session."""
-        ahead = self._charter.answers.get(gate.id) in gate.options
+        ahead = gate.ahead(self._charter.answers) in gate.options
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:
@@ -124,6 +125,7 @@ class Gatekeeper:
     def _at_terminal(self) -> Approving:
         from rich.console import Console
 
+        from roundtable.app.own_words import objections_to
         from roundtable.cli.approving import Approving
 
         console = Console(
@@ -134,7 +136,7 @@ class Gatekeeper:
             markup=False,
             emoji=False,
         )
-        return Approving(console, read_line)
+        return Approving(console, read_line, partial(objections_to, self._desk))
 
     async def _ask_for_option(self, gate: Gate) -> None:
         prompt = f"Your choice [1-{len(gate.options)}, Enter for {gate.default}]: "

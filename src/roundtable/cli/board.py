@@ -190,7 +190,7 @@ class Board:
         match event:
             case TurnAsked():
                 if event.purpose == "repair":
-                    seat.call, seat.remark = event.call, "mending its closing block"
+                    seat.call, seat.remark = event.call, "mending its reply"
                 else:
                     seat.begin(event.call, event.round, at)
             case MoveMade():

@@ -29,4 +29,5 @@ def build(question: str, everything: bool, dry_run: bool, branch: str, answers: 
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
-    return hold(Given(question, meeting="build", settings=settings, answers=answers_with(answers, everything), **given))
+    ahead = answers_with(answers, everything, dry_run)
+    return hold(Given(question, meeting="build", settings=settings, answers=ahead, **given))

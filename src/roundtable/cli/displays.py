@@ -108,9 +108,11 @@ class PlainLines:
         self._teller = Teller()
 
     def take(self, item: Recorded | Delta) -> None:
-        """The lines of one fact."""
+        """The lines of one fact, or of what a step says while it runs."""
         if isinstance(item, Recorded):
             self.tell(brief(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
+        elif not item.seat:
+            self.tell([Line(line, "dim", indent=2) for line in item.text.splitlines()])
 
     def tell(self, lines: Iterable[Line]) -> None:
         """Write lines out at once."""

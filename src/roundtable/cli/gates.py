@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from roundtable.cli.from_afar import about
 from roundtable.cli.output import address_of, at_desk
 from roundtable.cli.sessions import age, pid_of
 from roundtable.cli.tables import show_json
-from roundtable.cli.words import gate_words, plain
+from roundtable.cli.words import Line, gate_words, plain
 from roundtable.cli.wrapping import fitted
 from roundtable.core.views import clean, one_line
 
@@ -32,20 +34,23 @@ def gates(everywhere: bool, as_json: bool) -> None:
       roundtable answer last decide=later
     """
 
-    async def look(desk: Roundtable) -> list[tuple[OpenGate, str]]:
+    async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[Line]]]:
         from roundtable.app.gates import open_gates
 
         found = await open_gates(desk, everywhere=everywhere)
-        return [(it, await address_of(desk, it.session, it.slug)) for it in found]
+        return [
+            (it, await address_of(desk, it.session, it.slug), about(await desk.session(it.session), it.gate))
+            for it in found
+        ]
 
     found = at_desk(look)
     if as_json:
-        show_json({"v": 1, "gates": [_told(it, address) for it, address in found]})
+        show_json({"v": 1, "gates": [_told(it, address) for it, address, _ in found]})
         return
     if not found:
         click.echo(f"No gate waits{'' if everywhere else ' in this workspace'}.", err=True)
-    for it, address in found:
-        click.echo(fitted(_block(it, address), sys.stdout))
+    for it, address, hunks in found:
+        click.echo(fitted(_block(it, address, hunks), sys.stdout))
 
 
 def _told(it: OpenGate, address: str) -> dict[str, Any]:
@@ -54,12 +59,12 @@ def _told(it: OpenGate, address: str) -> dict[str, Any]:
     return {**about, "gate": gate.pop("id"), **gate, "since": it.since, "pid": pid_of(it.holder)}
 
 
-def _block(it: OpenGate, address: str) -> str:
+def _block(it: OpenGate, address: str, hunks: Sequence[Line]) -> str:
     runs = f"process {pid_of(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
     then = "" if it.holder else f", then: roundtable resume {address}"
     return (
         f"{address}: {one_line(it.asks, 80)}\n"
         f"Waits since {it.since[:16].replace('T', ' ')} UTC ({age(it.since)}); {runs}.\n"
-        f"{plain(gate_words(it.gate))}"
+        f"{plain([*gate_words(it.gate), *hunks])}"
         f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
     )

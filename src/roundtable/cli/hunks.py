@@ -17,34 +17,34 @@ WIDE = 100
 """Columns from which two halves of a line are still lines."""
 LONGEST = 40_000
 """Characters that are coloured; colouring far more than anybody reads only takes time."""
-REMOVED, ADDED = "red", "green"
+STYLES = {"-": "red", "+": "green", " ": ""}
 
 
 def shown_hunk(hunk: Hunk, console: Console) -> RenderableType:
-    """The hunk as it fits the console."""
-    before, after = _colored(hunk.path, diff_lines(hunk), console)
-    if console.width < WIDE or console.color_system is None or not (before and after):
-        lines = [_signed("-", it, REMOVED) for it in before] + [_signed("+", it, ADDED) for it in after]
-        return Text("\n").join(lines)
-    sides = Table.grid(expand=True, padding=(0, 1))
+    """The hunk as it fits the console, with the lines around it that stay."""
+    lines = diff_lines(hunk)
+    above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
+    sides = [[line for line in lines if line[0] == sign] for sign in "-+"]
+    before, after = (_colored(hunk.path, [*above, *side, *below], console) for side in sides)
+    if console.width < WIDE or console.color_system is None or not all(sides):
+        changed = [*before[: len(before) - len(below)], *after[len(above) :]]
+        return Text("\n").join(changed)
+    table = Table.grid(expand=True, padding=(0, 1))
     for _ in range(2):
-        sides.add_column(ratio=1, overflow="fold")
-    for old, new in zip_longest(before, after):
-        left = _signed("-", old, REMOVED) if old is not None else Text()
-        right = _signed("+", new, ADDED) if new is not None else Text()
-        sides.add_row(left, right)
-    return sides
+        table.add_column(ratio=1, overflow="fold")
+    # Lines that stay below begin side by side again, however many lines go or come.
+    start, end = len(above), len(below)
+    middle = zip_longest(before[start : len(before) - end], after[start : len(after) - end], fillvalue=Text())
+    staying = zip(before[len(before) - end :], after[len(after) - end :], strict=True)
+    for left, right in (*zip(before[:start], after[:start], strict=True), *middle, *staying):
+        table.add_row(left, right)
+    return table
 
 
-def _signed(sign: str, line: Text, style: str) -> Text:
-    return Text(f"{sign} ", style).append_text(line)
-
-
-def _colored(path: str, lines: Sequence[str], console: Console) -> tuple[list[Text], list[Text]]:
-    """What goes and what comes, each line in the colours of its language."""
-    sides = [[line[1:].expandtabs(4) for line in lines if line[0] == sign] for sign in "-+"]
-    before, after = (_highlighted(path, side, console) for side in sides)
-    return before, after
+def _colored(path: str, lines: Sequence[str], console: Console) -> list[Text]:
+    """Lines of a diff in the colours of their language, and their signs in our own."""
+    code = _highlighted(path, [line[1:].expandtabs(4) for line in lines], console)
+    return [Text(f"{line[0]} ", STYLES[line[0]]).append_text(text) for line, text in zip(lines, code, strict=True)]
 
 
 def _highlighted(path: str, lines: list[str], console: Console) -> list[Text]:

@@ -111,9 +111,9 @@ def writing_options(command: F) -> F:
     return command
 
 
-def answers_with(answers: tuple[str, ...], everything: bool) -> tuple[str, ...]:
+def answers_with(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given ahead; `--all` is one of them."""
-    if everything:
+    if everything and not dry_run:
         note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
     return (*answers, "approve=all") if everything else answers
 

@@ -13,6 +13,9 @@ from roundtable.core.effects import Planned
 ALL, SOME, ASK, NONE = "all", "some", "ask", "none"
 """The options of a gate that asks for a plan's approval."""
 
+CONFIRM, NO = "confirm", "no"
+"""The options of a gate at which something would be lost for good."""
+
 Verdict = bool | str
 """Taken, left, or the person's own text instead."""
 
@@ -62,20 +65,30 @@ class Parley:
 
     def press(self, key: str) -> bool:
         """Take one of the keys that settle something; whether it was one is returned."""
-        if key not in ("y", "n", "a", "d"):
+        if key not in ("y", "n", "a", "d", "r"):
             return False
-        self.settle(key in ("y", "a"), whole_file=key in ("a", "d"))
+        if key == "r":
+            self.verdicts = dict.fromkeys(self.planned.hunks, True) | self.verdicts
+        else:
+            self.settle(key in ("y", "a"), whole_file=key in ("a", "d"))
         return True
+
+    def choice_with(self, hunk: Hunk, text: str) -> Choice:
+        """What is settled so far, with a hunk as the person wrote it."""
+        return Choice(tuple(it.id for it in self.left), {**self._edited, hunk.id: text})
+
+    @property
+    def _edited(self) -> dict[str, str]:
+        return {it.id: text for it, text in self.verdicts.items() if isinstance(text, str)}
 
     def answer(self) -> Answer:
         """What all of it comes to at the gate; a hunk that nobody looked at is not taken."""
         if not self.taken:
             return Answer(NONE)
-        edited = {it.id: text for it in self.rewritten if isinstance(text := self.verdicts[it], str)}
         left = tuple(it.id for it in self.planned.hunks if it not in self.taken)
-        if not left and not edited:
+        if not left and not self._edited:
             return Answer(ALL)
-        return Answer(SOME, msgspec.json.encode(Choice(left, edited)).decode())
+        return Answer(SOME, msgspec.json.encode(Choice(left, self._edited)).decode())
 
     def question(self, words: str) -> Answer:
         """Ask the table about the current hunk."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roundtable.cli.from_afar import about
 from roundtable.cli.options import session_argument
 from roundtable.cli.output import address_of, at_desk
 from roundtable.cli.tables import show_json, show_table
@@ -157,7 +158,9 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
     gate = session.open_gate
     if gate is not None:
         lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
-        lines.append(f"    answer it: roundtable answer {address} {gate.id}={gate.default}")
+        lines += [f"  {it.plain()}" for it in about(session, gate)]
+        answer = "OPTION" if gate.writes else gate.default
+        lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
         lines.append(f"  go on with: roundtable resume {address}")
     return lines

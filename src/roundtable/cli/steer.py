@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from roundtable.cli.choices import chosen
+from roundtable.cli.from_afar import check
 from roundtable.cli.options import LAST, HeadedCommand, limit, option, session_argument
 from roundtable.cli.output import address_of, at_desk
 from roundtable.core.events import SessionAmended
@@ -130,6 +131,13 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"Its gates: {known}.",
         )
     option = (chosen(gate, option) if option else None) or option
+    if gate.id in state.answers and state.open_gate is not None:
+        now = state.open_gate.id
+        raise UsageError(
+            f"Gate {gate.id} was answered already; the session waits at {now}.",
+            f"Try: roundtable answer {address} {now}={option}",
+        )
+    check(state, gate, option, text)
     await desk.answer(state.id, gate.id, option, text)
     more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
     return f"Gate {gate.id} is answered: {option}{more}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from roundtable.cli.output import at_desk, note
+from roundtable.cli.output import SHORT_ID, at_desk, note
 from roundtable.cli.tables import show_json, show_table
 from roundtable.core.faults import UsageError
+
+if TYPE_CHECKING:
+    from roundtable.app.undoing import Undoable
 
 
 @click.command()
@@ -48,11 +53,21 @@ def _show(as_json: bool) -> None:
 
     found = at_desk(undoable, only_reads=True)
     if as_json:
-        fields = ("id", "at", "session", "files", "commit", "branch")
-        show_json({"v": 1, "changes": [{name: getattr(it, name) for name in fields} for it in found]})
+        show_json({"v": 1, "changes": [_shape(it) for it in found]})
         return
     if not found:
         note("There is nothing to undo here.")
         return
-    rows = [(it.id, it.at, it.branch or it.commit[:12] or "-", ", ".join(it.files)) for it in found]
-    show_table(("change", "when", "commit", "files"), rows, cut=True)
+    show_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
+
+
+def _shape(it: Undoable) -> dict[str, object]:
+    fields = ("id", "at", "session", "files", "commit", "branch")
+    return {**{name: getattr(it.change, name) for name in fields}, "task": it.session.question if it.session else ""}
+
+
+def _row(it: Undoable) -> tuple[str, ...]:
+    change, session = it
+    where = change.branch or change.commit[:12] or "-"
+    address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID] or "-", "")
+    return change.id, change.at, where, address, ", ".join(change.files), task

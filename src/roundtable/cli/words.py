@@ -33,12 +33,14 @@ from roundtable.core.events import (
     Unknown,
 )
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.rules.building import LATER
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Gate, MoveStatus
+from roundtable.core.values import Decision, Expect, Gate, MoveStatus
 from roundtable.core.views import clean, one_line, phrases
-from roundtable.core.views.changes import said_words
+from roundtable.core.views.changes import Carried, carried, diff_lines, diffstat, place, said_words, taken
 from roundtable.core.views.costs import NOTHING, costs, price
 from roundtable.core.views.serving import begun_words, served_lines
+from roundtable.core.views.wishes import wish_lines, writes
 
 RESPONDING, WAITING, DONE, TIMED_OUT, ERROR = "●", "○", "✓", "◌", "✗"
 BRIEF = 100
@@ -65,6 +67,7 @@ class Teller:
     def __init__(self) -> None:
         self._failed: dict[str, dict[str, Fault]] = {}
         self._proposals: dict[str, str] = {}
+        self._expect = Expect()
 
     def facts(self, event: Event) -> list[Line]:
         """What is worth telling of one fact; the decision has its own block at the end."""
@@ -76,7 +79,7 @@ class Teller:
                 return [_fallback(event, self._failed.pop(event.seat, {}))]
             case RoundOpened():
                 self._failed.clear()
-                self._proposals = phrases.offered(event)
+                self._proposals, self._expect = phrases.offered(event), event.expect
                 return _facts(event)
             case MoveMade():
                 return [*self.move(event), Line(move_figures(event), "dim", event.seat)]
@@ -85,7 +88,12 @@ class Teller:
 
     def move(self, move: MoveMade) -> list[Line]:
         """What a seat said, then what that comes to."""
-        return _move(move, self._proposals)
+        lines = _wish(move) if writes(self._expect) else _move(move, self._proposals)
+        if not move.verdict.counts:
+            lines.append(Line(one_line(phrases.unread(move, self._expect)), "fault", move.seat))
+        if move.status is MoveStatus.LATE:
+            lines.append(Line("Too late for this round: kept, not counted.", "fault", move.seat))
+        return lines
 
 
 def _facts(event: Event) -> list[Line]:
@@ -98,7 +106,10 @@ def _facts(event: Event) -> list[Line]:
             return _call(event)
         case SessionOpened():
             return _opened(event)
-        case RoundOpened() | RoundClosed() | LimitReached():
+        case RoundOpened():
+            findings = event.prompt.lists.get("findings", ())
+            return [_round(event), *(Line(one_line(it), "dim", indent=2) for it in findings)]
+        case RoundClosed() | LimitReached():
             return [_round(event)]
         case GateOpened():
             return gate_words(event.gate)
@@ -118,7 +129,7 @@ def brief(event: Event) -> list[Line]:
     """The same in a line, for what happened before a session was resumed; most of it goes without saying."""
     match event:
         case MoveMade():
-            said = event.verdict.position or event.verdict.target or event.text
+            said = event.verdict.position or event.verdict.target or "; ".join(wish_lines(event.text)) or event.text
             return [Line(f"{short(event.round)}: {one_line(said, BRIEF)}", "dim", event.seat)]
         case SeatMissed():
             words = one_line(fault_words(event.fault), BRIEF)
@@ -136,6 +147,14 @@ def brief(event: Event) -> list[Line]:
 # --- seats ---------------------------------------------------------------------------------------
 
 
+def _wish(move: MoveMade) -> list[Line]:
+    """What a seat wants to write, file by file; `show` has all of its words."""
+    files = wish_lines(move.text)
+    if not files:
+        return [Line(phrases.glimpse(move.text.strip(), GLIMPSE), seat=move.seat)]
+    return [Line("Wants to write:", seat=move.seat), *(Line(f"  {one_line(it)}", seat=move.seat) for it in files)]
+
+
 def _move(move: MoveMade, proposals: Mapping[str, str]) -> list[Line]:
     verdict, lines = move.verdict, list[Line]()
     if verdict.ratings:
@@ -149,10 +168,6 @@ def _move(move: MoveMade, proposals: Mapping[str, str]) -> list[Line]:
         lines.append(Line(f"{one_line(weighed)}{sure}", seat=move.seat))
     if verdict.error:
         lines.append(Line(f"Because: {one_line(verdict.error)}", seat=move.seat))
-    if not verdict.counts:
-        lines.append(Line("This could not be read as a vote and does not count.", "fault", move.seat))
-    if move.status is MoveStatus.LATE:
-        lines.append(Line("Too late for this round: kept, not counted.", "fault", move.seat))
     return lines
 
 
@@ -182,7 +197,8 @@ def _call(event: CallFailed | TurnAsked | TurnInterrupted) -> list[Line]:
             kept = f", {len(event.partial.split())} words kept" if event.partial else ""
             return [Line(f"interrupted{kept}", "dim", event.seat)]
         case TurnAsked():
-            return [Line("asked to mend its closing block", "dim", event.seat)] if event.purpose == "repair" else []
+            words = "asked once more: its reply could not be read"
+            return [Line(words, "dim", event.seat)] if event.purpose == "repair" else []
 
 
 def _fallback(asked: TurnAsked, failed: dict[str, Fault]) -> Line:
@@ -218,7 +234,7 @@ def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
             how = "" if event.how == "all" else f", closed by {event.how}"
-            quorum = "" if event.quorate else "; the valid answers do not meet the quorum"
+            quorum = "" if event.quorate else "; what could be read does not meet the quorum"
             return Line(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
         case LimitReached():
             return Line(f"Round {event.round} is not held: {event.words}.", "system")
@@ -238,7 +254,7 @@ def gate_words(gate: Gate) -> list[Line]:
     """A gate with its options as they can be answered: by number, name or letter; by name alone at one that writes."""
     lines = [Line(f"Gate {gate.id}: {one_line(gate.question)}", "system")]
     if gate.writes:
-        return [*lines, Line(f"{', '.join(gate.options)} (the default, also headless: {gate.default})", indent=2)]
+        return [*lines, Line(f"{', '.join(gate.options)}. Without an answer it is {gate.default}.", indent=2)]
     keys = letters(gate)
     for number, option in enumerate(gate.options, 1):
         details = meaning(gate, option)
@@ -301,13 +317,16 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
     yield Line(headline, "decision")
     yield Line(one_line(decision.how))
     yield Line(one_line(f"{_counted(decision)} {phrases.one_model(session)}"))
-    if phrases.put_together(decision):
+    change = carried(session)
+    if change is not None:
+        yield from _change(session, change, address)
+    elif phrases.put_together(decision):
         yield from _text(decision)
     else:
         yield from _votes(decision)
         yield from _text(decision)
         yield from _minority(decision)
-    if decision.next_step:
+    if decision.next_step and change is None:
         yield Line(f"What next: {one_line(MEANINGS.get(decision.next_step, decision.next_step))}.", "system")
     yield from _bill(session)
     yield Line(f"See it again: roundtable show {address}", "dim")
@@ -346,6 +365,20 @@ def _text(decision: Decision) -> Iterator[Line]:
     if decision.text:
         yield Line(phrases.whose_words(one_line(decision.author)), "system")
         yield Line(decision.text.strip(), indent=2)
+
+
+def _change(session: Session, change: Carried, address: str) -> Iterator[Line]:
+    """What of a change was written, in short; all of it where it was only to be shown."""
+    if change.applied:
+        yield Line("What was written:", "system")
+        yield from (Line(one_line(line), indent=2) for line in diffstat(taken(change)))
+        return
+    if session.charter.settings.get("dry_run"):
+        for it in change.planned.hunks:
+            yield Line(f"{one_line(it.path)}: {place(it)}", "system")
+            yield from (Line(line, "dim" if line[:1] == " " else "", indent=2) for line in diff_lines(it))
+    if session.decision and session.decision.next_step == LATER:
+        yield Line(f"Write it with: roundtable apply {address}", "system")
 
 
 def _minority(decision: Decision) -> Iterator[Line]:

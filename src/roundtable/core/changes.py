@@ -1,12 +1,13 @@
 """What wants to be written: one form for everything, whoever produced it. Nothing else is ever written to a workspace.
 
-A changeset is what somebody wants; a draft is what that comes to on a certain tree, file by file and byte by byte, with
-what of it was refused. Only a draft that a person said yes to is carried out.
+A changeset is what somebody wants; a draft is what that comes to on a certain tree, file by file and byte by byte.
+Only a draft that a person said yes to is carried out.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from roundtable.core.values import Digest, Value
 
@@ -146,16 +147,20 @@ class FileChange(Value, frozen=True):
 
 
 class Draft(Value, frozen=True):
-    """What a changeset comes to on one tree, and what of it was refused. Kept as a blob; its digest is its name."""
+    """What a changeset comes to on one tree. Kept as a blob; its digest is its name."""
 
     files: tuple[FileChange, ...] = ()
-    refused: tuple[Refusal, ...] = ()
-    producer: str = ""
-    asked_by: str = ""
+
+
+NO_NEWLINE = "\\ No newline at end of file"
+"""Stands in a hunk after a last line that does not end, as in git's own diffs."""
 
 
 class Hunk(Value, frozen=True):
-    """One run of changed lines, under an id such as `src/a.py#2`, that a person takes or leaves."""
+    """One run of changed lines, under an id such as `src/a.py#2`, that a person takes or leaves.
+
+    `above` and `below` are the lines around it that stay. `whole` says that the file itself comes or goes with it.
+    """
 
     id: str
     path: str
@@ -163,6 +168,14 @@ class Hunk(Value, frozen=True):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     asked_by: str = ""
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    whole: Literal["", "new file", "deleted"] = ""
+
+    @property
+    def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Its lines in their order, under the signs a diff gives them."""
+        return ((" ", self.above), ("-", self.before), ("+", self.after), (" ", self.below))
 
 
 class Choice(Value, frozen=True):

@@ -44,11 +44,15 @@ class Synthesise(Value, frozen=True, tag="synthesise", tag_field="effect"):
 
 
 class DraftMove(Value, frozen=True, tag="draft_move", tag_field="effect"):
-    """What a seat's move wants to be written comes to on the workspace, laid over an earlier draft if there is one."""
+    """What a seat's move wants to be written comes to on the workspace, laid over an earlier draft if there is one.
+
+    `scope` are the path patterns it was asked about; without any, the whole workspace.
+    """
 
     round: str
     seat: str
     over: Digest = ""
+    scope: tuple[str, ...] = ()
 
 
 class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
@@ -145,6 +149,8 @@ class Candidate(Value, frozen=True):
 
     `checks` are the repository's own; `tests` says of every test the seats wrote whether it passed here. Candidates
     with the same `cluster` could not be told apart by anything that was run; 0 is none, for one that did not run.
+    `without` are test files of its own that its code fails, although it does what the examples in the task say: they
+    are left out of the draft.
     """
 
     seat: str
@@ -154,6 +160,7 @@ class Candidate(Value, frozen=True):
     checks: tuple[CheckOutcome, ...] = ()
     tests: dict[str, bool] = {}
     cluster: int = 0
+    without: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -164,14 +171,12 @@ class Candidate(Value, frozen=True):
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
     """The candidates best first, as running them showed; `how` says what the order rests on.
 
-    `best` are the seats among whom running them decides nothing. `before` is how the checks ended on the tree without
-    any of them. `sandbox` is where it all ran.
+    `best` are the seats among whom running them decides nothing. `sandbox` is where it all ran.
     """
 
     candidates: tuple[Candidate, ...]
     best: tuple[str, ...] = ()
     how: str = ""
-    before: tuple[CheckOutcome, ...] = ()
     sandbox: str = ""
 
 
@@ -183,6 +188,13 @@ class Took(Value, frozen=True):
     seat: str
 
 
+class Removed(Value, frozen=True):
+    """One symbol that a synthesis took out; it came from nobody."""
+
+    path: str
+    symbol: str
+
+
 class Left(Value, frozen=True):
     """A directive that could not be spliced, why, and the files it concerns."""
 
@@ -192,11 +204,12 @@ class Left(Value, frozen=True):
 
 
 class Synthesised(Value, frozen=True, tag="synthesised", tag_field="result"):
-    """The spliced draft, what in it came from whom, and what has to be asked for in words."""
+    """The spliced draft, what in it came from whom, what has to be asked for in words, and what was taken out."""
 
     draft: Digest
     took: tuple[Took, ...] = ()
     left: tuple[Left, ...] = ()
+    removed: tuple[Removed, ...] = ()
 
 
 class Drafted(Value, frozen=True, tag="drafted", tag_field="result"):
@@ -223,7 +236,8 @@ class Planned(Value, frozen=True, tag="planned", tag_field="result"):
 class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
 
-    `destroys` is what of it would be lost for good.
+    `destroys` is what of it would be lost for good. `leans` are files beside it that are not committed, where a check
+    passes with them and fails without.
     """
 
     draft: Digest
@@ -232,21 +246,28 @@ class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     lost: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     destroys: tuple[str, ...] = ()
+    leans: tuple[str, ...] = ()
 
     @property
     def broke(self) -> tuple[str, ...]:
-        """The checks that failed here and passed before."""
-        sound = {it.name for it in self.before if it.passed}
-        return tuple(it.name for it in self.checks if not it.passed and it.name in sound)
+        """The checks that failed here and did not before: they passed, or came with the change."""
+        failing = {it.name for it in self.before if not it.passed}
+        return tuple(it.name for it in self.checks if not it.passed and it.name not in failing)
 
 
 class Applied(Value, frozen=True, tag="applied", tag_field="result"):
-    """What was written: the id `roundtable undo` takes, the files, and the commit where there is one."""
+    """What was written: the id `roundtable undo` takes, the files, and the commit where there is one.
+
+    `left` are files that somebody changed in the very moment of writing: they were left as they are. `note` says what
+    is still to be done, if anything is.
+    """
 
     undo: str
     files: tuple[str, ...] = ()
     commit: str = ""
     branch: str = ""
+    left: tuple[str, ...] = ()
+    note: str = ""
 
 
 class Proof(Value, frozen=True):

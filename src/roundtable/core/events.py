@@ -95,6 +95,10 @@ class CancelAsked(Fact, frozen=True, tag="cancel.asked"):
     reason: str = ""
 
 
+HEADLESS, DEADLINE, AHEAD = "headless default", "deadline default", "answered ahead"
+"""Who answered a gate at which nobody was asked."""
+
+
 class GateAnswered(Fact, frozen=True, tag="gate.answered"):
     """A gate got its answer, from a person or from the policy stated beforehand."""
 
@@ -102,6 +106,11 @@ class GateAnswered(Fact, frozen=True, tag="gate.answered"):
     option: str
     text: str = ""
     by: str = ""
+
+    @property
+    def by_default(self) -> bool:
+        """Whether nobody gave it: the gate's default stands because nobody was there, or not in time."""
+        return self.by.startswith((HEADLESS, DEADLINE))
 
 
 class SessionAmended(Fact, frozen=True, tag="session.amended"):

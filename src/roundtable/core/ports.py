@@ -167,11 +167,11 @@ class Workplaces(Protocol):
     """Folders in which voices that edit files do so: a clean copy of the workspace each, and nobody else's."""
 
     async def open(self, session: str, turn: str) -> str | Fault:
-        """The folder of one turn, as clean as the workspace's last commit."""
+        """The folder of one turn, as clean as the workspace's last commit; nothing where there is no commit."""
         ...
 
-    async def changes(self, place: str) -> str:
-        """What was changed there, as a git diff."""
+    async def changes(self, place: str) -> str | Fault:
+        """What was changed there, as a git diff; nothing where nothing was."""
         ...
 
 
@@ -220,6 +220,10 @@ class Table(Protocol):
 
     def words(self, gate: str) -> str:
         """What the person wrote with their answer to a gate, if anything."""
+        ...
+
+    def by_default(self, gate: str) -> bool:
+        """Whether nobody answered a gate, so that its default stands."""
         ...
 
     async def interjected(self, gate: Gate, before: str) -> str:

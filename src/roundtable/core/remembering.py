@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.effects import ApplyChange
+from roundtable.core.effects import Applied, ApplyChange
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, State
 from roundtable.core.session import Session
@@ -21,6 +21,9 @@ LONGEST = 500
 CODE_RED = "code-red"
 REVIEW = "review"
 """It speaks of the changes as they were; the next one, of what became of them, is to know nothing of it."""
+
+WRITING = ("build", "apply")
+"""What they come to is what they wrote: a dry run, a no at the gate or a failed candidate decided nothing."""
 
 REPORT = "report"
 """What a person chooses who wants no entry in the error log."""
@@ -45,6 +48,9 @@ def _folded(session: Session) -> Iterator[Entry]:
         return
     if session.charter.meeting == REVIEW:
         return
+    if session.charter.meeting in WRITING and not _stands(session):
+        yield from _not_applied(session, decision)
+        return
     if session.charter.meeting == CODE_RED:
         yield from _error(session, decision)
         return
@@ -58,7 +64,6 @@ def _folded(session: Session) -> Iterator[Entry]:
         state=State.OVERRULED if decrees else str(decision.outcome),
     )
     yield from decrees
-    yield from _not_applied(session, decision)
     if decision.outcome is Outcome.REACHED and not decrees:
         told = [(it.seat, words) for it in decision.dissent if (words := it.prediction or _foretold(session, it.seat))]
         for number, (seat, words) in enumerate(told, 1):
@@ -123,6 +128,11 @@ def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     state = State.FIXING if answer is not None and answer.option == "fix" else State.LOGGED
     entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
     yield msgspec.structs.replace(entry, id="")
+
+
+def _stands(session: Session) -> bool:
+    """Whether what it decided was written, and not taken back since."""
+    return any(isinstance(it, Applied) and it.undo not in session.undone for it in session.results.values())
 
 
 def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:

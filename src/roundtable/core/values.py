@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
 from typing import Literal
@@ -310,7 +311,10 @@ class Decision(Value, frozen=True):
 
 
 class Gate(Value, frozen=True):
-    """A question only a person, or a policy stated beforehand, may answer; at one that `writes`, never a program."""
+    """A question only a person, or a policy stated beforehand, may answer; at one that `writes`, never a program.
+
+    What was answered ahead to the gate `again_of` is an answer to this one too.
+    """
 
     id: str
     question: str
@@ -319,6 +323,11 @@ class Gate(Value, frozen=True):
     details: dict[str, str] = {}
     deadline: float | None = None
     writes: bool = False
+    again_of: str = ""
+
+    def ahead(self, answers: Mapping[str, str]) -> str:
+        """What was answered ahead; nothing if nobody did."""
+        return answers.get(self.id) or answers.get(self.again_of, "")
 
 
 class Message(Value, frozen=True):

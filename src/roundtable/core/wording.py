@@ -41,10 +41,10 @@ def ended(text: str) -> str:
     return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
 
 
-def fenced(code: str) -> str:
+def fenced(code: str, language: str = "") -> str:
     """A program as it stands in prose, in a fence that nothing in it can close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])
-    return f"{fence}\n{code}\n{fence}"
+    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def _singular(word: str) -> str:

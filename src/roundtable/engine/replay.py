@@ -153,6 +153,11 @@ class ReplayTable:
         said = self._session.answers.get(gate)
         return said.text if said is not None else ""
 
+    def by_default(self, gate: str) -> bool:
+        """Whether nobody answered it then."""
+        said = self._session.answers.get(gate)
+        return said is None or said.by_default
+
     async def interjected(self, gate: Gate, before: str) -> str:
         """As it was: asked only where the person had spoken."""
         return await self.gate(gate) if gate.id in self._session.gates else ""

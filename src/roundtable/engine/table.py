@@ -12,6 +12,9 @@ import msgspec
 from roundtable.core.codecs import codec
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
 from roundtable.core.events import (
+    AHEAD,
+    DEADLINE,
+    HEADLESS,
     EffectDone,
     EffectFailed,
     EffectStarted,
@@ -283,11 +286,11 @@ class RecordedTable:
         elif session.gates[gate.id].options != gate.options:
             raise _mismatch(f"Gate {gate.id} is on the record with other options.")
         if gate.id not in session.answers:
-            ahead = self.charter.answers.get(gate.id)
+            ahead = gate.ahead(self.charter.answers)
             if ahead in gate.options:
-                await self._clerk.record(GateAnswered(gate.id, ahead, by="answered ahead"))
+                await self._clerk.record(GateAnswered(gate.id, ahead, by=AHEAD))
             elif self.charter.headless:
-                why = f"headless default, since {ahead} is no option" if ahead else "headless default"
+                why = f"{HEADLESS}, since {ahead} is no option" if ahead else HEADLESS
                 await self._clerk.record(GateAnswered(gate.id, gate.default, by=why))
             else:
                 await self._wait_for_answer(gate)
@@ -300,12 +303,16 @@ class RecordedTable:
             async with asyncio.timeout(gate.deadline):
                 await self._clerk.until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
-            await self._clerk.record(GateAnswered(gate.id, gate.default, by="deadline default"))
+            await self._clerk.record(GateAnswered(gate.id, gate.default, by=DEADLINE))
 
     def words(self, gate: str) -> str:
         """What the person wrote with their answer."""
         answer = self._session.answers.get(gate)
         return answer.text if answer is not None else ""
+
+    def by_default(self, gate: str) -> bool:
+        """Whether nobody answered it."""
+        return self._session.answers[gate].by_default
 
     async def interjected(self, gate: Gate, before: str) -> str:
         """Ask the person whether to go on, if they have spoken since the last round was asked."""
@@ -343,7 +350,7 @@ class RecordedTable:
         done = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
         await self._clerk.record(done)
         self._raise_if_cancelled()
-        return outcome
+        return session.results[step]  # as it is on the record: what was redacted there stays unsaid
 
     async def child(self, step: str, charter: Charter) -> Decision:
         """Hold another meeting under this one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -23,6 +22,7 @@ from roundtable.core.session import RoundRecord
 from roundtable.core.usage import Usage
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing
 from roundtable.core.verdict import Parse
+from roundtable.core.wording import fenced
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.prompts import Layout, needed
 
@@ -153,6 +153,12 @@ class TurnTaker:
             return False
         until = time.monotonic() + share.left()
         while True:
+            place = await self._workplace(voice)
+            if isinstance(place, Fault):
+                self._next_call()
+                await self._failed(name, place, None)
+                return False
+            self._place = place
             spoken = await self._speak(voice, name, purpose, (), share)
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
@@ -229,7 +235,7 @@ class TurnTaker:
         finally:
             await writing
         timing = Timing(round(first, 4), round(time.monotonic() - began, 4))
-        return _Spoken(asked, _checked(end, name), timing)
+        return _Spoken(asked, await self._with_changes(_checked(end, name)), timing)
 
     def _hear(self, asked: TurnAsked, words: str) -> None:
         if words:
@@ -244,8 +250,6 @@ class TurnTaker:
         session = self._clerk.session
         self._next_call()
         self._heard = self._heard or session.seq
-        if purpose != "repair":
-            self._place = await self._workplace(voice)
         await self._clerk.load(needed(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
@@ -255,6 +259,9 @@ class TurnTaker:
             asked = msgspec.structs.replace(asked, structured=False)
             messages = self._layout.messages(self._round, self._seat.name, asked)
         messages += more
+        if self._place:
+            *earlier, last = messages
+            messages = (*earlier, msgspec.structs.replace(last, text=f"{last.text}\n\n{_BY_HAND}"))
         asked = msgspec.structs.replace(asked, prompt_bytes=_size(messages))
         request = Request(
             self._call,
@@ -271,22 +278,26 @@ class TurnTaker:
         )
         return asked, request
 
-    async def _workplace(self, voice: Voice) -> str:
+    async def _workplace(self, voice: Voice) -> str | Fault:
         """A folder of its own for a voice that edits files, where the round is at the bench and one can be had."""
         if self._workplaces is None or not (voice.edits and self._round.opened.turns.at_bench):
             return ""
-        place = await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
-        return "" if isinstance(place, Fault) else place
+        return await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
 
-    async def _with_changes(self, reply: Reply) -> Reply:
-        """The reply and what was changed in its workplace, which is part of it."""
-        if self._workplaces is None or not self._place:
-            return reply
+    async def _with_changes(self, end: Reply | Fault) -> Reply | Fault:
+        """A reply with what was changed in its workplace: that is the answer then, and its words are only words."""
+        if self._workplaces is None or not self._place or isinstance(end, Fault):
+            return end
         diff = await self._workplaces.changes(self._place)
-        return msgspec.structs.replace(reply, text=f"{reply.text}\n\n{_as_block(diff)}") if diff else reply
+        if isinstance(diff, Fault):
+            return msgspec.structs.replace(diff, usage=end.usage)
+        if not diff:
+            return end
+        words = "\n".join(f"> {line}" for line in end.text.strip().splitlines())
+        changed = fenced(diff.removesuffix("\n"), "diff")
+        return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
     async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
-        reply = await self._with_changes(reply)
         reading = read(self._expect, reply.text, spoken.asked.structured)
         move = MoveMade(
             self._round.name,
@@ -336,16 +347,14 @@ async def _guarded(voice: Voice, request: Request) -> AsyncGenerator[str | Reply
         yield Fault.of(FaultKind.CRASHED, f"The voice {voice.name} failed unexpectedly: {type(error).__name__}.")
 
 
-def _as_block(diff: str) -> str:
-    """A diff in a fence that nothing in it can close."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", diff)), default=0))
-    return f"{fence}diff\n{diff}{fence}"
-
-
 def _size(messages: Sequence[Message]) -> int:
     return sum(len(message.text.encode()) for message in messages)
 
 
+_BY_HAND = (
+    "You stand in a folder of your own with the files of the project, and may edit them. Do so instead of writing "
+    "files in your answer: what you change here is your answer. Then say in a few words what you did."
+)
 _MEND = "That reply could not be read. Keep your answer as it is, and send only the closing block again."
 _MEND_ALL = "That reply could not be read. {why} Send all of it again, as a whole."
 

@@ -131,13 +131,7 @@ async def answer_gate(
     async with at_desk() as desk:
         found = await desk.find(session)
         before = await _going_on(desk, found)
-        if gate in before.gates and before.gates[gate].writes:
-            raise UsageError(
-                f"Gate {one_line(gate, 60)} lets something be written, and only the person may answer it.",
-                f"Ask them to answer it at their terminal: roundtable answer {before.charter.slug} {one_line(gate, 60)}"
-                "=OPTION",
-            )
-        await desk.answer(found, gate, option, text, by=_by())
+        await desk.answer(found, gate, option, text, by=_by(), by_program=True)
         await run_in_background(desk, found)
         return await _told(desk, found, before.seq)
 

@@ -16,21 +16,25 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Turns
+from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
-from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.trying import MEND, NotDone, tried
+from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
+from roundtable.protocols.trying import MEND, NotDone, form_of, tried
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
+PLAN_CHOICES = {
+    "continue": "the seat writes the change, which is run and shown to you; your files stay as they are until then",
+    "stop": "end it here, with nothing written",
+}
 WRITE = PlannedRound("write", "changes", Turns(visibility="own", at_bench=True))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.apply]` may set; the last four are of the session it carries out, and set by the desk."""
+    """How often what fails may be mended; the rest is filled in, the last four from the session it carries out."""
 
-    mends: int = 1
-    repairs: int = 2
+    mends: Retries = 1
+    repairs: Retries = 2
     dry_run: bool = False
     branch: str = ""
     of: str = ""
@@ -67,7 +71,7 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     if await table.gate(_go_on(course.seat)) == "stop":
         return Decision(Outcome.REJECTED, "The person stopped it after the plan; nothing was written.")
     prompt = Prompt(WRITE.template)
-    written = await table.ask("apply/2-write", prompt, expect=Expect(WRITE.codec), seats=lead, turns=WRITE.turns)
+    written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
     rounds, result = await tried(table, STAGE, written, settings.mends)
@@ -79,8 +83,8 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
 
 def _go_on(lead: str) -> Gate:
     """The plan is the first thing a person says yes or no to; nothing is written by saying yes to it."""
-    question = f"{lead} has drafted a plan. Shall it write the change, to be shown to you before anything is applied?"
-    return Gate("plan", question, ("continue", "stop"), default="continue")
+    question = f"{lead} has drafted a plan. Shall it write the change? You will see it before anything is applied."
+    return Gate("plan", question, tuple(PLAN_CHOICES), "continue", PLAN_CHOICES)
 
 
 def _of(decision: Decision, position: str) -> Decision:
@@ -96,5 +100,8 @@ PROTOCOL = Protocol(
     ("system", "plan", "write", "mend", "about", "repair"),
     "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
     gates=("plan", *GATES),
+    answers={"plan": tuple(PLAN_CHOICES), **GATES},
     gathers=True,
+    writes=True,
+    filled=("dry_run", "branch", "of", "position", "draft", "by"),
 )

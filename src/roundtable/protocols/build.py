@@ -1,7 +1,7 @@
 """The build: everybody writes the change, running it decides, and the person says yes before anything is written.
 
 1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
-   and the others' tests. Whoever's was refused or failed mends it once, knowing why.
+   and the others' tests. Where none passes, all are mended, knowing why, and run again.
 2. What running shows decides. Only candidates it cannot tell apart go before judges, unsigned and in both orders; a
    verdict that turns with the order is void. The judges may also take parts from the others.
 3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
@@ -18,21 +18,21 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
+from roundtable.core.values import Decision, Prompt, Round, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
-from roundtable.protocols.protocol import PlannedRound, Protocol
-from roundtable.protocols.trying import MEND, NotDone, tried
+from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
+from roundtable.protocols.trying import MEND, NotDone, form_of, tried
 
 STAGE = "build"
 PROPOSE = PlannedRound("propose", "changes", Turns(visibility="none", at_bench=True))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.build]` may set; without a `branch`, the change lands where the workspace stands."""
+    """How often what fails may be mended, and who decides; the command fills in the last two."""
 
-    mends: int = 1
-    repairs: int = 2
+    mends: Retries = 1
+    repairs: Retries = 2
     judge: bool = True
     dry_run: bool = False
     branch: str = ""
@@ -46,9 +46,7 @@ def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]
 async def build(table: Table) -> Decision:
     """Hold the meeting."""
     settings = msgspec.convert(table.charter.settings, Settings)
-    proposed = await table.ask(
-        "build/1-propose", Prompt(PROPOSE.template), expect=Expect(PROPOSE.codec), turns=PROPOSE.turns
-    )
+    proposed = await table.ask("build/1-propose", Prompt(PROPOSE.template), expect=form_of(table), turns=PROPOSE.turns)
     if not proposed.moves:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
@@ -63,7 +61,7 @@ async def build(table: Table) -> Decision:
             merged = await judged(table, course, rounds, result)
         course.seat = merged.base
         decision = rule.chosen(result, rounds, merged.base, table.charter.question, merged.why)
-        return await carried_out(table, course, decision, merged.draft)
+        return await carried_out(table, course, rule.with_who_was_asked(decision), merged.draft)
     except NotDone as stop:
         return rule.stopped(stop.fault, rounds)
 
@@ -76,6 +74,9 @@ PROTOCOL = Protocol(
     plan,
     ("system", "propose", "mend", "judge", "refine", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
-    gates=GATES,
+    gates=tuple(GATES),
+    answers=GATES,
     gathers=True,
+    writes=True,
+    filled=("dry_run", "branch"),
 )

@@ -3,7 +3,7 @@
 1. The draft is held against the workspace and shown hunk by hunk. The person takes all, some or none of it, or asks
    the table about a hunk. What would be lost for good needs a typed phrase.
 2. What was taken is rehearsed in a scratch tree. Checks that break there go back to who wrote it, a bounded number of
-   times; what comes of that is another draft, and is shown and approved anew.
+   times; what comes of that is shown and approved anew. Any other mistake leads back to the question, with the reason.
 3. Then it is written: all of it or nothing. Without a person's yes on the record the workshop refuses.
 """
 
@@ -15,14 +15,17 @@ from roundtable.core.effects import Applied, ApplyChange, Drafted, DraftMove, Pl
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
-from roundtable.core.values import Decision, Digest, Expect, Gate, Outcome, Prompt, Turns
+from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.protocol import PlannedRound
-from roundtable.protocols.trying import done
+from roundtable.protocols.trying import done, form_of
 
 APPROVE, DESTROY = "approve", "destroy"
-GATES = (APPROVE, DESTROY)
+GATES = {APPROVE: ("all", "ask", "none"), DESTROY: ("confirm", "no")}
+"""What can be answered ahead: which hunks `some` means can only be told once they are shown."""
 MOST_ASKS = 5
 """How often the table can be asked about hunks before the person has to choose."""
+MOST_RETURNS = 5
+"""How often an answer that cannot be carried out leads back to the question."""
 
 ABOUT = PlannedRound("about", "free", Turns(visibility="own"), likely=False)
 REPAIR = PlannedRound("repair", "changes", Turns(visibility="own"), likely=False)
@@ -36,7 +39,10 @@ CHOICES = {
 
 
 class Course(msgspec.Struct):
-    """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted."""
+    """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
+
+    `before` is what a person is told of the answer they gave before; `trouble`, what stands in the way of this draft.
+    """
 
     stage: str
     seat: str
@@ -45,6 +51,8 @@ class Course(msgspec.Struct):
     branch: str = ""
     rounds: int = 0
     asked: int = 0
+    before: str = ""
+    trouble: str = ""
 
     def next_round(self, purpose: str) -> str:
         """The name of the next round."""
@@ -57,7 +65,7 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
     decision = await table.heed(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision
-    for sitting in range(1, course.repairs + 2):
+    for sitting in range(1, course.repairs + MOST_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
         planned = await done(table, f"{course.stage}/plan{numbered}", PlanChange(draft), Planned)
         if planned.refused or not planned.hunks:
@@ -65,26 +73,39 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
         if course.dry_run:
             return rule.only_shown(decision, planned)
         gate, answer = await _asked(table, course, planned)
+        if answer == "none":
+            return rule.left(decision, course.trouble, answered=not table.by_default(gate))
         choice = table.words(gate) if answer == "some" else ""
-        if answer == "none" or (answer == "some" and not choice):
-            return rule.left(decision, answered=not table.charter.headless or gate in table.charter.answers)
+        if answer == "some" and not choice:
+            _lead_back(course, "The answer `some` does not tell which hunks.")
+            continue
         rehearsed = await done(table, f"{course.stage}/rehearse{numbered}", Rehearse(draft, choice), Rehearsed)
-        if not rule.trouble(rehearsed):
-            return await _written(table, course, decision, planned, rehearsed, gate)
-        draft = await _repaired(table, course, rehearsed) if sitting <= course.repairs else ""
-        if not draft:
-            return rule.unwritten(decision, rule.trouble(rehearsed))
-    return decision
+        if not (trouble := rule.trouble(rehearsed)):
+            return await _written(table, course, decision, planned, rehearsed, gate, choice)
+        if mended := await _repaired(table, course, rehearsed):
+            draft, course.trouble, course.before = mended, "", rule.mended(trouble, course.seat)
+        else:
+            _lead_back(course, trouble)
+    return rule.unwritten(decision, course.trouble)
+
+
+def _lead_back(course: Course, why: str) -> None:
+    """A mistake at the gate is no decision: the same draft is asked about once more, and the person is told why."""
+    course.trouble, course.before = why, rule.back(why)
 
 
 async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, str]:
-    """The person's answer to a plan, and the gate it was given at; the table may be asked in between."""
+    """The person's answer to a plan, and the gate it was given at; the table may be asked in between.
+
+    A yes that was given ahead holds for what a repair made of the draft, but not once the table was asked.
+    """
     for left in range(MOST_ASKS, -1, -1):
         course.asked += 1
         gate = APPROVE if course.asked == 1 else f"{APPROVE}-{course.asked}"
+        again_of = APPROVE if left == MOST_ASKS and gate != APPROVE and not course.trouble else ""
         details = {option: meaning for option, meaning in CHOICES.items() if left or option != "ask"}
-        question = rule.approval(planned, course.seat)
-        answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True))
+        question = rule.approval(planned, course.seat, course.before)
+        answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
             return gate, answer
         name = course.next_round("about")
@@ -96,11 +117,14 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
 
 async def _repaired(table: Table, course: Course, rehearsed: Rehearsed) -> Digest:
     """What the seat that wrote it makes of it, knowing what broke; nothing where it cannot."""
+    if not rehearsed.draft or not course.repairs:
+        return ""
+    course.repairs -= 1
     name = course.next_round("repair")
-    if not rehearsed.draft or not await table.may_open(name):
+    if not await table.may_open(name):
         return ""
     prompt = Prompt(REPAIR.template, quotes={"trouble": rule.trouble(rehearsed)})
-    said = await table.ask(name, prompt, expect=Expect(REPAIR.codec), seats=(course.seat,), turns=REPAIR.turns)
+    said = await table.ask(name, prompt, expect=form_of(table), seats=(course.seat,), turns=REPAIR.turns)
     if said.by(course.seat) is None:
         return ""
     drafted = await done(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), Drafted)
@@ -108,17 +132,19 @@ async def _repaired(table: Table, course: Course, rehearsed: Rehearsed) -> Diges
 
 
 async def _written(
-    table: Table, course: Course, decision: Decision, planned: Planned, rehearsed: Rehearsed, gate: str
+    table: Table, course: Course, decision: Decision, planned: Planned, rehearsed: Rehearsed, gate: str, choice: str
 ) -> Decision:
     """The last step; what would be lost for good is asked about once more, and only the phrase itself is a yes."""
     if rehearsed.destroys:
         id = DESTROY if gate == APPROVE else gate.replace(APPROVE, DESTROY)
         asked = Gate(id, rule.destruction(rehearsed, planned.phrase), ("confirm", "no"), "no", writes=True)
-        if await table.gate(asked) != "confirm" or table.words(id).strip() != planned.phrase:
-            return rule.left(decision, answered=not table.charter.headless)
-    message = rule.message(table.charter.question)
+        if await table.gate(asked) != "confirm":
+            return rule.left(decision, answered=not table.by_default(id))
+        if table.words(id).strip() != planned.phrase:
+            return rule.unclear(decision, "what would be lost for good was not confirmed with the phrase itself")
+    message = rule.message(table.charter.question, decision.position)
     applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))
     if isinstance(applied, Fault):
         return rule.not_applied(decision, applied)
     assert isinstance(applied, Applied)
-    return rule.written(decision, applied, rehearsed)
+    return rule.written(decision, applied, rehearsed, rule.rewritten(choice))

@@ -16,7 +16,7 @@ from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.protocols.carrying_out import Course
 from roundtable.protocols.protocol import PlannedRound
-from roundtable.protocols.trying import done
+from roundtable.protocols.trying import done, form_of
 
 JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
 REFINE = PlannedRound("refine", "changes", Turns(visibility="own"), likely=False)
@@ -38,13 +38,14 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = best[0], course.rounds + 1
     course.rounds += 2
+    alone = Merged(first.seat, first.draft, rule.unjudged(first.seat))
     if not judges:
-        return Merged(first.seat, first.draft)
+        return alone
     heard: list[dict[str, Directives]] = []
     for order, purpose in ((list(names), "judge-ab"), (list(names)[::-1], "judge-ba")):
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
-            return Merged(first.seat, first.draft)
+            return alone
         text = "\n\n".join(f"{it}\n{rule.unsigned(_written(rounds, names[it]))}" for it in order)
         prompt = Prompt(JUDGE.template, quotes={"candidates": text})
         expect = Expect(JUDGE.codec, tuple(names))
@@ -52,10 +53,10 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
         heard.append(
             {it.seat: it.verdict.directives for it in said.moves if it.verdict.counts and it.verdict.directives}
         )
-    verdicts = standing(*({seat: it.base for seat, it in order.items()} for order in heard), authors=names)
+    verdicts = standing(*({seat: it.base for seat, it in order.items()} for order in heard), candidates=names)
     base = names[next(iter(verdicts.tally()))] if verdicts.preferred else first.seat
     wanted = rule.wanted(heard, verdicts, names, base)
-    return await _merged(table, course, result, base, wanted, rule.judged(verdicts, names, own=not impartial))
+    return await _merged(table, course, result, base, wanted, rule.judged(heard, verdicts, names, base))
 
 
 def _written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
@@ -77,9 +78,11 @@ async def _merged(
     name = f"{course.stage}/{course.rounds}-refine"
     if made.left and await table.may_open(name):
         prompt = Prompt(REFINE.template, quotes={"wanted": rule.left_over(made)})
-        said = await table.ask(name, prompt, expect=Expect(REFINE.codec), seats=(base,), turns=REFINE.turns)
+        files = rule.concerned(made)
+        expect = Expect(form_of(table).codec, files)
+        said = await table.ask(name, prompt, expect=expect, seats=(base,), turns=REFINE.turns)
         if said.by(base):
-            refined = await done(table, f"{name}/draft", DraftMove(name, base, draft), Drafted)
+            refined = await done(table, f"{name}/draft", DraftMove(name, base, draft, files), Drafted)
             draft = draft if refined.refused or not refined.draft else refined.draft
     if draft == drafts[base]:
         return alone

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Turns
+
+Retries = Annotated[int, msgspec.Meta(ge=0, le=3)]
+"""How often what fails may be tried again before the failure is said."""
 
 
 class PlannedRound(msgspec.Struct, frozen=True):
@@ -27,7 +30,9 @@ class Protocol(msgspec.Struct, frozen=True):
     """One kind of meeting: what it is called, who holds it, what it may be told, what it may come to.
 
     `gathers` says that, unless the person names other context, the seats are shown the project: its files,
-    branch and recent commits.
+    branch and recent commits. `answers` are what can be answered ahead to those gates of which that is known. `writes`
+    says that its result is written to the workspace once a person has said yes. `filled` are the settings that are
+    filled in when it is opened, from an option or from the session it is about; no file may set them.
     """
 
     name: str
@@ -38,5 +43,13 @@ class Protocol(msgspec.Struct, frozen=True):
     templates: tuple[str, ...]
     summary: str
     gates: tuple[str, ...] = ()
+    answers: dict[str, tuple[str, ...]] = {}
     minimum: int = 1
     gathers: bool = False
+    writes: bool = False
+    filled: tuple[str, ...] = ()
+
+    def may_be_set(self) -> dict[str, Any]:
+        """The settings that a file may hold, with their defaults."""
+        known = msgspec.structs.asdict(self.settings())
+        return {name: default for name, default in known.items() if name not in self.filled}

@@ -47,7 +47,7 @@ async def review(table: Table) -> Decision:
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
         return insufficient(blind)
-    findings = pooled(blind, table.labels)
+    findings = pooled(blind)
     if not findings:
         return conclude((), (blind,), "")
 
@@ -95,4 +95,5 @@ PROTOCOL = Protocol(
     plan,
     ("system", "blind", "examine"),
     "Changes are reviewed blind; what is found is reproduced or refuted by running it.",
+    filled=("base", "tip", "patch"),
 )

@@ -17,6 +17,10 @@ T = TypeVar("T")
 MEND = PlannedRound("mend", "changes", Turns(visibility="own", at_bench=True), likely=False)
 
 
+LONG = 12_000
+"""Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
+
+
 class NotDone(Exception):
     """A step that could not be done; ends the meeting, which says why."""
 
@@ -34,8 +38,13 @@ async def done(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     return result
 
 
+def form_of(table: Table) -> Expect:
+    """How changes are to be written: whole files, or parts of those that are long."""
+    return Expect("changes-in-parts" if any(it.size > LONG for it in table.charter.context) else "changes")
+
+
 async def tried(table: Table, stage: str, written: Round, mends: int) -> tuple[tuple[Round, ...], CandidatesTried]:
-    """Run what the seats wrote; whoever's was refused or failed writes again, knowing why, and all is run again."""
+    """Run what the seats wrote. Where nobody's passed, all write again, knowing why, and all is run again."""
     rounds = (written,)
     seats = tuple(move.seat for move in written.moves)
     result = await _run(table, f"{stage}/try", rounds, seats)
@@ -43,9 +52,9 @@ async def tried(table: Table, stage: str, written: Round, mends: int) -> tuple[t
     for mend in range(1, mends + 1):
         name = f"{stage}/{number + mend}-mend"
         again = failed(result)
-        if not again or not await table.may_open(name):
+        if not again or any(it.passed for it in result.candidates) or not await table.may_open(name):
             break
-        mended = await table.ask(name, Prompt(MEND.template), expect=Expect(MEND.codec), seats=again, turns=MEND.turns)
+        mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=again, turns=MEND.turns)
         if not mended.moves:
             break
         rounds = (*rounds, mended)

@@ -90,7 +90,7 @@ class MemoryStore(MemoryLedger):
         """The facts of a session after a sequence number."""
         return self._facts[session][after:]
 
-    async def since(self, offset: int, limit: int | None = 1000) -> list[tuple[int, Recorded]]:
+    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
         return [it for it in self._log.items() if it[0] > offset][:limit]
 

@@ -166,7 +166,7 @@ class SqliteStore:
         """The facts of a session after a sequence number."""
         return await self._read(lambda db: _facts(db, session, after))
 
-    async def since(self, offset: int, limit: int | None = 1000) -> list[tuple[int, Recorded]]:
+    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions after a global offset, each with its own."""
         return await self._read(
             lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit)).fetchall()]

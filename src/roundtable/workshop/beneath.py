@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import msgspec
@@ -13,15 +13,18 @@ import msgspec
 from roundtable.core.changes import Refusal, RefusalKind
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Opens a file, and neither a link nor what one would wait for."""
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+"""Opens a file that was not there."""
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A file: its bytes and its permissions."""
+    """A file: its bytes, its permissions, and the user and group it belongs to if that matters."""
 
     data: bytes
     mode: int
+    owner: tuple[int, int] | None = None
 
     @property
     def executable(self) -> bool:
@@ -60,25 +63,29 @@ class Beneath:
     def read(self, path: str) -> Content | None:
         """What stands there; None if nothing does."""
         try:
-            with self._folder_of(path) as (name, at):
+            with self.folder_of(path) as (name, at):
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
                     raise Astray(path, RefusalKind.LINK, f"{path} is a link.")
                 if not stat.S_ISREG(found.st_mode):
                     raise Astray(path, RefusalKind.NOT_A_FILE, f"{path} is not a file.")
-                with os.fdopen(os.open(name, _LOOK, dir_fd=at), "rb") as file:
-                    return Content(file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+                with os.fdopen(os.open(name, LOOK, dir_fd=at), "rb") as file:
+                    found = os.fstat(file.fileno())
+                    return Content(file.read(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
         except FileNotFoundError:
             return None
 
     def write(self, path: str, content: Content, draft: str) -> None:
         """Put a file in place in one step, over a draft beside it; its folder must be there."""
-        with self._folder_of(path) as (name, at):
+        with self.folder_of(path) as (name, at):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=at)
-            with os.fdopen(os.open(draft, _NEW, 0o600, dir_fd=at), "wb") as file:
+            with os.fdopen(os.open(draft, NEW, 0o600, dir_fd=at), "wb") as file:
                 file.write(content.data)
                 file.flush()
+                if content.owner is not None:
+                    with contextlib.suppress(PermissionError):
+                        os.fchown(file.fileno(), *content.owner)
                 os.fchmod(file.fileno(), content.mode)
                 os.fsync(file.fileno())
             os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
@@ -86,7 +93,7 @@ class Beneath:
 
     def remove(self, path: str) -> None:
         """Take a file away, if it is there."""
-        with contextlib.suppress(FileNotFoundError), self._folder_of(path) as (name, at):
+        with contextlib.suppress(FileNotFoundError), self.folder_of(path) as (name, at):
             os.unlink(name, dir_fd=at)
             os.fsync(at)
 
@@ -96,15 +103,19 @@ class Beneath:
         ways = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
         return tuple(way for way in ways if not self._is_there(way))
 
+    def folders_for(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """The same for several files, each folder once."""
+        return tuple(dict.fromkeys(folder for path in paths for folder in self.missing_folders(path)))
+
     def make_folder(self, path: str) -> None:
         """Make a folder in one that is there."""
-        with contextlib.suppress(FileExistsError), self._folder_of(path) as (name, at):
+        with contextlib.suppress(FileExistsError), self.folder_of(path) as (name, at):
             os.mkdir(name, dir_fd=at)
             os.fsync(at)
 
     def remove_folder(self, path: str) -> None:
         """Take a folder away, if it is empty."""
-        with contextlib.suppress(OSError), self._folder_of(path) as (name, at):
+        with contextlib.suppress(OSError), self.folder_of(path) as (name, at):
             os.rmdir(name, dir_fd=at)
 
     def has(self, path: str) -> bool:
@@ -113,15 +124,15 @@ class Beneath:
 
     def _is_there(self, path: str) -> bool:
         try:
-            with self._folder_of(path) as (name, at):
+            with self.folder_of(path) as (name, at):
                 os.stat(name, dir_fd=at, follow_symlinks=False)
         except FileNotFoundError:
             return False
         return True
 
     @contextlib.contextmanager
-    def _folder_of(self, path: str) -> Generator[tuple[str, int]]:
-        """The folder that a path lies in, opened one step after the other, and the last name."""
+    def folder_of(self, path: str) -> Generator[tuple[str, int]]:
+        """The last name of a path, and the folder it lies in, opened one step after the other."""
         *folders, name = path.split("/")
         with contextlib.ExitStack() as stack:
             at = self._root

@@ -14,10 +14,18 @@ import msgspec
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.workshop.beneath import Content
-from roundtable.workshop.git import names_in, no_filters, own_head, run_git
+from roundtable.workshop.git import names_in, no_filters, own_head, repository_above, run_git
 
 _PLAIN, _EXECUTABLE = "100644", "100755"
 _WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
+_UNDER_WAY = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
 
 
@@ -47,6 +55,8 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 Place = Callable[[bytes], Path]
+Stored = tuple[Path, bool]
+"""Where the bytes of a file lie, and whether it can be run."""
 
 
 class RefMove(msgspec.Struct, frozen=True):
@@ -68,7 +78,10 @@ class Repository:
         self.head = head
         self._workspace = workspace
         self._config = {**no_filters(workspace), **_WHOLE_OBJECTS}
-        self._prefix = self._line("rev-parse", "--show-prefix")
+        told = self._ask("rev-parse", "--show-object-format", "--absolute-git-dir", "--show-prefix")[1]
+        format, folder, self._prefix = (*os.fsdecode(told).splitlines(), "")[:3]
+        self._folder = Path(folder)
+        self._nothing = "0" * (64 if format == "sha256" else 40)
 
     @classmethod
     def of(cls, workspace: Path) -> Repository | None:
@@ -97,6 +110,10 @@ class Repository:
         told = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
         return any(name != ref for name in told.splitlines())
 
+    def subject(self, commit: str) -> str:
+        """The first line of a commit's message."""
+        return self._line("log", "-1", "--no-show-signature", "--format=%s", commit)
+
     def worktree_branches(self) -> set[str]:
         """Refs of the branches that are checked out somewhere."""
         told = self._line("worktree", "list", "--porcelain")
@@ -114,13 +131,18 @@ class Repository:
         return found
 
     def reserved_branch(self, name: str) -> str:
-        """The ref of a new branch of this name."""
+        """The ref of a new branch of this name, which must be free."""
         code, said = self._ask("check-ref-format", "--branch", name)
         if code or said.decode(errors="replace").strip() != name:
             raise UsageError(f"{name} cannot be the name of a branch.", "Use letters, digits, dots, dashes and /.")
         ref = f"refs/heads/{name}"
         if self.resolve(ref):
             raise UsageError(f"There is a branch {name} already.", "Give another name with --branch.")
+        parts = name.split("/")
+        above = ("/".join(parts[:number]) for number in range(1, len(parts)))
+        taken = self._line("for-each-ref", "--count=1", "--format=%(refname:short)", f"{ref}/")
+        if taken := next((it for it in above if self.resolve(f"refs/heads/{it}")), taken):
+            raise UsageError(f"There cannot be a branch {name} beside {taken}.", "Give another name with --branch.")
         return ref
 
     # --- what a change may not touch -------------------------------------------------------------
@@ -130,19 +152,29 @@ class Repository:
     ) -> list[Refusal]:
         """Which of these paths must be left alone: work that is not committed, and files that git rewrites.
 
-        `place` says where bytes lie as a file, for git to read.
+        In the middle of a merge or the like it is all of them. `place` says where bytes lie as a file, for git to read.
         """
+        for name, what in _UNDER_WAY.items():
+            if os.path.lexists(self._folder / name):
+                sentence = f"{what.capitalize()} is under way in this repository; finish or abort it first."
+                return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
         return [*self._uncommitted(now, place), *self._filtered(now, then)]
+
+    def refuse_if_locked(self) -> None:
+        """Another git at work in this repository, or one that died there, would not let us tell its index."""
+        lock = self._folder / "index.lock"
+        if os.path.lexists(lock):
+            raise GitRefused(
+                f"Another git is at work in this repository: {lock} is there.",
+                "Wait for it, or remove that file if no git runs here; nothing was changed.",
+            )
 
     def _uncommitted(self, now: Mapping[str, Content | None], place: Place) -> Iterable[Refusal]:
         paths = list(now)
         committed = self.entries(self.head, paths)
-        staged: dict[str, str] = {}
-        for line in names_in(self._must("ls-files", "-s", "-z", "--", *paths)):
-            told, _, path = line.partition("\t")
-            mode, digest, stage = told.split(" ")
-            staged[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
+        staged = self._staged(paths)
         standing = {path: (place(it.data), it.executable) for path, it in now.items() if it is not None}
+        standing = self.with_tracked_modes(standing, {path: path for path in paths})
         entries = self.stored(standing, write=False)
         for path in now:
             if path not in committed and path not in staged:
@@ -150,6 +182,26 @@ class Repository:
             if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
                 sentence = f"{path} has changes that are not committed; commit or stash them first."
                 yield Refusal(path, RefusalKind.UNCOMMITTED, sentence)
+
+    def _staged(self, paths: Sequence[str]) -> dict[str, str]:
+        """What the index has under these paths, as `mode digest`."""
+        found: dict[str, str] = {}
+        for line in names_in(self._must("ls-files", "-s", "-z", "--", *paths)) if paths else ():
+            told, _, path = line.partition("\t")
+            mode, digest, stage = told.split(" ")
+            found[path] = f"{mode} {digest}" if stage == "0" else "in conflict"
+        return found
+
+    def with_tracked_modes(self, files: Mapping[str, Stored], alike: Mapping[str, str]) -> dict[str, Stored]:
+        """Files with what the index says of whether they can be run, where git is told not to believe the disk.
+
+        `alike` says for a path whose permissions it has; without one, those it is given stand.
+        """
+        if self._line("config", "--type=bool", "--get", "core.fileMode") != "false":
+            return dict(files)
+        tracked = self._staged(list(alike.values()))
+        runs = {path: tracked[of].startswith(_EXECUTABLE) for path, of in alike.items() if of in tracked}
+        return {path: (place, runs.get(path, given)) for path, (place, given) in files.items()}
 
     def _filtered(self, now: Mapping[str, Content | None], then: Mapping[str, Content | None]) -> Iterable[Refusal]:
         fields = names_in(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now))
@@ -169,8 +221,8 @@ class Repository:
 
     # --- what is written -------------------------------------------------------------------------
 
-    def stored(self, files: Mapping[str, tuple[Path, bool]], *, write: bool = True) -> dict[str, str]:
-        """Files as a tree of git names them, put among its objects: where the bytes lie, and whether they can run."""
+    def stored(self, files: Mapping[str, Stored], *, write: bool = True) -> dict[str, str]:
+        """Files as a tree of git names them, put among its objects."""
         if not files:
             return {}
         places = "".join(f"{place}\n" for place, _ in files.values())
@@ -186,7 +238,7 @@ class Repository:
         if parent:
             self._must("read-tree", parent, variables=variables)
         self._put(entries, variables)
-        tree = self._must("write-tree", variables=variables).decode().strip()
+        tree = self._must("write-tree", "--missing-ok", variables=variables).decode().strip()
         parents = ("-p", parent) if parent else ()
         made = self._must("commit-tree", tree, *parents, "-F", "-", input=text.encode(), config=self._author(by))
         return made.decode().strip()
@@ -198,14 +250,14 @@ class Repository:
             return self._ask("update-ref", *reason, move.name, move.new, move.old or "0" * len(move.new))[0] == 0
         return self._ask("update-ref", *reason, "-d", move.name, move.old)[0] == 0
 
-    def stage(self, commit: str, paths: Sequence[str]) -> None:
-        """Make the person's index say of these paths what the commit says, and nothing of any other."""
-        found = self.entries(commit, paths)
-        self._put({path: found.get(path) for path in paths}, {})
+    def stage(self, old: str, new: str, paths: Sequence[str]) -> None:
+        """Make the person's index say of these paths what the new commit says, where it says what the old one did."""
+        before, after, now = self.entries(old, paths), self.entries(new, paths), self._staged(paths)
+        self._put({path: after.get(path) for path in paths if now.get(path) == before.get(path)}, {})
 
     def _put(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
         """Removals come first: a file may stand where a folder was."""
-        gone = "".join(f"0 {'0' * 40}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None)
+        gone = "".join(f"0 {self._nothing}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is None)
         put = "".join(f"{entry}\t{self._prefix}{path}\0" for path, entry in entries.items() if entry is not None)
         self._must("update-index", "-z", "--add", "--index-info", input=os.fsencode(gone + put), variables=variables)
 
@@ -234,3 +286,21 @@ class Repository:
                 "Mend that and say it again; what was begun is finished or taken back by the next command.",
             )
         return told.said
+
+
+def repository_trouble(workspace: Path) -> str:
+    """Why the repository that a workspace seems to have is none that can be written in; empty where there is none."""
+    top = repository_above(workspace)
+    if top is None or own_head(workspace) is not None:
+        return ""
+    complaint = run_git(workspace, ("rev-parse", "--show-toplevel")).complaint
+    why = complaint.splitlines()[0].removeprefix("fatal: ") if complaint else "its own folder lies elsewhere"
+    return f"What is committed in {top} cannot be known, so nothing is written there ({why.rstrip('.')})."
+
+
+def check_branch(workspace: Path, name: str) -> None:
+    """See that a new branch of this name can be made, long before it is."""
+    repository = Repository.of(workspace)
+    if repository is None:
+        raise UsageError("There is no repository here that could have a branch.", "Leave --branch out.")
+    repository.reserved_branch(name)

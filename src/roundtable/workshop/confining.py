@@ -12,6 +12,7 @@ from pathlib import Path
 
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.sensitive import is_sensitive
+from roundtable.core.views.clean import visible
 
 LONGEST_PATH = 1024
 LONGEST_NAME = 255
@@ -20,10 +21,11 @@ _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:/")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.I | re.S)
 _RESERVED_LETTERS = frozenset('<>:"|?*')
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_OF_GIT = re.compile(r"\.git|git~[0-9]+|\.gitmodules|\.gitattributes|\.lfsconfig|\.githooks|\.husky")
+_OF_GIT = re.compile(r"\.git|git~[0-9]+|\.gitmodules|\.gitattributes|\.gitconfig|\.lfsconfig|\.githooks|\.husky")
 """Git itself, and what makes it fetch or run something."""
 _OURS = ".roundtable"
+_REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
+"""Names that make a folder a repository to git, wherever it lies."""
 
 
 def path_objection(path: str) -> Refusal | None:
@@ -102,6 +104,40 @@ def twins_among(paths: Sequence[str]) -> list[Refusal]:
     return found
 
 
+def repositories_among(root: Path, paths: Sequence[str]) -> list[Refusal]:
+    """Paths in folders that git would take for a repository, and so obey the config in them."""
+    inside: dict[str, set[str]] = {}
+    for path in paths:
+        parts = path.split("/")
+        for depth, name in enumerate(parts):
+            inside.setdefault("/".join(parts[:depth]), set()).add(_folded(name))
+    barred = {
+        folder
+        for folder, names in inside.items()
+        if any(it <= names | {_folded(name) for name in _names_in(root / folder)} for it in _REPOSITORIES)
+    }
+    return [
+        Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in what git would take for a repository.")
+        for path in paths
+        if any(not folder or path.startswith(f"{folder}/") for folder in barred)
+    ]
+
+
+def hook_objection(path: str, hooks: Iterable[str]) -> Refusal | None:
+    """Why nothing is written where git looks for the programs it runs."""
+    alike = _folded(path)
+    if any(folder == "." or alike.startswith(f"{_folded(folder)}/") for folder in hooks):
+        return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies where git looks for the programs that it runs.")
+    return None
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def _twin_refusal(path: str, other: str) -> Refusal:
     return Refusal(path, RefusalKind.CASE, f"{path} differs from {other} only in case or in how its letters are coded.")
 
@@ -127,7 +163,7 @@ def _whole(path: str) -> Refusal | None:
 def _coded(path: str) -> Refusal | None:
     """Letters that nobody sees, or that become others on the way."""
     what = ""
-    if any(unicodedata.category(letter) in _UNSEEN for letter in path):
+    if "\t" in path or visible(path) != path:
         what = "has letters in it that nobody can see"
     elif _PERCENT.search(path):
         what = "has letters in it that are percent-encoded"

@@ -23,7 +23,14 @@ from roundtable.core.changes import (
 from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest, digest_of
 from roundtable.workshop.beneath import Astray, Beneath
-from roundtable.workshop.confining import in_scope, path_objection, place_objection, twins_among
+from roundtable.workshop.confining import (
+    hook_objection,
+    in_scope,
+    path_objection,
+    place_objection,
+    repositories_among,
+    twins_among,
+)
 from roundtable.workshop.git import git_of
 from roundtable.workshop.matching import Unmatched, edited, styled
 from roundtable.workshop.structure.grafting import grafted
@@ -53,11 +60,10 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Drafting(msgspec.Struct, frozen=True):
-    """The files that change, what was refused and why, and where a wish was only nearly what the file says."""
+    """The files that change, and what was refused and why."""
 
     files: tuple[Written, ...]
     refused: tuple[Refusal, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def drafted(changes: Changeset, root: Path, over: Sequence[Written] = (), finds: Finds = Redactor().finds) -> Drafting:
@@ -65,7 +71,7 @@ def drafted(changes: Changeset, root: Path, over: Sequence[Written] = (), finds:
     named = {path for operation in changes.operations for path in _paths(operation)}
     named |= {path for file in over for path in (file.path, file.was) if path}
     with Beneath.of(root) as beneath:
-        paper = _Paper(root, beneath, _ignored(root, named, changes.scope))
+        paper = _Paper(root, beneath, *_told_by_git(root, named, changes.scope))
         paper.lay(over)
         for operation in changes.operations:
             paper.carry_out(operation, changes)
@@ -76,14 +82,13 @@ def _paths(operation: Operation) -> tuple[str, ...]:
     return (operation.path, operation.to) if isinstance(operation, Rename) else (operation.path,)
 
 
-def _ignored(root: Path, paths: set[str], scope: Sequence[str]) -> set[str]:
-    """The paths that git ignores and nobody named as they are; only those that git can be asked about."""
-    asked = sorted(path for path in paths if path not in scope and not path_objection(path))
-    asked = [path for path in asked if not place_objection(root, path, LARGEST)]
+def _told_by_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str], Sequence[str]]:
+    """The paths that git ignores and nobody named as they are, and the folders in which it looks for hooks."""
+    asked = sorted(path for path in paths if not path_objection(path) and not place_objection(root, path, LARGEST))
     if not asked:
-        return set()
+        return set(), ()
     with git_of(root) as git:
-        return git.ignored(asked)
+        return git.ignored(path for path in asked if path not in scope), git.hook_folders()
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -104,10 +109,11 @@ class _Refuse(Exception):
 class _Paper:
     """The tree as it stands, and as it would be after each operation."""
 
-    def __init__(self, root: Path, beneath: Beneath, ignored: set[str]) -> None:
+    def __init__(self, root: Path, beneath: Beneath, ignored: set[str], hooks: Sequence[str]) -> None:
         self._root = root
         self._beneath = beneath
         self._ignored = ignored
+        self._hooks = hooks
         self._disk: dict[str, _File | None] = {}
         self._start: dict[str, _File | None] = {}
         self._now: dict[str, _File | None] = {}
@@ -116,7 +122,6 @@ class _Paper:
         self._whole: set[str] = set()
         self._deleted: set[str] = set()
         self._refused: list[Refusal] = []
-        self._notes: list[str] = []
 
     def lay(self, over: Sequence[Written]) -> None:
         """Begin from an earlier draft; what it rests on must still be there."""
@@ -146,7 +151,7 @@ class _Paper:
     def drafting(self, finds: Finds) -> Drafting:
         """What has come of it all."""
         there = [path for path, file in self._now.items() if file is not None]
-        self._refused += twins_among(there)
+        self._refused += (*twins_among(there), *repositories_among(self._root, there))
         files: list[Written] = []
         for file in self._files():
             refusal = self._content_objection(file, finds)
@@ -156,7 +161,7 @@ class _Paper:
                 self._refused.append(refusal)
         barred = {refusal.path for refusal in self._refused if refusal.kind in _BARRING}
         kept = tuple(sorted((it for it in files if it.path not in barred), key=lambda it: it.path))
-        return Drafting(kept, tuple(dict.fromkeys(self._refused)), tuple(self._notes))
+        return Drafting(kept, tuple(dict.fromkeys(self._refused)))
 
     def _lay(self, file: Written) -> None:
         for path in filter(None, (file.was, file.path)):
@@ -174,7 +179,9 @@ class _Paper:
         """Read what stands at a path, once, and refuse where nothing may be written."""
         if path in self._disk:
             return
-        refusal = path_objection(path) or place_objection(self._root, path, LARGEST)
+        refusal = (
+            path_objection(path) or place_objection(self._root, path, LARGEST) or hook_objection(path, self._hooks)
+        )
         if refusal is not None:
             raise _Refuse(refusal.path, refusal.kind, refusal.sentence)
         if path in self._ignored:
@@ -246,11 +253,10 @@ class _Paper:
         new = len(operation.blocks) == 1 and not operation.blocks[0].search
         old = _File(b"") if new and self._at(path) is None else self._there(path)
         try:
-            matched = edited(_text(path, old.data), operation.blocks)
+            text = edited(_text(path, old.data), operation.blocks)
         except Unmatched as unmatched:
             raise _Refuse(path, unmatched.kind, f"{path} cannot be edited as wished. {unmatched.sentence}") from None
-        self._notes += [f"{path}: an edit was matched {note}." for note in matched.notes]
-        self._now[path] = _File(_bytes(path, matched.text), _executable(operation.executable, old))
+        self._now[path] = _File(_bytes(path, text), _executable(operation.executable, old))
 
     def _put(self, operation: PutSymbol) -> None:
         path = operation.path
@@ -318,7 +324,7 @@ class _Paper:
         return None
 
 
-_BARRING = (RefusalKind.CASE, RefusalKind.CONTRADICTION)
+_BARRING = (RefusalKind.CASE, RefusalKind.CONTRADICTION, RefusalKind.REPOSITORY)
 """What stands against the whole file, not only against one wish about it."""
 
 

@@ -93,6 +93,14 @@ class Git:
         wanted = "".join(f"./{path}\0" for path in paths)
         return {it[2:] for it in names_in(self._ask("check-ignore", "-z", "--stdin", input=os.fsencode(wanted)))}
 
+    def hook_folders(self) -> list[str]:
+        """Where in the workspace git looks for hooks by its config, `.` where that is all of it."""
+        told = self._names("config", "--type=path", "--get-all", "core.hooksPath")
+        top = self._workspace / self._line("rev-parse", "--show-cdup")
+        here = self._workspace.resolve()
+        found = [(top / folder).resolve() for folder in told]
+        return [it.relative_to(here).as_posix() for it in found if it.is_relative_to(here)]
+
     def branch(self) -> str:
         """The branch that is checked out; empty where there is none."""
         return self._line("symbolic-ref", "--quiet", "--short", "HEAD")
@@ -111,13 +119,22 @@ class Git:
             found.append(Commit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
         return found
 
+    def differing(self) -> tuple[str, ...]:
+        """Files that are not as the last commit has them, and new ones that are not ignored."""
+        changed = self._names("diff", "--name-only", *DIFF, "--no-renames", self._base, "--", ".")
+        return tuple(dict.fromkeys((*changed, *self.untracked())))
+
+    @property
+    def _base(self) -> str:
+        """The last commit, or the tree that holds nothing."""
+        return self._head or self._line("hash-object", "-t", "tree", os.devnull)
+
     def uncommitted(self) -> Changes:
         """What stands in the working tree and not in the last commit.
 
         Whether a sensitive file was changed is not known: git would have to open it to be sure.
         """
-        base = self._head or self._line("hash-object", "-t", "tree", os.devnull)
-        return self._diff(base, self._names("ls-files"))
+        return self._diff(self._base, self._names("ls-files"))
 
     def between(self, base: str, tip: str) -> Changes:
         """What `tip` changed since it left `base`."""
@@ -180,6 +197,18 @@ def own_head(workspace: Path) -> str | None:
         return None
     own = folder.is_relative_to(top) or _linked(top, folder) or _is_submodule(workspace)
     return lines[2].removeprefix("HEAD") if own else None
+
+
+def repository_above(workspace: Path) -> Path | None:
+    """The nearest folder, from a workspace upwards on its disk, that has a repository or points to one."""
+    here = workspace.resolve()
+    disk = here.stat().st_dev
+    for folder in (here, *here.parents):
+        if folder.stat().st_dev != disk:
+            return None
+        if (folder / ".git").is_file() or os.path.lexists(folder / ".git/HEAD"):
+            return folder
+    return None
 
 
 def _linked(top: Path, folder: Path) -> bool:

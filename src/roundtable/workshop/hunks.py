@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 
 import msgspec
 
-from roundtable.core.changes import Choice, Hunk, Refusal, RefusalKind
+from roundtable.core.changes import NO_NEWLINE, Choice, Hunk, Refusal, RefusalKind
+from roundtable.workshop.differing import Run, runs_between
 from roundtable.workshop.drafting import Written
 
-_NO_NEWLINE = "\\ No newline at end of file"
-_LONG = 10_000
-"""Lines that differ, beyond which they are shown as one piece: nobody would go through them singly."""
-
-
-class _Run(msgspec.Struct, frozen=True):
-    """Lines of a file, from and to, before and after."""
-
-    old: tuple[int, int]
-    new: tuple[int, int]
+_AROUND = 2
+"""Lines on each side that show where a piece stands."""
 
 
 def hunks_of(files: Sequence[Written]) -> tuple[Hunk, ...]:
@@ -45,11 +37,18 @@ def _hunks(file: Written) -> Iterable[Hunk]:
         yield Hunk(_id(file, "rename"), file.path, 0, (file.was,), (file.path,), file.asked_by)
     if _changes_mode(file):
         before, after = (("executable" if it else "plain",) for it in (file.was_executable, file.executable))
+        before = before if file.before is not None else ()
         yield Hunk(_id(file, "mode"), file.path, 0, before, after, file.asked_by)
     old, new = _lines(file.before), _lines(file.after)
-    for number, run in enumerate(_runs(file), 1):
-        before, after = _shown(old[slice(*run.old)]), _shown(new[slice(*run.new)])
-        yield Hunk(_id(file, str(number)), file.path, run.old[0] + 1, before, after, file.asked_by)
+    runs = _runs(file)
+    ends, starts = [0, *(it.old[1] for it in runs)], [*(it.old[0] for it in runs[1:]), len(old)]
+    for number, (run, least, most) in enumerate(zip(runs, ends, starts, strict=False), 1):
+        (start, end), id = run.old, _id(file, str(number))
+        before, after = _shown(old[start:end]), _shown(new[slice(*run.new)])
+        above, below = old[max(least, start - _AROUND) : start], old[end : min(most, end + _AROUND)]
+        around = _shown(above), _shown(below)
+        whole = "new file" if file.before is None else "deleted" if file.after is None else ""
+        yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *around, whole)
 
 
 def _chosen(file: Written, choice: Choice) -> Written | None:
@@ -97,39 +96,24 @@ def _whole(file: Written, choice: Choice) -> bytes | None:
 def _own(text: str, model: Sequence[bytes]) -> bytes:
     """A person's own lines, ending as the lines do in whose place they stand."""
     plain = text.replace("\r\n", "\n")
-    if plain.rstrip("\n").endswith(f"\n{_NO_NEWLINE}"):
-        plain = plain.rstrip("\n").removesuffix(f"\n{_NO_NEWLINE}")
+    if plain.rstrip("\n").endswith(f"\n{NO_NEWLINE}"):
+        plain = plain.rstrip("\n").removesuffix(f"\n{NO_NEWLINE}")
     elif plain and not plain.endswith("\n") and (not model or model[-1].endswith(b"\n")):
         plain += "\n"
     crlf = bool(model) and model[0].endswith(b"\r\n")
     return (plain.replace("\n", "\r\n") if crlf else plain).encode(errors="replace")
 
 
-def _runs(file: Written) -> list[_Run]:
+def _runs(file: Written) -> list[Run]:
     """The runs of lines that differ; a file that comes or goes is one, even an empty one."""
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
-        return [_Run((0, len(old)), (0, len(new)))]
-    first = 0
-    while first < min(len(old), len(new)) and old[first] == new[first]:
-        first += 1
-    last = 0
-    while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
-        last += 1
-    one, other = old[first : len(old) - last], new[first : len(new) - last]
-    if not one and not other:
-        return []
-    if not one or not other or len(one) + len(other) > _LONG:
-        return [_Run((first, first + len(one)), (first, first + len(other)))]
-    return [
-        _Run((first + a, first + b), (first + c, first + d))
-        for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
+        return [Run((0, len(old)), (0, len(new)))]
+    return runs_between(old, new)
 
 
 def _changes_mode(file: Written) -> bool:
-    return file.before is not None and file.after is not None and file.executable != file.was_executable
+    return file.after is not None and file.executable != file.was_executable
 
 
 def _id(file: Written, part: str) -> str:
@@ -145,4 +129,4 @@ def _lines(data: bytes | None) -> list[bytes]:
 def _shown(lines: Sequence[bytes]) -> tuple[str, ...]:
     """Lines for people, and git's own word for a last one that does not end."""
     texts = [line.decode(errors="replace").removesuffix("\n") for line in lines]
-    return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, _NO_NEWLINE])
+    return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, NO_NEWLINE])

@@ -10,9 +10,11 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+_LONGEST = 600
 
-def outcomes(paths: list[str]) -> dict[str, bool]:
-    """Which tests of these files passed; those that were skipped say nothing."""
+
+def outcomes(paths: list[str]) -> dict[str, str]:
+    """Of each test of these files, why it failed, or nothing where it passed; those that were skipped say nothing."""
     sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), "src")]
     try:
         import pytest
@@ -20,19 +22,22 @@ def outcomes(paths: list[str]) -> dict[str, bool]:
         return _by_unittest(paths)
     reports = _Reports()
     pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", *(f"./{it}" for it in paths)], plugins=[reports])
-    return reports.passed
+    return reports.failures
 
 
 class _Reports:
     """What pytest says of each test."""
 
     def __init__(self) -> None:
-        self.passed: dict[str, bool] = {}
+        self.failures: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Its call decides; a set-up or tear-down that fails does too."""
-        if report.failed or (report.when == "call" and report.passed):
-            self.passed[report.nodeid] = self.passed.get(report.nodeid, True) and report.passed
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self.failures[report.nodeid] = _told(str(getattr(crash, "message", "")))
+        elif report.when == "call" and report.passed:
+            self.failures.setdefault(report.nodeid, "")
 
 
 class _Results(unittest.TestResult):
@@ -40,17 +45,22 @@ class _Results(unittest.TestResult):
 
     def __init__(self) -> None:
         super().__init__()
-        self.passed: dict[str, bool] = {}
+        self.why: dict[str, str] = {}
 
     def stopTest(self, test: unittest.TestCase) -> None:
         """Neither failed nor skipped is passed."""
         super().stopTest(test)
-        failed = {it.id() for it, _ in (*self.failures, *self.errors)}
+        failed = {it.id(): _told(why.rstrip().rpartition("\n")[2]) for it, why in (*self.failures, *self.errors)}
         if test not in [it for it, _ in self.skipped]:
-            self.passed[test.id()] = test.id() not in failed
+            self.why[test.id()] = failed.get(test.id(), "")
 
 
-def _by_unittest(paths: list[str]) -> dict[str, bool]:
+def _told(words: str) -> str:
+    """Why a test failed; never nothing, for that would mean that it passed."""
+    return words.strip().removeprefix("AssertionError: ")[:_LONGEST] or "It failed."
+
+
+def _by_unittest(paths: list[str]) -> dict[str, str]:
     results = _Results()
     for path in paths:
         with suppress(Exception):  # a file that cannot be imported has no tests
@@ -59,7 +69,7 @@ def _by_unittest(paths: list[str]) -> dict[str, bool]:
             for name, test in vars(module).items():
                 if name.startswith("test") and callable(test):
                     unittest.FunctionTestCase(test).run(results)
-    return results.passed
+    return results.why
 
 
 def _module(path: str) -> ModuleType:

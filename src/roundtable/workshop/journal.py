@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -32,6 +33,7 @@ class Kept(msgspec.Struct, frozen=True):
 
     digest: str
     mode: int
+    owner: tuple[int, int] | None = None
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -45,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True):
 class Journal(msgspec.Struct, frozen=True):
     """One change of a workspace: its files, the folders it makes and takes away, and the ref it moves.
 
-    `key` is the step of the session that asked for it; `undoes` is the change it takes back.
+    `key` is the step of the session that asked for it; `undoes` is the change it takes back. `draft` is the name that
+    files have before they are put in place: a name that nobody else has.
     """
 
     id: str
@@ -58,6 +61,7 @@ class Journal(msgspec.Struct, frozen=True):
     ref: RefMove | None = None
     branch: str = ""
     undoes: str = ""
+    draft: str = ""
 
     @property
     def session(self) -> str:
@@ -117,7 +121,7 @@ class Journals:
             if path.exists():
                 data = path.read_bytes()
                 if _digest(data) == kept.digest:
-                    return Content(data, kept.mode)
+                    return Content(data, kept.mode, kept.owner)
         raise RoundtableError(
             f"The journal of change {journal.id} has lost one of its files.", f"Look into {self._folder}."
         )
@@ -160,6 +164,7 @@ class Draft:
 
     def put(self, journal: Journal) -> Journal:
         """From here on the change can be finished or taken back, whatever happens to this process."""
+        journal = msgspec.structs.replace(journal, draft=f".roundtable-{secrets.token_hex(8)}")
         self.index.unlink(missing_ok=True)
         _written(self._folder / _PLAN, msgspec.json.encode(journal))
         _settled(self._folder)
@@ -167,9 +172,13 @@ class Draft:
         return journal
 
 
-def kept(content: Content | None) -> Kept | None:
-    """How a journal speaks of a file."""
-    return None if content is None else Kept(_digest(content.data), content.mode)
+def entries_of(before: Mapping[str, Content | None], after: Mapping[str, Content | None]) -> tuple[Entry, ...]:
+    """How a journal speaks of files before and after."""
+    return tuple(Entry(path, _kept(before[path]), _kept(after[path])) for path in before)
+
+
+def _kept(content: Content | None) -> Kept | None:
+    return None if content is None else Kept(_digest(content.data), content.mode, content.owner)
 
 
 def folder_of(journals: Path, workspace: Path) -> Path:

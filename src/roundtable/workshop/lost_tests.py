@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 
 import msgspec
 
@@ -13,34 +13,49 @@ from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outline
 
-_FILE = re.compile(
+_NAMED = re.compile(
     r"(?:.*/)?(?:test_[^/]*|[^/]*_test\.[^/]+|[^/]*_spec\.[^/]+|[^/]*\.(?:test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)"
-    r"|(?:.*/)?(?:tests?|spec|__tests__)/.*"
 )
+_AMONG = re.compile(r"(?:.*/)?(?:tests?|spec|__tests__)/.*")
 _CASE = re.compile(rb"@Test\b|@ParameterizedTest\b|\[(?:Fact|Theory|Test|TestMethod)\b|#\[(?:\w+::)?test\b")
-_CALL = re.compile(rb"\b(x?(?:it|test|specify))((?:\.\w+)*)\s*\(?\s*([\"'`])(.+?)\3")
+_CALL = re.compile(rb"\b(x?(?:it|test|specify))((?:\.\w+)*)\s*(?:\(\s*)?([\"'`])(.+?)\3")
 _SKIPPED = re.compile(
     rb"\bskip(?:If|Unless|if)?\b|\bSkip(?:Now|f)?\(|\bxfail\b|@(?:Disabled|Ignore)\b|\[Ignore\b|#\[ignore\b|Skip\s*=|\bpending\b"
 )
 _ALL_SKIPPED = re.compile(
-    rb"pytestmark\s*=.*skip|allow_module_level\s*=\s*True|\b(?:x(?:describe)|describe\.skip)\b|__test__\s*=\s*False"
+    rb"pytestmark\s*=.{0,200}skip|allow_module_level\s*=\s*True|\b(?:x(?:describe)|describe\.skip)\b|__test__\s*=\s*False"
 )
+_TEST_CLASS = re.compile(r"(?:\(|\bextends\b|:|<).*(?:Test|Case)")
 _SAYS_NOTHING = frozenset({b"pass", b"return", b"None", b"assert", b"True", b"true", b"end"})
 _ALIKE = 0.7
-"""How much of a test's text another one must have to be the same under a new name."""
+"""How many of a test's words another one must have to be the same under a new name."""
+_MOST_PAIRS = 10_000
+"""So many pairs of tests are compared by their words; beyond that, only a test of the same name is the same."""
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One test: what it says, and whether it is run at all."""
+    """One test: the words it says, whether it checks anything and is run, and whether its class is one of tests."""
 
-    text: bytes
+    words: Counter[bytes] = Counter()
     skipped: bool = False
     hollow: bool = False
+    in_test_class: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can stand for one that is gone."""
+        return not self.hollow and not self.skipped
+
+    def alike(self, other: Case) -> bool:
+        """Whether two tests say nearly the same, in whatever order."""
+        both = self.words.total() + other.words.total()
+        most = 2 * min(self.words.total(), other.words.total())
+        return most >= _ALIKE * both > 0 and 2 * (self.words & other.words).total() >= _ALIKE * both
 
 
 def is_test_file(path: str) -> bool:
     """Whether a file is one of tests, by its name."""
-    return _FILE.fullmatch(path) is not None
+    return any(it.fullmatch(path) for it in (_NAMED, _AMONG))
 
 
 def lost_tests(files: Sequence[Written]) -> tuple[Refusal, ...]:
@@ -51,16 +66,22 @@ def lost_tests(files: Sequence[Written]) -> tuple[Refusal, ...]:
         if _matters(file.path):
             known = before.get(file, {})
             fresh |= {name: it for name, it in _cases(file.path, file.after).items() if name not in known}
-    return tuple(refusal for file, cases in before.items() if (refusal := _lost(file, cases, fresh)))
+    elsewhere = _Elsewhere(fresh)
+    return tuple(refusal for file, cases in before.items() if (refusal := _lost(file, cases, elsewhere)))
 
 
 def _matters(path: str) -> bool:
     return is_test_file(path) or path.endswith(".rs")
 
 
-def _lost(file: Written, before: Mapping[str, Case], fresh: Mapping[str, Case]) -> Refusal | None:
-    after = _cases(file.path, file.after)
-    gone = [name for name, case in before.items() if name not in after and not _moved(name, case, fresh)]
+def _still_run(file: Written) -> bool:
+    """Whether tests in a file are still found by its name: one that was called a test has to be called one again."""
+    return _matters(file.path) and not (_NAMED.fullmatch(file.was) and not _NAMED.fullmatch(file.path))
+
+
+def _lost(file: Written, before: Mapping[str, Case], elsewhere: _Elsewhere) -> Refusal | None:
+    after = _cases(file.path, file.after) if _still_run(file) else {}
+    gone = [name for name, case in before.items() if name not in after and not elsewhere.has(name, case)]
     if file.after is None and is_test_file(file.path) and (gone or not before):
         return Refusal(file.path, RefusalKind.TESTS_DELETED, f"{file.path} is a file of tests and would be deleted.")
     if gone:
@@ -68,7 +89,7 @@ def _lost(file: Written, before: Mapping[str, Case], fresh: Mapping[str, Case]) 
     emptied = [name for name, case in after.items() if case.hollow and name in before and not before[name].hollow]
     if emptied:
         return _refusal(file, emptied, "would no longer check anything")
-    skipped = [name for name, case in after.items() if case.skipped and name in before and not before[name].skipped]
+    skipped = [name for name, case in after.items() if name in before and _less_run(before[name], case)]
     if skipped:
         return _refusal(file, skipped, "would no longer be run")
     if before and _ALL_SKIPPED.search(file.after or b"") and not _ALL_SKIPPED.search(file.before or b""):
@@ -83,15 +104,28 @@ def _refusal(file: Written, names: Sequence[str], what: str) -> Refusal:
     return Refusal(file.path, RefusalKind.TESTS_DELETED, sentence)
 
 
-def _moved(name: str, case: Case, fresh: Mapping[str, Case]) -> bool:
-    simple = name.rpartition(".")[2]
-    if any(other.rpartition(".")[2] == simple and not it.hollow and not it.skipped for other, it in fresh.items()):
-        return True
-    return any(
-        SequenceMatcher(None, case.text, it.text, autojunk=False).ratio() >= _ALIKE
-        for it in fresh.values()
-        if it.text and case.text and not it.hollow and not it.skipped
-    )
+def _less_run(before: Case, after: Case) -> bool:
+    return (after.skipped and not before.skipped) or (before.in_test_class and not after.in_test_class)
+
+
+class _Elsewhere:
+    """The tests that a draft adds, among which one that is gone may be found again."""
+
+    def __init__(self, fresh: Mapping[str, Case]) -> None:
+        self._fresh = [case for case in fresh.values() if case.counts]
+        self._names = {_simple(name) for name, case in fresh.items() if case.counts}
+        self._pairs = _MOST_PAIRS
+
+    def has(self, name: str, case: Case) -> bool:
+        """Whether there is one of the same name, or one that says nearly the same."""
+        if _simple(name) in self._names:
+            return True
+        self._pairs -= len(self._fresh)
+        return self._pairs >= 0 and any(map(case.alike, self._fresh))
+
+
+def _simple(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _cases(path: str, data: bytes | None) -> dict[str, Case]:
@@ -99,12 +133,13 @@ def _cases(path: str, data: bytes | None) -> dict[str, Case]:
     if data is None:
         return {}
     found = {
-        match[4].decode(errors="replace"): Case(b"", match[1].startswith(b"x") or b"skip" in match[2])
+        match[4].decode(errors="replace"): Case(skipped=match[1].startswith(b"x") or b"skip" in match[2])
         for match in _CALL.finditer(data)
     }
     seen = outline(path, data)
     if isinstance(seen, Outline):
-        found |= {it.name: _case(seen, it) for it in seen.symbols if _is_case(seen, it)}
+        classes = {it.name for it in seen.symbols if it.kind is Kind.CLASS and _TEST_CLASS.search(it.signature)}
+        found |= {it.name: _case(seen, it, classes) for it in seen.symbols if _is_case(seen, it)}
     return found
 
 
@@ -114,8 +149,13 @@ def _is_case(seen: Outline, symbol: Symbol) -> bool:
     return symbol.simple.lower().startswith("test") or _CASE.search(seen.text(symbol)) is not None
 
 
-def _case(seen: Outline, symbol: Symbol) -> Case:
+def _case(seen: Outline, symbol: Symbol, classes: set[str]) -> Case:
     text = seen.text(symbol)
     head, _, body = text.partition(symbol.signature.encode())
     said = set(re.findall(rb"\w+", body)) - _SAYS_NOTHING
-    return Case(text, _SKIPPED.search(text) is not None, hollow=bool(head or body) and not said)
+    return Case(
+        Counter(re.findall(rb"\w+|[^\w\s]", text)),
+        _SKIPPED.search(text) is not None,
+        hollow=bool(head or body) and not said,
+        in_test_class=symbol.name.rpartition(".")[0] in classes,
+    )

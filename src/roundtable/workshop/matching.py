@@ -22,23 +22,15 @@ class Unmatched(Exception):
         self.sentence = sentence
 
 
-class Matched(msgspec.Struct, frozen=True):
-    """A text after its edits, and which blocks only nearly matched."""
-
-    text: str
-    notes: tuple[str, ...] = ()
-
-
 class _Place(msgspec.Struct, frozen=True):
     """Where a block stands and what comes there."""
 
     start: int
     end: int
     text: str
-    note: str = ""
 
 
-def edited(text: str, blocks: Sequence[Block]) -> Matched:
+def edited(text: str, blocks: Sequence[Block]) -> str:
     """All blocks put in place. Each is looked for in the text as it was, so their order does not matter."""
     bom = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
@@ -51,7 +43,7 @@ def edited(text: str, blocks: Sequence[Block]) -> Matched:
     for place in places:
         pieces += (text[at : place.start], place.text)
         at = place.end
-    return Matched("".join((*pieces, text[at:])), tuple(place.note for place in places if place.note))
+    return "".join((*pieces, text[at:]))
 
 
 def styled(text: str, model: str) -> str:
@@ -81,8 +73,8 @@ def _place(text: str, block: Block) -> _Place:
         inline = "\n" not in block.search and uses_crlf(text) and "\r" not in block.replace
         replace = block.replace.replace("\n", "\r\n") if inline else block.replace
         return _Place(start, start + len(block.search), replace)
-    for same, note in ((_trailing, ""), (_indented, "ignoring how far it is indented")):
-        if place := _by_lines(text, block, same, note):
+    for same in (_trailing, _indented):
+        if place := _by_lines(text, block, same):
             return place
     head = next(iter(block.search.strip().split("\n")), "").strip()
     raise Unmatched(RefusalKind.NOT_FOUND, f"The lines that an edit looks for are not in it: {head[:80]!r}….")
@@ -135,7 +127,7 @@ def _indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
     return indent if fits and not indent.strip() else None
 
 
-def _by_lines(text: str, block: Block, same: _Same, note: str) -> _Place | None:
+def _by_lines(text: str, block: Block, same: _Same) -> _Place | None:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     wanted = block.search.removesuffix("\n").split("\n")
     found: list[tuple[int, str]] = []
@@ -151,13 +143,7 @@ def _by_lines(text: str, block: Block, same: _Same, note: str) -> _Place | None:
     start = _only(list(starts), text, block)
     at, indent = starts[start]
     old = lines[at : at + len(wanted)]
-    return _Place(start, start + len("".join(old)), _in_style(block.replace, old, indent), note or _said(old, wanted))
-
-
-def _said(old: Sequence[str], wanted: Sequence[str]) -> str:
-    """Line ends are nobody's fault; other blanks are mentioned."""
-    plain = [line.removesuffix("\n").removesuffix("\r") for line in old]
-    return "" if plain == [line.removesuffix("\r") for line in wanted] else "ignoring blanks at the ends of lines"
+    return _Place(start, start + len("".join(old)), _in_style(block.replace, old, indent))
 
 
 def _in_style(replace: str, old: Sequence[str], indent: str) -> str:

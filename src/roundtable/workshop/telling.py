@@ -7,6 +7,8 @@ import doctest
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from roundtable.workshop.literals import is_literal_call
+
 MOST = 200
 SETUP = "import os, sys\nsys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), 'src')]\n"
 """What is run before any call, so that modules are found where projects keep them."""
@@ -84,18 +86,8 @@ def _examples(text: str) -> list[str]:
 
 def _literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and all(
-            _is_literal(it) for it in (*node.args, *(k.value for k in node.keywords))
-        ):
+        if isinstance(node, ast.Call) and is_literal_call(node):
             yield node
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
 
 
 def _arguments(call: ast.Call) -> str:

@@ -2,47 +2,95 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
 import stat
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from roundtable.core.faults import UsageError
+from roundtable.core.sandbox import Bounds
 from roundtable.core.sensitive import is_sensitive
-from roundtable.workshop.beneath import Astray, Beneath, Content
+from roundtable.workshop.beneath import LOOK, NEW, Astray, Beneath, Content
 from roundtable.workshop.git import git_of
 
 if TYPE_CHECKING:
     from roundtable.workshop.drafting import Written
 
-_WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _AT_ONCE = 1 << 24
 _NOT_HERE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
 _DRAFT = ".roundtable-draft"
+_MOST = Bounds().disk
 
 
-def made_tree(workspace: Path, into: Path, files: Sequence[Written] = ()) -> None:
-    """Copy a workspace into a folder that is new or empty, and lay a draft over it. Nothing outside is linked to."""
+@contextlib.asynccontextmanager
+async def scratch() -> AsyncGenerator[Path]:
+    """A folder for trees that is gone afterwards; many files take a while to go, and nobody waits for them."""
+    folder = TemporaryDirectory(prefix="roundtable-")
+    try:
+        yield Path(folder.name)
+    finally:
+        await asyncio.to_thread(folder.cleanup)
+
+
+async def side_by_side(makers: Iterable[Callable[[], None]]) -> None:
+    """Have trees made at the same time; nobody is at work any more when this ends, fails or is cancelled."""
+    work = asyncio.gather(*map(asyncio.to_thread, makers), return_exceptions=True)
+    try:
+        ends = await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await work
+        raise
+    for failure in filter(None, ends):
+        raise failure
+
+
+def names_for_trees(workspace: Path) -> tuple[str, ...]:
+    """The files that trees of a workspace have; they must fit where they are run."""
+    names = _names(workspace)
+    sizes = {name: (workspace / name).lstat().st_size for name in names if os.path.lexists(workspace / name)}
+    if sum(sizes.values()) > _MOST:
+        largest = max(sizes, key=lambda name: sizes[name])
+        raise UsageError(
+            f"The files here come to more than the {_MOST >> 20} MB that can be tried; the largest is {largest}.",
+            "Have git ignore what is not needed to run the checks.",
+        )
+    return names
+
+
+def _names(workspace: Path) -> tuple[str, ...]:
     with git_of(workspace) as git:
-        names = [name for name in git.files() if not is_sensitive(name)]
+        return tuple(name for name in git.files() if not is_sensitive(name))
+
+
+def made_tree(workspace: Path, into: Path, files: Sequence[Written] = (), names: Sequence[str] | None = None) -> None:
+    """Copy a workspace into a folder that is new or empty, and lay a draft over it. Nothing outside is linked to.
+
+    Who makes several trees at once gives them the same `names`.
+    """
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
-    copied(workspace, into, names)
+    copied(workspace, into, _names(workspace) if names is None else names)
     laid_over(into, files)
 
 
 def copied(workspace: Path, into: Path, names: Iterable[str]) -> None:
     """Copy these files; links only where they cannot lead out, and nothing that is there already is touched."""
-    for folder, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), _opened(workspace, folder) as source:
-            (into / folder).mkdir(parents=True, exist_ok=True)
-            with _opened(into, folder) as target:
-                for name in members:
-                    _copied(name, source, target)
+    with Beneath.of(workspace) as here, Beneath.of(into) as there:
+        for folder, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
+            first, *others = members
+            with (
+                contextlib.suppress(FileNotFoundError, NotADirectoryError, Astray),
+                here.folder_of(first) as (_, source),
+            ):
+                (into / folder).mkdir(parents=True, exist_ok=True)
+                with there.folder_of(first) as (_, target):
+                    for name in (first, *others):
+                        _copied(name, source, target)
 
 
 def laid_over(tree: Path, files: Sequence[Written]) -> None:
@@ -87,9 +135,9 @@ def stays_inside(to: str, folder: str) -> bool:
 
 
 def _file_copied(name: str, source: int, target: int, mode: int) -> None:
-    reading = os.open(name, _LOOK, dir_fd=source)
+    reading = os.open(name, LOOK, dir_fd=source)
     try:
-        writing = os.open(name, _NEW, mode | 0o600, dir_fd=target)
+        writing = os.open(name, NEW, mode | 0o600, dir_fd=target)
         try:
             _bytes_copied(reading, writing)
         finally:
@@ -108,15 +156,3 @@ def _bytes_copied(reading: int, writing: int) -> None:
             raise
         while chunk := os.read(reading, _AT_ONCE):
             os.write(writing, chunk)
-
-
-@contextlib.contextmanager
-def _opened(root: Path, folder: str) -> Generator[int]:
-    """A folder beneath another, reached without following a link."""
-    with contextlib.ExitStack() as stack:
-        at = os.open(root.resolve(), _WALK)
-        stack.callback(os.close, at)
-        for part in folder.split("/") if folder else ():
-            at = os.open(part, _WALK, dir_fd=at)
-            stack.callback(os.close, at)
-        yield at

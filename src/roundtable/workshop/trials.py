@@ -6,7 +6,7 @@ import ast
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,6 +17,7 @@ from roundtable.core.rules.executed import Ran
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
 from roundtable.workshop import inside_tests
+from roundtable.workshop.counting import no_fewer
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.telling import SETUP, module_of, telling_calls
@@ -33,7 +34,7 @@ Tell = Callable[[str], None]
 
 
 class Trials(Value, frozen=True):
-    """What running them showed, by candidate; `authors` says who wrote each test."""
+    """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test."""
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
@@ -44,6 +45,14 @@ class Trials(Value, frozen=True):
     def before(self) -> dict[str, bool]:
         """How the checks ended without any candidate."""
         return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
+
+    def shows(self, candidate: str) -> bool:
+        """Whether a test that fails on the bare tree passes with a candidate, and its author's own passes it too."""
+        passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
+        return any(
+            held and not bare.get(test, False) and self.tests.get(self.authors[test], passed).get(test, False)
+            for test, held in passed.items()
+        )
 
     def ran(self) -> tuple[Ran, ...]:
         """The same as the rule reads it."""
@@ -71,15 +80,15 @@ async def tried(
     """
     bench = _Bench(sandbox, checks, bounds, tell or (lambda line: None))
     candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
-    outcomes = await asyncio.gather(*(bench.check(name, tree) for name, tree in trees.items()))
+    outcomes = bench.counted(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())))
     if examples:
-        shown = await asyncio.gather(*(bench.test(EXAMPLES, examples, *it) for it in trees.items()))
+        shown = await asyncio.gather(*(bench.failures(EXAMPLES, examples, *it) for it in trees.items()))
         outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
     found = {
         author: dict(
             zip(
-                candidates,
-                await asyncio.gather(*(bench.test(author, files, *it) for it in candidates.items())),
+                trees,
+                await asyncio.gather(*(bench.test(author, files, *it) for it in trees.items())),
                 strict=True,
             )
         )
@@ -94,7 +103,7 @@ async def tried(
             name: {
                 f"{author}: {test}": found[author][name].get(test, False) for author in names for test in names[author]
             }
-            for name in candidates
+            for name in trees
         },
         outputs=outputs,
         authors={f"{author}: {test}": author for author in names for test in names[author]},
@@ -102,18 +111,18 @@ async def tried(
 
 
 def _with_examples(
-    outcomes: Sequence[tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, bool]]
+    outcomes: Sequence[tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]]
 ) -> list[tuple[CheckOutcome, ...]]:
     """The checks of every tree, and the examples in the task among them. One that held before says nothing of it."""
     before = shown.get(BEFORE, {})
-    counted = list(dict.fromkeys(name for seen in shown.values() for name in seen if not before.get(name, False)))
+    counted = list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
     if not counted:
         return list(outcomes)
     found: list[tuple[CheckOutcome, ...]] = []
     for checks, seen in zip(outcomes, shown.values(), strict=True):
-        failed = [name for name in counted if not seen.get(name, False)]
+        failed = [seen.get(name, "One of them could not be run.") for name in counted if seen.get(name) != ""]
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
-        found.append((*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, words)))
+        found.append((*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed)))))
     return found
 
 
@@ -132,6 +141,18 @@ class _Bench:
         """The repository's checks on one tree, with these files laid over it."""
         return tuple([await self._checked(check, name, tree, files or {}) for check in self._checks])
 
+    def counted(
+        self, trees: Iterable[str], outcomes: Sequence[tuple[CheckOutcome, ...]]
+    ) -> list[tuple[CheckOutcome, ...]]:
+        """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
+        found = dict(zip(trees, outcomes, strict=True))
+        for name, checks in found.items():
+            found[name] = no_fewer(checks, found.get(BEFORE, ()))
+            for old, new in zip(checks, found[name], strict=True):
+                if old.passed != new.passed:
+                    self._tell(f"{new.name} failed after all {_on(name)}: fewer tests ran than before")
+        return list(found.values())
+
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
         async with self._free:
@@ -143,18 +164,22 @@ class _Bench:
 
     async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
         """One seat's tests on one candidate's tree."""
-        python = [path for path in files if path.endswith(".py")]
-        if not python:
+        if not any(path.endswith(".py") for path in files):
             return {it.name: it.passed for it in await self.check(name, tree, files)}
+        return {test: not why for test, why in (await self.failures(author, files, name, tree)).items()}
+
+    async def failures(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, str]:
+        """Why each test in Python fails on a tree, or nothing where it does not."""
+        python = [path for path in files if path.endswith(".py")]
         runnable = [path for path in python if Path(path).name != "conftest.py"]
         asked = Asked(
             (text_of(inside_tests),), (f"outcomes({runnable!r})",), self._bounds.seconds, self._bounds.seconds, _LONGEST
         )
         async with self._free:
             seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files=dict(files))
-        passed = _read(seen.rows[0][0]) if seen.rows else {}
-        self._tell(f"{author}'s tests: {sum(passed.values())} of {len(passed)} passed {_on(name)}")
-        return passed
+        why = _read(seen.rows[0][0]) if seen.rows else {}
+        self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
+        return why
 
     async def tell_apart(
         self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]]
@@ -191,11 +216,11 @@ def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
     }
 
 
-def _read(said: str) -> dict[str, bool]:
+def _read(said: str) -> dict[str, str]:
     """The outcomes as the sandbox wrote them; nothing where they are no such thing."""
     try:
         found: object = ast.literal_eval(said.removeprefix("= "))
-        return msgspec.convert(found, dict[str, bool])
+        return msgspec.convert(found, dict[str, str])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
 
@@ -204,6 +229,10 @@ def _python(checks: Mapping[str, Sequence[str]]) -> str:
     """The Python that the project itself uses in a check, or ours: one that a version manager stands in for is none."""
     named = (argv[0] for argv in checks.values() if Path(argv[0]).name.startswith("python"))
     return next(named, "") or sys.executable
+
+
+def _tests_of(author: str) -> str:
+    return author if author == EXAMPLES else f"{author}'s tests"
 
 
 def _on(name: str) -> str:

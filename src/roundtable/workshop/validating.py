@@ -29,11 +29,12 @@ _SCRIPT = re.compile(
     r".*\.(?:sh|bash|zsh|fish|ps1|bat|cmd|mk|ya?ml|toml)|(?:.*/)?(?:Makefile|Dockerfile|Justfile|package\.json|Rakefile)"
 )
 _WIPES = re.compile(
-    rb"\brm\s+(?:-[\w-]+\s+)*-\w*[rR]\w*\b|\bfind\b.*\s-delete\b|\bmkfs\b|\bdd\s+.*\bof=/dev/|\bRemove-Item\b.*-Recurse"
+    rb"\brm\s+(?:-[\w-]{1,20}\s+){0,9}-\w{0,9}[rR]\w{0,20}\b|\bfind\b.{0,400}\s-delete\b|\bmkfs\b"
+    rb"|\bdd\s.{1,400}\bof=/dev/|\bRemove-Item\b.{0,400}-Recurse"
     rb"|\bdel\s+/s\b|\brmdir\s+/s\b"
 )
 _REWRITES = re.compile(
-    rb"\bgit\s+(?:push\s+(?:.*\s)?(?:--force\b|-f\b|--force-with-lease\b)|reset\s+--hard|filter-branch|filter-repo"
+    rb"\bgit\s+(?:push\s+(?:.{0,400}\s)?(?:--force\b|-f\b|--force-with-lease\b)|reset\s+--hard|filter-branch|filter-repo"
     rb"|reflog\s+expire|clean\s+-\w*f|branch\s+-D|update-ref\s+-d|gc\s+--prune)"
 )
 _CI = re.compile(
@@ -45,10 +46,10 @@ _LOCK = re.compile(
 )
 
 
-def objections(files: Sequence[Written], root: Path, *, tests_may_go: bool = False) -> tuple[Refusal, ...]:
+def objections(files: Sequence[Written]) -> tuple[Refusal, ...]:
     """What must not be written as it is: broken syntax, marks of a merge or of a reply, tests that would be lost."""
     found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*found, *(() if tests_may_go else lost_tests(files)))
+    return (*found, *lost_tests(files))
 
 
 def destroyed(files: Sequence[Written], root: Path) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def destroyed(files: Sequence[Written], root: Path) -> tuple[str, ...]:
     deleted = [file.path for file in files if file.after is None]
     found: list[str] = []
     if len(deleted) > FEW:
-        found.append(f"{len(deleted)} files are deleted: {', '.join(deleted[:FEW])} and more.")
+        found.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
     unknown = _untracked(files, root)
     for file in files:
         found += _destroyed(file, untracked=(file.was or file.path) in unknown)

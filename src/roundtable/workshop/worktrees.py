@@ -23,7 +23,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.committing import GitRefused, Repository
-from roundtable.workshop.git import DIFF, Told, git_of, names_in, no_filters, run_git
+from roundtable.workshop.git import DIFF, LONGEST, Told, git_of, names_in, no_filters, run_git
 from roundtable.workshop.trees import copied, made_tree
 
 FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
@@ -31,6 +31,8 @@ FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 _KNOWN = ".known"
+_FILE_OF_DIFF = re.compile(rb"^(?=diff --git )", re.M)
+_NO_TEXT = re.compile(rb"^Binary files ", re.M)
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "-uall", "--ignore-submodules=all")
 
 
@@ -115,18 +117,26 @@ class Worktrees:
 
     def standing(self, worktree: Worktree) -> Standing:
         """What was done in it, and what of that would be lost with it."""
-        if not worktree.path.is_dir() or not worktree.ready:
+        if not worktree.ready:
             return Standing()
+        if not worktree.path.is_dir():
+            return self._left_of(worktree)
         changed, tip = self._changed(worktree)
         with Beneath.of(worktree.path) as there, Beneath.of(self._workspace) as here:
             lost = [path for path in changed if not _alike(there, here, path)]
         return Standing(tuple(changed), tuple(lost), tip)
 
     def diff(self, name: str) -> str:
-        """What was done in it since the commit it began at, committed there or not, as git tells it."""
+        """What was done in it since the commit it began at, committed there or not, as git tells it.
+
+        Files that are no text are left out: what programs leave behind is nobody's work.
+        """
         worktree = self.find(name)
         self._asked(worktree, "add", "--all", "--intent-to-add")
-        return self._asked(worktree, "diff", *DIFF, worktree.base, "--").decode(errors="replace")
+        told = self._asked(worktree, "diff", *DIFF, worktree.base, "--")
+        if len(told) >= LONGEST:
+            raise GitRefused(f"More was changed in the worktree {name} than one change may be.")
+        return "".join(map(_text_of, _FILE_OF_DIFF.split(told)))
 
     def discard(self, name: str) -> str:
         """Take a worktree and its branch away, whatever is in it; the commit it was at is returned, if there is one."""
@@ -172,18 +182,31 @@ class Worktrees:
         said = run_git(made.path, ("rev-parse", "--absolute-git-dir")).said
         return msgspec.structs.replace(made, administration=os.fsdecode(said).strip())
 
+    def _left_of(self, worktree: Worktree) -> Standing:
+        """What the branch of a worktree still has whose folder is gone."""
+        tip = self._tip(worktree)
+        if tip in ("", worktree.base):
+            return Standing(tip=tip)
+        told = self._git("diff-tree", "-r", "-z", "--no-renames", "--name-only", worktree.base, tip).said
+        return Standing(tuple(names_in(told)), tuple(names_in(told)), tip)
+
     def _changed(self, worktree: Worktree) -> tuple[list[str], str]:
         """What differs from where it began, committed there or not, and the commit it is at."""
-        if not worktree.base:
-            now = _digests(worktree.path)
-            return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path)), ""
         tip = self._tip(worktree)
+        if not _is_known(worktree):
+            now = _digests(worktree.path)
+            return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path)), tip
         committed = self._asked(worktree, "diff-tree", "-r", "-z", "--no-renames", "--name-only", worktree.base, tip)
         standing = names_in(self._asked(worktree, *_STATUS))
         return sorted({*names_in(committed), *(line[3:] for line in standing)}), tip
 
     def _tip(self, worktree: Worktree) -> str:
-        return self._asked(worktree, "rev-parse", "--verify", "HEAD").decode().strip()
+        """The commit it is at; that of its branch where git knows the worktree no more."""
+        if _is_known(worktree):
+            return self._asked(worktree, "rev-parse", "--verify", "HEAD").decode().strip()
+        if not worktree.branch:
+            return ""
+        return self._git("rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}").said.decode().strip()
 
     def _asked(self, worktree: Worktree, *args: str) -> bytes:
         """Git about a worktree, by what we know of it and not by what stands in it."""
@@ -258,11 +281,24 @@ def _beneath(workspace: Path, name: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
 
 
+def _is_known(worktree: Worktree) -> bool:
+    """Whether git knows it: not a copy, nor one that was pruned while its folder was away."""
+    return bool(worktree.administration) and Path(worktree.administration).is_dir()
+
+
 def _digests(folder: Path) -> dict[str, str]:
     """Every file of a copy that is not ignored, by its bytes; of a link, where it leads."""
     with git_of(folder) as git:
         names = [name for name in git.files() if os.path.lexists(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
+
+
+def _text_of(diff: bytes) -> str:
+    """The diff of one file, exactly; nothing where the file is not text in UTF-8."""
+    try:
+        return "" if _NO_TEXT.search(diff) else diff.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def _bytes(path: Path) -> bytes:

@@ -11,20 +11,21 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.trying import Trying, asker
+from roundtable.app.bench.trying import Made, Trying, asker, own_tests, tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
-from roundtable.core.effects import Applied, ApplyChange, PlanChange, Planned, Rehearse, Rehearsed
-from roundtable.core.events import EffectStarted, GateAnswered, GateOpened, Recorded
+from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
+from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, digest_of
-from roundtable.core.views.changes import authors_of
+from roundtable.core.views.changes import authors_of, many
 from roundtable.workshop.applying import Receipt, applied, receipt_of
 from roundtable.workshop.beneath import Beneath, Content
-from roundtable.workshop.committing import Commit, Repository
+from roundtable.workshop.committing import Commit, Repository, repository_trouble
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.hunks import chosen, hunks_of
+from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
 from roundtable.workshop.trials import BEFORE, Tell
 from roundtable.workshop.validating import destroyed, objections
 
@@ -47,19 +48,23 @@ class Carrying:
     async def plan(self, session: Session, effect: PlanChange) -> Planned:
         """The hunks, and what stands against them now."""
         files = await self._drafts.files(effect.draft)
-        hunks = await asyncio.to_thread(hunks_of, files)
+        asked = _asked(session)
+        hunks = tuple(
+            it if _is_named(it.path, asked) else msgspec.structs.replace(it, asked_by="")
+            for it in await asyncio.to_thread(hunks_of, files)
+        )
         refused = await asyncio.to_thread(self._against, files)
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
-        unasked = tuple(it.id for it in hunks if not _is_named(it.path, _asked(session)))
-        return Planned(hunks, refused, lost, _phrase(lost), unasked)
+        unasked = tuple(it.id for it in hunks if not it.asked_by)
+        return Planned(hunks, refused, lost, _phrase(files) if lost else "", unasked)
 
     def _against(self, files: Sequence[Written]) -> tuple[Refusal, ...]:
         """What was drafted must still fit, be valid, and touch nothing that is not committed."""
         drafting = drafted(Changeset(()), self._workspace, files)
-        return (*drafting.refused, *objections(files, self._workspace), *_uncommitted(files, self._workspace))
+        return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
 
     async def rehearse(self, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
-        """What was chosen, on a scratch copy of the workspace as it is now, under the workspace's checks."""
+        """What was chosen, in a scratch tree that holds what its commit would, under the workspace's checks."""
         planned = await self._drafts.files(effect.draft)
         files = await asyncio.to_thread(_taken, planned, effect.choice)
         if isinstance(files, Refusal):
@@ -67,16 +72,45 @@ class Carrying:
         refused = await asyncio.to_thread(self._against, files)
         if refused or not files:
             return Rehearsed("", refused=refused or (_nothing(),))
-        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, tested=False)
+        lost: list[str] = []
+
+        def merged(workspace: Path, into: Path, files: Sequence[Written]) -> None:
+            committed_tree(workspace, into, files)
+            lost.extend(lost_hunks(into, files))
+
+        checks, before = await self._checked(files, sandbox, tell, merged)
         draft = effect.draft
         if effect.choice:
             draft = await self._drafts.keep(files)
         return Rehearsed(
             draft,
-            self._trying.clean(trials.checks.get(_DRAFT, ())),
-            self._trying.clean(trials.checks.get(BEFORE, ())),
+            checks,
+            before,
+            tuple(lost),
             destroys=await asyncio.to_thread(destroyed, files, self._workspace),
+            leans=await self._leaning(files, checks, sandbox, tell),
         )
+
+    async def _checked(
+        self, files: Sequence[Written], sandbox: Sandbox, tell: Tell, made: Made | None = None
+    ) -> tuple[tuple[CheckOutcome, ...], tuple[CheckOutcome, ...]]:
+        """The workspace's checks with a draft and without; with it, its tests in Python too, checks or not."""
+        tests = {path: text for path, text in tests_of(files).items() if path.endswith(".py")}
+        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
+        unrun = {path: False for path, text in tests.items() if "def test" in text}
+        checks = (*trials.checks.get(_DRAFT, ()), *own_tests(trials.tests.get(_DRAFT) or unrun))
+        return self._trying.clean(checks), self._trying.clean(trials.checks.get(BEFORE, ()))
+
+    async def _leaning(
+        self, files: Sequence[Written], checks: Sequence[CheckOutcome], sandbox: Sandbox, tell: Tell
+    ) -> tuple[str, ...]:
+        """What else is not committed, if a check that fails without it passes in the workspace as it is."""
+        failed = {it.name for it in checks if not it.passed}
+        beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files) if failed else ()
+        if not beside:
+            return ()
+        here, _ = await self._checked(files, sandbox, tell)
+        return beside if any(it.passed and it.name in failed for it in here) else ()
 
     async def apply(self, key: str, records: Sequence[Recorded], effect: ApplyChange) -> Applied | Fault:
         """Write it, if the record holds a person's yes to just this."""
@@ -93,7 +127,7 @@ class Carrying:
             session.id,
             asker(session),
             _producers(session, effect.draft),
-            answer.by,
+            f"{session.charter.owner} (ahead)" if answer.by == AHEAD else answer.by,
             {it.name: "passed" if it.passed else "failed" for it in checks},
         )
         receipt = await asyncio.to_thread(
@@ -171,7 +205,8 @@ def _uncommitted(files: Sequence[Written], workspace: Path) -> Sequence[Refusal]
     """What stands against it in the repository; git reads bytes from files, so they lie in a folder meanwhile."""
     repository = Repository.of(workspace)
     if repository is None:
-        return ()
+        trouble = repository_trouble(workspace)
+        return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
     modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
     then = {it.path: None if it.after is None else Content(it.after, modes[it.path]) for it in files}
     with Beneath.of(workspace) as tree, TemporaryDirectory(prefix="roundtable-") as folder:
@@ -202,8 +237,11 @@ def _nothing() -> Refusal:
     return Refusal("", RefusalKind.CONTRADICTION, "Nothing of it was taken.")
 
 
-def _phrase(lost: Sequence[str]) -> str:
-    return f"destroy {len(lost)}" if lost else ""
+def _phrase(files: Sequence[Written]) -> str:
+    """What a person types to lose something for good, with the number of files that they see in the plan."""
+    deleted = [it for it in files if it.after is None]
+    verb, number = ("delete", len(deleted)) if deleted else ("overwrite", len(files))
+    return f"{verb} {many(number, 'file')}"
 
 
 def _producers(session: Session, draft: Digest) -> tuple[str, ...]:
@@ -216,4 +254,4 @@ def _producers(session: Session, draft: Digest) -> tuple[str, ...]:
 
 
 def _applied(receipt: Receipt) -> Applied:
-    return Applied(receipt.undo, receipt.files, receipt.commit, receipt.branch)
+    return Applied(receipt.undo, receipt.files, receipt.commit, receipt.branch, receipt.left, receipt.note)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.changes import Draft, FileChange, Refusal
+from roundtable.core.changes import Draft, FileChange
 from roundtable.core.ports import Store
 from roundtable.core.values import Digest
 from roundtable.workshop.drafting import Written
@@ -18,7 +18,7 @@ class Drafts:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def keep(self, files: Sequence[Written], refused: Sequence[Refusal] = ()) -> Digest:
+    async def keep(self, files: Sequence[Written]) -> Digest:
         """Keep a draft; one without files is none. Whose it is stands on the record: the same bytes are one draft."""
         if not files:
             return ""
@@ -34,8 +34,7 @@ class Drafts:
             )
             for it in files
         ]
-        draft = Draft(tuple(changes), tuple(refused))
-        return await self._store.keep(msgspec.json.encode(draft))
+        return await self._store.keep(msgspec.json.encode(Draft(tuple(changes))))
 
     async def draft(self, digest: Digest) -> Draft:
         """A draft by its name."""

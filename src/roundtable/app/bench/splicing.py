@@ -26,7 +26,7 @@ async def spliced(drafts: Drafts, effect: Synthesise) -> Synthesised:
         if path in wrote[effect.base] or made.files.get(path) != it.before
     ]
     draft = await drafts.keep(files)
-    return Synthesised(draft, made.took, made.left)
+    return Synthesised(draft, made.took, made.left, made.removed)
 
 
 def _sources(as_it_is: Mapping[str, bytes], files: Mapping[str, Written]) -> dict[str, bytes]:

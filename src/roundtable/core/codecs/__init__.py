@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from roundtable.core.codecs.ballots import APPROVAL, RANKING
 from roundtable.core.codecs.base import Codec, Reading
-from roundtable.core.codecs.changes import CHANGES
+from roundtable.core.codecs.changes import CHANGES, CHANGES_IN_PARTS
 from roundtable.core.codecs.council import POSITION, RATINGS, RECONSIDER
 from roundtable.core.codecs.debate import DEBATE
 from roundtable.core.codecs.diagnosis import DIAGNOSIS, TRIAGE
@@ -27,7 +27,7 @@ CODECS: dict[str, Codec] = {
         *(POSITION, RECONSIDER, RATINGS),
         *(SCORE, DIAGNOSIS, TRIAGE, DEBATE, OPINION),
         *(DISCUSSION, MERGE, REVIEW, FINDINGS, PROOFS),
-        *(RANKING, APPROVAL, CHANGES, FREE),
+        *(RANKING, APPROVAL, CHANGES, CHANGES_IN_PARTS, FREE),
     )
 }
 

@@ -9,7 +9,7 @@ import msgspec
 
 from roundtable.core.codecs.unreadable import Unreadable
 
-_FENCE = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(`{3,}|~{3,})[ \t]*([^\n]*?)[ \t]*")
+_FENCE = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(`{3,}|~{3,})([^\n]*)")
 _SPOKEN_FILES = re.compile(
     "bash|cc?|cfg|cpp|css?|csv|go|h|hpp|html|ini|java|jsx?|json|kt|lua|md|mjs|php|pl|proto|pyi?|rb|rs|rst|"
     "scala|scss|sh|sql|svelte|swift|toml|tsx?|txt|vue|xml|ya?ml",
@@ -36,6 +36,9 @@ ASIDE = frozenset(
     }
 )
 """What is shown in passing: commands to run and what they print."""
+_DIFFS = ("diff", "patch")
+LONGEST_LINE = 2_000
+"""A line that names a file is not longer."""
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -63,8 +66,12 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def taken_apart(text: str) -> Reply:
-    """The blocks of a reply and the prose between them."""
-    lines = text.split("\n")
+    """The blocks of a reply and the prose between them, with plain line ends.
+
+    A diff keeps the line ends that it has within a block that is not written with such itself: they are the files'.
+    """
+    exact = text.split("\n")
+    lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
     at = 0
@@ -74,10 +81,11 @@ def taken_apart(text: str) -> Reply:
             prose.append(lines[at])
             at += 1
             continue
-        end = _end(lines, at, opening[0])
-        blocks.append(_block(lines, at, end, opening[1], prose))
+        end, following = _end(lines, at, opening[0])
+        own = opening[1] in _DIFFS and not exact[at].endswith("\r")
+        blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
         prose.append("")
-        at = end + 1
+        at = following
     return Reply(tuple(blocks), tuple(prose))
 
 
@@ -94,11 +102,16 @@ def file_name(words: str) -> Named | None:
 def _opening(line: str) -> tuple[str, str] | None:
     """The fence that a line opens and the words behind it."""
     match = _FENCE.fullmatch(line)
-    return (match[1], match[2]) if match and not (match[1][0] == "`" and "`" in match[2].replace("``", "")) else None
+    if match is None or (match[1][0] == "`" and "`" in match[2].replace("``", "")):
+        return None
+    return match[1], match[2].strip(" \t")
 
 
-def _end(lines: Sequence[str], start: int, fence: str) -> int:
-    """Where a block ends. Fences inside that say their language are closed by one of their own."""
+def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
+    """Where a block ends, and where to read on. Fences inside that say their language are closed by one of their own.
+
+    One that is never closed ends where the next block of a file begins.
+    """
     inner = 0
     for at in range(start + 1, len(lines)):
         mark = _opening(lines[at])
@@ -109,7 +122,11 @@ def _end(lines: Sequence[str], start: int, fence: str) -> int:
         elif inner:
             inner -= 1
         else:
-            return at
+            return at, at + 1
+    for at in range(start + 1, len(lines)):
+        mark = _opening(lines[at])
+        if mark is not None and mark[0] == fence and _by_info(mark[1])[1] is not None:
+            return at, at
     raise Unreadable(
         "A fenced block is not closed. Close every block; around a file with ``` in it, use four backticks."
     )
@@ -150,7 +167,8 @@ def _by_info(info: str) -> tuple[str, Named | None]:
 
 def _above(prose: Sequence[str]) -> str:
     """The last line above that says anything; only a blank line or two may stand between."""
-    return next((line for line in reversed(prose[-3:]) if line.strip()), "")
+    line = next((line for line in reversed(prose[-3:]) if line.strip()), "")
+    return line if len(line) <= LONGEST_LINE else ""
 
 
 def _asked_by(line: str) -> str:
@@ -184,7 +202,7 @@ def spoken(path: str) -> bool:
 
 
 def _by_first_line(line: str) -> Named | None:
-    match = _COMMENT.fullmatch(line)
+    match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_LINE else None
     named = file_name(match[1]) if match else None
     return named if named and spoken(named.path) else None
 

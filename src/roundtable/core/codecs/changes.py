@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from roundtable.core.changes import Block, Changeset, Delete, Edit, Operation, PutSymbol, Rename, Replace
 from roundtable.core.codecs.base import Codec, Reading
-from roundtable.core.codecs.blocks import ASIDE, FencedBlock, Named, file_name, spelled_out, spoken, taken_apart
+from roundtable.core.codecs.blocks import (
+    ASIDE,
+    LONGEST_LINE,
+    FencedBlock,
+    Named,
+    file_name,
+    spelled_out,
+    spoken,
+    taken_apart,
+)
 from roundtable.core.codecs.elisions import is_elision
 from roundtable.core.codecs.form import FAILED
 from roundtable.core.codecs.git_diffs import is_diff, operations_of
@@ -17,9 +26,9 @@ from roundtable.core.verdict import Verdict
 
 _SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
 _REPLACE = r">{5,9}[ \t]*(?:REPLACE|UPDATED)[ \t]*"
-_MARK = re.compile(rf"^(?:{_SEARCH}|={{5,9}}[ \t]*|{_REPLACE})$", re.I | re.M)
+_BETWEEN = r"={5,9}[ \t]*"
 _MARKED = re.compile(rf"^(?:{_SEARCH}|{_REPLACE})$", re.I | re.M)
-_EDIT = re.compile(rf"^{_SEARCH}\n(?P<old>(?:.*\n)*?)={{5,9}}[ \t]*\n(?P<new>(?:.*\n)*?){_REPLACE}\n", re.I | re.M)
+_MARKS = tuple(re.compile(mark, re.I) for mark in (_SEARCH, _BETWEEN, _REPLACE))
 
 _LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
 _PATH = r"[`*_\"']{0,3}([^\s`*\"']+)[`*_\"']{0,3}"
@@ -30,7 +39,6 @@ _RENAME = re.compile(rf"{_LEAD}(RENAME|MOVE){_FILE}{_PATH}[ \t]+(?:->|=>|→|to)
 
 _EXAMPLE = "path/to/"
 _PROSE = (".md", ".mdx", ".markdown", ".rst")
-_UNFILLED = "the whole new file, every line of it"
 
 
 def changes_of(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
@@ -39,10 +47,8 @@ def changes_of(text: str, producer: str = "", asked_by: str = "", scope: Sequenc
 
 
 def _operations(text: str) -> list[Operation]:
-    if text.lstrip().startswith("diff --git "):
-        found = operations_of(text.lstrip())
-    else:
-        found = list(_in_reply(text.replace("\r\n", "\n")))
+    diff = text.lstrip()
+    found = operations_of(diff) if diff.startswith("diff --git ") else list(_in_reply(text))
     if not found:
         raise Unreadable("No block of the reply says which file it is for.")
     for operation in found:
@@ -75,12 +81,13 @@ def _in_reply(text: str) -> Iterator[Operation]:
 def _says_itself(block: FencedBlock) -> bool:
     """Whether a block needs no name: a diff with a head, or lines that delete and rename."""
     lines = [line for line in block.text.split("\n") if line.strip()]
-    whole = bool(lines) and all(_DELETE.fullmatch(line) or _RENAME.fullmatch(line) for line in lines)
-    return whole or is_diff(block.text)
+    return (bool(lines) and all(any(_in_line(line)) for line in lines)) or is_diff(block.text)
 
 
 def _in_line(line: str) -> Iterator[Operation]:
     """A file that goes or gets another name, on a line of its own."""
+    if len(line) > LONGEST_LINE:
+        return
     if match := _RENAME.fullmatch(line):
         old, new = _told(match[1], match[2]), _told(match[1], match[3])
         if old and new:
@@ -118,21 +125,29 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
 
 def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
     """The old and the new lines between the marks of one block, besides which it has nothing but its name."""
-    for line in _EDIT.sub("", block.text).split("\n"):
-        if line.strip() and file_name(line) is None:
+    parts: list[list[str]] = []
+    for line in block.text.removesuffix("\n").split("\n"):
+        mark = next((number for number, it in enumerate(_MARKS) if it.fullmatch(line)), None)
+        if mark is None and parts:
+            parts[-1].append(line)
+        elif mark is None:
+            if line.strip() and file_name(line) is None:
+                raise _not_plain(path, line)
+        elif mark != len(parts):
             raise _not_plain(path, line)
-    for match in _EDIT.finditer(block.text):
-        old, new = match["old"], match["new"]
-        if mark := _MARK.search(old) or _MARK.search(new):
-            raise _not_plain(path, mark[0])
-        known = old.split("\n")
-        _check_whole("\n".join(line for line in new.split("\n") if line not in known), path)
-        yield Block(old, new)
+        elif mark < 2:
+            parts.append([])
+        else:
+            old, new = parts
+            known = set(old)
+            _check_whole("\n".join(line for line in new if line not in known), path)
+            yield Block("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
+            parts = []
+    if parts:
+        raise _not_plain(path, "".join(parts[-1][:1]))
 
 
 def _check_whole(text: str, path: str) -> None:
-    if text.strip() == _UNFILLED:
-        raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
     if any(map(is_elision, text.split("\n"))):
         raise _left_out(path)
 
@@ -161,7 +176,7 @@ def _read(reply: str, expect: Expect) -> Reading:
 def _with_target(reply: str, path: str) -> str:
     """The reply with the path above its only block that could be the file, where none is named."""
     try:
-        taken = taken_apart(reply.replace("\r\n", "\n"))
+        taken = taken_apart(reply)
     except Unreadable:
         return reply
     blocks = [block for block in taken.blocks if block.language not in ASIDE]
@@ -171,29 +186,44 @@ def _with_target(reply: str, path: str) -> str:
     return "\n".join((*lines[: blocks[0].line], path, *lines[blocks[0].line :]))
 
 
-def _text_format(expect: Expect) -> str:
-    path = expect.choices[0] if expect.choices else f"{_EXAMPLE}file.py"
-    only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
-    return f"""{only}Write each file that you change or add like this, with its path on the line above it:
+def _in_parts(expect: Expect) -> str:
+    return f"""{_whole(expect)}
 
-### {path}
-```
-{_UNFILLED}
-```
+Of a file of more than 300 lines, write the changed parts alone. Copy the old lines exactly:
 
-To change only a part of a long file, copy the old lines exactly and give the new ones:
-
-### {path}
-```
+```python path={_EXAMPLE}file.py
 <<<<<<< SEARCH
 old lines
 =======
 new lines
 >>>>>>> REPLACE
+```"""
+
+
+def _whole(expect: Expect) -> str:
+    only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
+    return f"""{only}Write each file that you change or add as one fenced block, whole, every line of it. \
+The line that opens the block names the path:
+
+```python path={_EXAMPLE}numbers.py
+def double(number):
+    return 2 * number
 ```
 
-To delete or rename a file, write a line such as `DELETE {path}` or `RENAME {path} -> {_EXAMPLE}other.py`.
+```python path={_EXAMPLE}test_numbers.py
+import unittest
+
+from path.to.numbers import double
+
+
+class DoubleTest(unittest.TestCase):
+    def test_double(self):
+        self.assertEqual(double(2), 4)
+```
+
+To delete or rename a file, write a line: `DELETE {_EXAMPLE}old.py` or `RENAME {_EXAMPLE}old.py -> {_EXAMPLE}new.py`.
 Never leave lines out with a remark such as "rest unchanged". Around a file with ``` in it, use four backticks."""
 
 
-CHANGES = Codec("changes", read_text=_read, text_format=_text_format)
+CHANGES = Codec("changes", read_text=_read, text_format=_whole)
+CHANGES_IN_PARTS = Codec("changes-in-parts", read_text=_read, text_format=_in_parts)

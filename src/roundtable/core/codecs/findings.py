@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from roundtable.core.codecs import fields
@@ -12,10 +10,14 @@ from roundtable.core.codecs.claims import claim, claims, proof_fields
 from roundtable.core.codecs.form import form
 from roundtable.core.codecs.relaxed import Fields
 from roundtable.core.codecs.shape import one_of, record, several, spoken, words
+from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SEVERITIES, Issue, Verdict
 
 _MOST = 8
+_WRONG = ("wrong", "finding", "issue", "description", "message", "problem")
+"""Where models put what is wrong, the name that was asked for first."""
+_PLACES = ("place", "location", "file", "path")
 
 
 def _schema(expect: Expect) -> Schema:
@@ -30,11 +32,9 @@ def _schema(expect: Expect) -> Schema:
     return spoken({"findings": several(finding, most=_MOST)}, limit=1000)
 
 
-def _read(block: Fields, expect: Expect) -> Verdict | None:
-    entries = [fields.mapping(member) for member in fields.members(block["findings"])]
+def _read(block: Fields, expect: Expect) -> Verdict:
+    entries = [_entry(member) for member in fields.members(block["findings"])]
     found = [(issue, it) for it in entries if (issue := _issue(it)) is not None]
-    if not found and _echoed(entries):
-        return None
     proofs = [claim(issue.text, it.get("proof"), it.get("language")) for issue, it in found]
     return Verdict(
         issues=tuple(issue for issue, _ in found),
@@ -42,14 +42,22 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
     )
 
 
-def _echoed(entries: Sequence[Fields]) -> bool:
-    """Whether the form was sent back instead of filled in; a list without entries is an answer."""
-    return any(isinstance(value, str) and fields.unfilled(value) for it in entries for value in it.values())
+def _entry(member: object) -> Fields:
+    """The fields of an entry; bare words say what is wrong."""
+    return {"wrong": member} if isinstance(member, str) else fields.mapping(member)
 
 
 def _issue(entry: Fields) -> Issue | None:
-    """A finding; of a severity nobody knows it is taken for a medium one, and it is never lost."""
-    text = fields.line(entry.get("wrong"))
+    """A finding, of a severity nobody knows a medium one; None for an entry that says there is nothing.
+
+    One without words is not nothing: a lost finding is a false clean bill.
+    """
+    given = [entry[name] for name in _WRONG if name in entry]
+    text = next((words for it in given if (words := fields.line(it))), "")
+    if not text:
+        raise Unreadable(
+            "A finding does not say what is wrong. Say it in its field `wrong`, or leave the list empty if nothing is."
+        )
     if not fields.said(text):
         return None
     severity = fields.choice(entry.get("severity"), SEVERITIES) or "medium"
@@ -58,9 +66,9 @@ def _issue(entry: Fields) -> Issue | None:
 
 def _place(entry: Fields) -> str:
     """Where, as `path:line`; some models write the line into a field of its own."""
-    place, line = (fields.line(entry.get(name)) for name in ("place", "line"))
-    place = place or fields.line(entry.get("file"))
-    number = entry.get("line") if isinstance(entry.get("line"), int) else line
+    place = next((words for name in _PLACES if (words := fields.line(entry.get(name)))), "")
+    line = entry.get("line")
+    number = line if isinstance(line, int) else fields.line(line)
     return f"{place}:{number}" if place and number and ":" not in place else place
 
 
@@ -69,12 +77,23 @@ def _proofs_schema(expect: Expect) -> Schema:
     return spoken({"proofs": several(proof, most=_MOST)}, limit=1000)
 
 
-def _read_proofs(block: Fields, expect: Expect) -> Verdict | None:
+def _read_proofs(block: Fields, expect: Expect) -> Verdict:
+    """The programs for findings of the list; where there are only others, they were meant for something."""
     given = claims(block["proofs"], named="finding")
-    if not given and _echoed([fields.mapping(member) for member in fields.members(block["proofs"])]):
-        return None
     known = [msgspec.structs.replace(it, text=fields.choice(it.text, expect.choices)) for it in given]
-    return Verdict(claims=tuple(it for it in known if it.text))
+    found = tuple(it for it in known if it.text)
+    if not found and any(map(_offers, fields.members(block["proofs"]))):
+        raise Unreadable(
+            "No proof of yours is a whole program under `proof` for a finding of the list under `finding`. "
+            f"The list: {', '.join(expect.choices)}."
+        )
+    return Verdict(claims=found)
+
+
+def _offers(member: object) -> bool:
+    """Whether an entry means to prove something; one whose program is empty, null or `none` does not."""
+    proof = member if isinstance(member, str) else fields.mapping(member).get("proof", member)
+    return fields.said(proof) or fields.unfilled(proof) if isinstance(proof, str) else proof is not None
 
 
 FINDINGS = form("findings", _schema, ("findings",), _read)

@@ -11,10 +11,12 @@ from roundtable.core.codecs.base import Codec, Reading, Schema
 from roundtable.core.codecs.markdown import last_object, sections, without
 from roundtable.core.codecs.relaxed import Fields, Found
 from roundtable.core.codecs.shape import ANSWER, block_format, field_format
+from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Parse, Verdict
 
 ReadFields = Callable[[Fields, Expect], Verdict | None]
+"""Reads a block: None where it is no answer; raises Unreadable where its writer can be told what is wrong."""
 ReadTags = Callable[[str, Expect], Verdict | None]
 
 FAILED = Verdict(parse=Parse.FAILED)
@@ -49,8 +51,11 @@ def form(
     def read(reply: str, expect: Expect) -> Reading:
         block = last_object(reply, keys)
         if block is not None:
-            verdict = _verdict(block, expect, read_fields)
-            return Reading(_prose(reply, block) or verdict.position or reply.strip(), verdict)
+            try:
+                verdict, why = _verdict(block, expect, read_fields), ""
+            except Unreadable as unreadable:
+                verdict, why = FAILED, unreadable.message
+            return Reading(_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
         if read_tags is not None:
             return Reading(reply.strip(), read_tags(reply, expect) or FAILED)
         started = last_object(reply, (ANSWER,))

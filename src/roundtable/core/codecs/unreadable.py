@@ -1,4 +1,4 @@
-"""What is wrong with a reply that cannot be taken as a change."""
+"""What is wrong with a reply that cannot be taken for what was asked for."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from roundtable.core.faults import RoundtableError
 
 
 class Unreadable(RoundtableError):
-    """A reply in which it is not plain what is to be written; its message is what the writer is told."""
+    """A reply in which it is not plain what is meant; its message is what the writer is told."""

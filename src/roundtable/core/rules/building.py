@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.changes import Create, Delete, Edit, Operation, PutSymbol, Refusal, Rename, Replace
+from roundtable.core.changes import Choice, Create, Delete, Edit, Operation, PutSymbol, Refusal, Rename, Replace
 from roundtable.core.effects import (
     Applied,
     Candidate,
@@ -29,6 +29,7 @@ APPLIED = "applied"
 """What a decision that was carried out has as its next step."""
 
 LATER = "later"
+NO_CHECKS = "There are no checks here to run."
 _SUBJECT = 72
 _TOLD = 1_500
 """Characters of a check's output that a seat is told; the end of it says what went wrong."""
@@ -51,10 +52,10 @@ def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
 
 def reasons(it: Candidate) -> Iterator[str]:
     """Why a candidate did not pass, a sentence each."""
-    yield from (f"{_line(it.path)}: {_line(it.sentence)}" for it in it.refused)
+    yield from map(_refusal, it.refused)
     if not it.draft and not it.refused:
         yield "There is nothing in it that could be written."
-    yield from (_check(outcome) for outcome in it.checks if not outcome.passed)
+    yield from (_why(outcome) for outcome in it.checks if not outcome.passed)
 
 
 def told_of(it: Candidate) -> str:
@@ -64,6 +65,12 @@ def told_of(it: Candidate) -> str:
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(_line(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
+
+
+def _why(outcome: CheckOutcome) -> str:
+    """What a check found; one of ours, which is no program, says it in its first line."""
+    ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
+    return f"{_line(outcome.name)}: {ended(_line(ours))}" if ours else _check(outcome)
 
 
 def _check(outcome: CheckOutcome) -> str:
@@ -85,7 +92,8 @@ def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
 def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question: str, why: str = "") -> Decision:
     """The decision for one seat's candidate, in that seat's own words."""
     it = next(each for each in tried.candidates if each.seat == seat)
-    passed = f"{seat}'s candidate passed {_share(it)}{f' in {tried.sandbox}' if tried.sandbox else ''}."
+    where = f", run in {tried.sandbox}" if tried.sandbox else ""
+    passed = f"{seat}'s candidate {_passed(it)}{where}."
     how = " ".join(filter(None, (passed, tried.how, why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
@@ -99,15 +107,15 @@ def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question:
     )
 
 
-def _share(it: Candidate) -> str:
-    checks = f"{len(it.checks)} of {len(it.checks)} checks" if it.checks else "no checks (there are none here)"
-    tests = f" and {sum(it.tests.values())} of {len(it.tests)} tests the seats wrote" if it.tests else ""
-    return checks + tests
+def _passed(it: Candidate) -> str:
+    checks = _many(len(it.checks), "check") if it.checks else ""
+    share = "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {_many(len(it.tests), 'test')}"
+    passed = listed([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
+    return f"passed {passed}" if passed else "can be written; there is no check here that it could pass"
 
 
 def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
     first = rounds[0] if rounds else Round("", ())
-    alone = outcome is Outcome.REACHED and len(first.electorate) == 1
     return Decision(
         outcome,
         how=how,
@@ -115,8 +123,13 @@ def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
         counted=tuple(move.seat for move in first.moves),
         missing=tuple(Absence(it.seat, it.fault) for it in first.missing),
         basis=tuple(round.name for round in rounds),
-        notices=("One seat wrote this alone.",) if alone else (),
     )
+
+
+def with_who_was_asked(decision: Decision) -> Decision:
+    """The decision with a word where all were to write and there was only one."""
+    alone = ("One seat wrote this alone.",) if len(decision.electorate) == 1 else ()
+    return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))
 
 
 # --- judging and merging -------------------------------------------------------------------------
@@ -168,12 +181,27 @@ def wanted(
     return tuple(found)
 
 
-def judged(verdicts: Verdicts, names: Mapping[str, str], *, own: bool) -> str:
-    """How the judges came out, in a few words."""
+def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, names: Mapping[str, str], base: str) -> str:
+    """How the judges came out, in a few words: whom they prefer, who does not count and why, who preferred itself."""
     said = [f"{names[it]} {votes}" for it, votes in verdicts.tally().items()]
-    told = f"Among equals the judges prefer: {', '.join(said)}." if said else "The judges could not tell equals apart."
-    void = f" Void, since it turned with the order: {listed(verdicts.void)}." if verdicts.void else ""
-    return told + void + (" They judged their own work, unsigned, for nobody else was there." if own else "")
+    once = [it for it in verdicts.void if not all(it in order for order in heard)]
+    turned = [it for it in verdicts.void if it not in once]
+    own = [it for it, preferred in verdicts.preferred.items() if names[preferred] == it]
+    parts = [f"Among equals the judges prefer: {', '.join(said)}." if said else ""]
+    parts += [f"Void, since it turned with the order: {listed(turned)}." if turned else ""]
+    parts += [f"Not counted, since only one order was answered: {listed(once)}." if once else ""]
+    parts += [f"Its own work, unsigned, was preferred by {listed(own)}." if own else ""]
+    parts += ["" if said else f"{'No verdict stands' if verdicts.void else 'No judge answered'}; {_by_order(base)}"]
+    return " ".join(filter(None, parts))
+
+
+def unjudged(base: str) -> str:
+    """That nobody could be asked among equals."""
+    return f"Nobody could judge among equals; {_by_order(base)}"
+
+
+def _by_order(base: str) -> str:
+    return f"{base}'s was taken because it came first of those that running could not tell apart."
 
 
 def left_over(made: Synthesised) -> str:
@@ -183,12 +211,20 @@ def left_over(made: Synthesised) -> str:
     )
 
 
+def concerned(made: Synthesised) -> tuple[str, ...]:
+    """The only files that may change for what could not be spliced; none where it does not say which."""
+    known = all(it.files for it in made.left)
+    return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
+
+
 def spliced(made: Synthesised, base: str) -> str:
     """What came from whom, in a sentence."""
-    if not made.took:
+    if not made.took and not made.removed:
         return f"All of it is {base}'s."
-    parts = [f"{it.symbol or it.path} of {it.seat}" for it in made.took]
-    return f"The base is {base}'s, with {listed(parts)}."
+    taken = [f"{it.symbol or it.path} of {it.seat}" for it in made.took]
+    gone = [it.symbol for it in made.removed]
+    parts = [f"{word} {listed(names)}" for word, names in (("with", taken), ("without", gone)) if names]
+    return f"The base is {base}'s, {' and '.join(parts)}."
 
 
 # --- on its way to the workspace -----------------------------------------------------------------
@@ -199,23 +235,32 @@ def against(planned: Planned) -> str:
     return " ".join(map(_refusal, planned.refused)) or "It changes nothing."
 
 
-def approval(planned: Planned, seat: str) -> str:
-    """What the person is asked about a plan."""
+def approval(planned: Planned, seat: str, before: str = "") -> str:
+    """What the person is asked about a plan; first, what became of their answer before, if there was one."""
     paths = list(dict.fromkeys(it.path for it in planned.hunks))
     size = f"{_many(len(planned.hunks), 'hunk')} in {listed([_line(path) for path in paths])}"
-    unasked = f" Nobody asked for {listed(planned.unasked)}." if planned.unasked else ""
-    return f"{seat} wants to change {size}.{unasked} Write it to your workspace?"
+    return f"{before} {seat} wants to change {size}. Write it to your workspace?".strip()
+
+
+def back(why: str) -> str:
+    """Why the person is asked once more about the same draft."""
+    return f"Nothing is written yet. {why} Choose again."
+
+
+def mended(why: str, seat: str) -> str:
+    """Why the person is asked about another draft."""
+    return f"Nothing is written yet. {why} {seat} has mended it."
+
+
+def rewritten(choice: str) -> tuple[str, ...]:
+    """The hunks that the person wrote anew, by their answer."""
+    return tuple(msgspec.json.decode(choice, type=Choice).edited) if choice else ()
 
 
 def asked_about(planned: Planned, words: str) -> str:
     """The hunks the person's words name, or all of them, as a diff."""
     named = [it for it in planned.hunks if it.id in words] or planned.hunks
-    return "\n".join(
-        "\n".join(
-            (it.id, *(f"-{line}".rstrip("\n") for line in it.before), *(f"+{line}".rstrip("\n") for line in it.after))
-        )
-        for it in named
-    )
+    return "\n".join("\n".join((it.id, *(f"{sign}{line}" for sign, side in it.sides for line in side))) for it in named)
 
 
 def destruction(rehearsed: Rehearsed, phrase: str) -> str:
@@ -229,7 +274,16 @@ def trouble(rehearsed: Rehearsed) -> str:
     said = [_refusal(it) for it in rehearsed.refused]
     said += [f"The hunk {_line(id)} did not survive the merge." for id in rehearsed.lost]
     broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
-    return " ".join((*said, *(f"It breaks a check that passed before. {_check(it)}" for it in broke)))
+    ran_before = {it.name for it in rehearsed.before}
+    said += [f"It breaks a check that passed before. {_check(it)}" for it in broke if it.name in ran_before]
+    said += [f"The tests that come with it fail. {it.output[-_TOLD:]}" for it in broke if it.name not in ran_before]
+    return " ".join((*said, _leaning(rehearsed) if broke else "")).strip()
+
+
+def _leaning(rehearsed: Rehearsed) -> str:
+    """That the checks need what the commit does not have."""
+    names = listed([_line(path) for path in rehearsed.leans])
+    return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
 
 
 def what_broke(rehearsed: Rehearsed) -> str:
@@ -239,12 +293,14 @@ def what_broke(rehearsed: Rehearsed) -> str:
 
 
 def _refusal(it: Refusal) -> str:
-    return f"{_line(it.path)}: {ended(_line(it.sentence))}"
+    where = f"{_line(it.path)}: " if it.path else ""
+    return f"{where}{ended(_line(it.sentence))}"
 
 
-def message(question: str) -> str:
-    """The first line of a commit."""
-    line = " ".join(question.split())
+def message(question: str, position: str = "") -> str:
+    """The first line of a commit: what was decided, or the task where that is all the decision says."""
+    task = _line(question)
+    line = task if _line(position).startswith(task) else _line(position) or task
     return (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
 
 
@@ -253,17 +309,24 @@ def unwritten(decision: Decision, why: str) -> Decision:
     return _without(decision, Outcome.DEADLOCK, f"Nothing was written. {why}")
 
 
-def left(decision: Decision, *, answered: bool) -> Decision:
-    """The person took none of it, or nobody was there to say yes."""
+def left(decision: Decision, trouble: str = "", *, answered: bool) -> Decision:
+    """The person took none of it, or nobody was there to say yes; `trouble` is what an earlier yes came to."""
     if answered:
         return _without(decision, Outcome.REJECTED, "The person said no, so nothing was written.")
-    how = "Nothing was written: nobody said yes. `roundtable apply` with this session shows it again."
+    if trouble:
+        return unwritten(decision, trouble)
+    return unclear(decision, "nobody said yes")
+
+
+def unclear(decision: Decision, why: str) -> Decision:
+    """Nothing was written, for want of a clear yes; there still can be one."""
+    how = f"Nothing was written: {why}. `roundtable apply` with this session shows it again."
     return msgspec.structs.replace(_without(decision, Outcome.DEADLOCK, how), next_step=LATER)
 
 
 def only_shown(decision: Decision, planned: Planned) -> Decision:
     """A plan was all that was asked for."""
-    shown = f"This was a dry run: {_many(len(planned.hunks), 'hunk')} shown, nothing written."
+    shown = f"This was a dry run: nothing was written of {_many(len(planned.hunks), 'hunk')}."
     return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=LATER)
 
 
@@ -274,14 +337,25 @@ def not_applied(decision: Decision, fault: Fault) -> Decision:
     )
 
 
-def written(decision: Decision, applied: Applied, rehearsed: Rehearsed) -> Decision:
-    """It stands in the workspace."""
+def written(decision: Decision, applied: Applied, rehearsed: Rehearsed, rewritten: Sequence[str] = ()) -> Decision:
+    """It stands in the workspace. What running showed of a candidate is not said of what the person wrote anew."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
     checks = f" after {_many(len(rehearsed.checks), 'check')} on the merged tree" if rehearsed.checks else ""
     files = listed([_line(path) for path in applied.files])
     how = f"Written{commit}{checks}: {files}. To take it back: roundtable undo {applied.undo}"
-    return msgspec.structs.replace(decision, how=f"{how}. {decision.how}", next_step=APPLIED)
+    unchecked = "" if rehearsed.checks else NO_CHECKS
+    anew = f"The person wrote {listed([_line(id) for id in rewritten])} anew." if rewritten else ""
+    told = (ended(how), unchecked, applied.note, _leaning(rehearsed), anew or decision.how)
+    kept = listed([_line(path) for path in applied.left])
+    left = (f"Not written, since somebody changed it in that very moment: {kept}.",) if kept else ()
+    return msgspec.structs.replace(
+        decision,
+        how=" ".join(filter(None, told)),
+        text="\n\n".join(filter(None, (anew, decision.text))),
+        notices=(*decision.notices, *left),
+        next_step=APPLIED,
+    )
 
 
 def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:

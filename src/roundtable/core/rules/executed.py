@@ -134,15 +134,19 @@ def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:
 
 def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], ways: int, best: Sequence[str]) -> str:
     """What the order rests on, for people."""
-    said = [f"{_many(len(ran), 'candidate')} behaved in {_many(ways, 'way')}"]
-    if any(it.checks for it in ran):
-        said.append(f"{kept} kept the repository's checks")
-    if tests := {test for it in ran for test in it.tests}:
-        said.append(f"{sum(map(len, evidence.values()))} of {_many(len(tests), 'test')} counted as evidence")
-    if inputs := {key for it in ran for key in it.outputs}:
-        said.append(f"{_many(len(inputs), 'telling input')} tried")
-    decided = f"{best[0]} did best" if len(best) == 1 else f"Running them leaves {listed(best)} even"
-    return f"{'; '.join(said)}. {decided}."
+    if len(ran) == 1:
+        return ""
+    inputs = {key for it in ran for key in it.outputs}
+    given = f"Tried with {_many(len(inputs), 'input')}, the" if inputs else "The"
+    said = [f"{given} {len(ran)} candidates behave {'alike' if ways == 1 else f'in {ways} ways'}."]
+    if kept < len(ran):
+        said.append(f"{len(ran) - kept} of them broke a check that passed before.")
+    tests = {test for it in ran for test in it.tests}
+    if counted := sum(map(len, evidence.values())):
+        written = _many(len(tests), "test")
+        said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
+    decided = f"{best[0]} did best." if len(best) == 1 else f"Running them does not tell {listed(best)} apart."
+    return " ".join((*said, decided))
 
 
 def _many(count: int, noun: str) -> str:

@@ -45,9 +45,8 @@ class Standing(StrEnum):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A finding as one seat put it, under an id that does not hang on what the others found."""
+    """A finding as one seat put it."""
 
-    id: str
     seat: str
     issue: Issue
 
@@ -55,12 +54,8 @@ class Said(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that is wrong, as one seat or several found it; the words of the first are those it goes by."""
 
+    id: str
     said: tuple[Said, ...]
-
-    @property
-    def id(self) -> str:
-        """What it is called."""
-        return self.said[0].id
 
     @property
     def text(self) -> str:
@@ -113,18 +108,19 @@ def place_of(location: str) -> Place:
     return Place(match[1].strip(), first, max(first, int(match[3] or 0)))
 
 
-def pooled(round: Round, labels: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The findings of all seats, each once, by severity, file and line.
+def pooled(round: Round) -> tuple[Finding, ...]:
+    """The findings of all seats, each once, by severity, file and line, and numbered in this order: F1, F2 …
 
     What one seat lists as two things stays two, unless it uses the same words: it should know.
     """
     groups: list[list[Said]] = []
     for move in round.moves:
-        for number, issue in enumerate(move.verdict.issues if move.verdict.counts else (), 1):
-            said = Said(f"{labels[move.seat]}{number}", move.seat, issue)
+        for issue in move.verdict.issues if move.verdict.counts else ():
+            said = Said(move.seat, issue)
             group = next((it for it in groups if _belongs(said, it)), None)
             (group.append(said) if group is not None else groups.append([said]))
-    return tuple(sorted((Finding(tuple(group)) for group in groups), key=_order))
+    found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
+    return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
 
 
 def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[Weighed, ...]:
@@ -168,7 +164,8 @@ def _by(proofs: Sequence[Proof]) -> str:
 
 def _about(proof: Proof, finding: Finding) -> bool:
     """A proof names a finding by its id, or is of one who found it and in its words."""
-    return any(proof.claim == it.id or (proof.seat, proof.claim) == (it.seat, it.issue.text) for it in finding.said)
+    own = {(it.seat, it.issue.text) for it in finding.said}
+    return proof.claim == finding.id or (proof.seat, proof.claim) in own
 
 
 def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
@@ -196,8 +193,8 @@ def _same(one: Said, other: Said) -> bool:
     return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})
 
 
-def _order(finding: Finding) -> tuple[int, str, int]:
-    return _rank(finding.severity), finding.place.path, finding.place.first
+def _order(finding: Finding) -> tuple[int, str, int, str]:
+    return _rank(finding.severity), finding.place.path, finding.place.first, finding.text
 
 
 def _rank(severity: str) -> int:

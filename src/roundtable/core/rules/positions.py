@@ -18,7 +18,7 @@ Ratings = Mapping[str, Mapping[str, str]]
 
 UNREAD = Fault.of(
     FaultKind.MALFORMED,
-    "Its answer could not be read as a vote.",
+    "Its answer could not be read.",
     help="The model did not keep to the form it was given. A larger model, or another voice, may.",
 )
 _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})

@@ -12,30 +12,41 @@ from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 from roundtable.core.wording import fenced
 
 _HEADS = {
-    Standing.REPRODUCED: "Reproduced",
-    Standing.UNPROVEN: "Unproven",
-    Standing.OLD: "Older than the change",
-    Standing.REFUTED: "Refuted",
+    Standing.REPRODUCED: "Reproduced:",
+    Standing.UNPROVEN: "Unproven:",
+    Standing.OLD: "Older than the change:",
+    Standing.REFUTED: "Refuted:",
 }
 
 
 def conclude(found: Sequence[Weighed], rounds: Sequence[Round], place: str, lacking: str = "") -> Decision:
     """Rejected where any finding was reproduced. `place` is where proofs ran; `lacking` is why they could not."""
-    blind = rounds[0]
+    blind, *later = rounds
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
+    missing = _unheard(blind)
     shown = [it for it in found if it.standing is Standing.REPRODUCED]
     return Decision(
         Outcome.REJECTED if shown else Outcome.REACHED,
         how=_how(found, counted, place),
-        position=_position(found, shown),
-        text="\n\n".join(_sections(found)) or "No seat found anything wrong.",
+        position=_position(found, shown) or _clean(counted, missing),
+        text="\n\n".join(_sections(found)) or _clean(counted, missing),
         electorate=blind.electorate,
         counted=counted,
-        missing=(*blind.missing, *(Absence(move.seat, UNREAD) for move in blind.moves if not move.verdict.counts)),
+        missing=missing,
         proposals=tuple(Proposal(it.finding.id, it.finding.words, it.finding.seats) for it in found),
         basis=tuple(round.name for round in rounds),
-        notices=tuple(_notices(found, lacking)),
+        notices=(*_notices(found, lacking), *(_not_there(round) for round in later if _unheard(round))),
     )
+
+
+def _unheard(round: Round) -> tuple[Absence, ...]:
+    """Who did not answer, and whose answer nobody could read."""
+    return (*round.missing, *(Absence(move.seat, UNREAD) for move in round.moves if not move.verdict.counts))
+
+
+def _not_there(round: Round) -> str:
+    told = "; ".join(f"{it.seat} ({it.fault.message.rstrip('.')})" for it in _unheard(round))
+    return f"Not heard in {round.name}, where what was unproven could be settled: {told}."
 
 
 def _how(found: Sequence[Weighed], counted: Sequence[str], place: str) -> str:
@@ -50,7 +61,15 @@ def _how(found: Sequence[Weighed], counted: Sequence[str], place: str) -> str:
 def _position(found: Sequence[Weighed], shown: Sequence[Weighed]) -> str:
     if shown:
         return f"Not as it is: {_things(len(shown))} {'was' if len(shown) == 1 else 'were'} reproduced."
-    return "Nothing was shown against it." if found else "No seat found anything wrong."
+    return "Nothing was shown against it." if found else ""
+
+
+def _clean(counted: Sequence[str], missing: Sequence[Absence]) -> str:
+    """A clean bill is only worth what was heard."""
+    if not missing:
+        return "No seat found anything wrong."
+    absent = listed(tuple(it.seat for it in missing))
+    return f"{listed(counted)} found nothing wrong; {absent} {'was' if len(missing) == 1 else 'were'} not heard."
 
 
 def _things(count: int) -> str:
@@ -61,7 +80,7 @@ def _sections(found: Sequence[Weighed]) -> Iterator[str]:
     for standing in Standing:
         lines = ["\n".join(_lines(it)) for it in found if it.standing is standing]
         if lines:
-            yield "\n".join((f"**{_HEADS[standing]}**", "", *lines))
+            yield "\n".join((_HEADS[standing], "", *lines))
 
 
 def _lines(it: Weighed) -> Iterator[str]:

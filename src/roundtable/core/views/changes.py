@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from roundtable.core.changes import Choice, Hunk
+from roundtable.core.changes import NO_NEWLINE, Choice, Hunk, Refusal
 from roundtable.core.effects import (
     Applied,
     ApplyChange,
@@ -24,25 +24,26 @@ from roundtable.core.effects import (
     Synthesised,
     Took,
 )
-from roundtable.core.events import GateAnswered
+from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
-from roundtable.core.views.clean import visible
+from roundtable.core.views.clean import one_line, visible
 
 R = TypeVar("R")
 
-CANDIDATE_HEAD = ("Candidate", "Files", "Checks", "Tests", "Behaves like", "Result")
+CANDIDATE_HEAD = ("Candidate", "Checks", "Tests", "Alike", "Result")
 CHECK_HEAD = ("Check", "Before", "After")
 TOOK_HEAD = ("File", "Part", "From")
 UNASKED = "nobody asked for it"
-NO_NEWLINE = "\\ No newline at end of file"
-"""Stands after a last line that does not end, as in git's own diffs."""
+_ASKER = 60
+"""Characters of the task or decision that a hunk is traced back to."""
 
 
 class Provenance(NamedTuple):
-    """One hunk: who wrote it, what became of it by whose word, and what that person wrote instead, if they did."""
+    """One hunk: what asked for it, who wrote it, what became of it by whose word, and what they wrote instead if so."""
 
     hunk: Hunk
+    asked: str
     wrote: tuple[str, ...]
     became: str = ""
     by: str = ""
@@ -57,6 +58,7 @@ class Carried(NamedTuple):
     took: tuple[Took, ...] = ()
     rehearsed: Rehearsed | None = None
     applied: Applied | None = None
+    undone: ChangeUndone | None = None
 
 
 def asks_for_approval(gate: Gate) -> bool:
@@ -81,8 +83,10 @@ def carried(session: Session) -> Carried | None:
     draft, plan = found
     said = _approval(session)
     authors = authors_of(session, draft)
-    hunks = tuple(_provenance(it, authors, said) for it in plan.hunks)
-    return Carried(plan, hunks, authors.took, _newest(session, Rehearsed), _newest(session, Applied))
+    hunks = tuple(_provenance(it, session, authors, said) for it in plan.hunks)
+    applied = _newest(session, Applied)
+    undone = session.undone.get(applied.undo) if applied else None
+    return Carried(plan, hunks, authors.took, _newest(session, Rehearsed), applied, undone)
 
 
 def candidates(session: Session) -> CandidatesTried | None:
@@ -148,24 +152,39 @@ def authors_of(session: Session, draft: Digest) -> Authors:
     return Authors((str(brought.get("by", "")),)) if draft and brought.get("draft") == draft else Authors()
 
 
-def _provenance(hunk: Hunk, authors: Authors, said: GateAnswered | None) -> Provenance:
-    wrote = authors.of(hunk.path)
+def provenance(hunk: Hunk, session: Session, authors: Authors) -> Provenance:
+    """Where a hunk comes from that nobody has decided about yet."""
+    return Provenance(hunk, asker_words(session, hunk.asked_by), authors.of(hunk.path))
+
+
+def _provenance(hunk: Hunk, session: Session, authors: Authors, said: GateAnswered | None) -> Provenance:
+    found = provenance(hunk, session, authors)
     if said is None or said.option == "ask":
-        return Provenance(hunk, wrote)
+        return found
     choice = choice_of(said)
     became = "rewritten" if hunk.id in choice.edited else "taken"
     if said.option == "none" or hunk.id in choice.rejected:
         became = "left out"
     rewritten = tuple(f"+{visible(line)}" for line in choice.edited.get(hunk.id, "").splitlines())
-    return Provenance(hunk, wrote, became, said.by, rewritten)
+    return found._replace(became=became, by=said.by, rewritten=rewritten)
+
+
+def asker_words(session: Session, asked_by: str) -> str:
+    """What asked for a hunk: the task or the decision in its own words, or the claim by its name."""
+    charter = session.charter
+    of, position = (str(charter.settings.get(it, "")) for it in ("of", "position"))
+    if not asked_by or asked_by not in (of, charter.slug):
+        return asked_by
+    words = one_line((position or charter.question).strip().partition("\n")[0], _ASKER)
+    return f"the {'decision' if of else 'task'} “{words}”"
 
 
 # --- in words ------------------------------------------------------------------------------------
 
 
 def provenance_words(it: Provenance) -> str:
-    """`asked for by D-12, written by gpt, taken by anna`."""
-    words = [f"asked for by {it.hunk.asked_by}" if it.hunk.asked_by else UNASKED]
+    """`asked for by the task “Log in”, written by gpt, taken (anna)`."""
+    words = [f"asked for by {it.asked}" if it.asked else UNASKED]
     words += [f"written by {' and '.join(it.wrote)}"] if it.wrote else []
     words += [f"{it.became} ({it.by})" if it.by else it.became] if it.became else []
     return ", ".join(words)
@@ -173,13 +192,15 @@ def provenance_words(it: Provenance) -> str:
 
 def diff_lines(hunk: Hunk) -> list[str]:
     """The hunk as a diff has it; what a terminal would obey is written out, but for line ends that are all alike."""
-    lines = [*(f"-{it}" for it in hunk.before), *(f"+{it}" for it in hunk.after)]
+    lines = [f"{sign}{it}" for sign, side in hunk.sides for it in side]
     crlf = all(line.endswith("\r") for line in lines if line[1:] != NO_NEWLINE)
     return [visible(line.removesuffix("\r") if crlf else line) for line in lines]
 
 
 def place(hunk: Hunk) -> str:
     """Which part of its file a hunk is about."""
+    if hunk.whole:
+        return hunk.whole
     return f"line {hunk.first}" if is_text(hunk) else f"its {hunk.id.rpartition('#')[2]}"
 
 
@@ -193,21 +214,65 @@ def written_words(applied: Applied) -> Iterator[str]:
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
     yield f"Written{commit}: {', '.join(applied.files)}."
+    if applied.left:
+        yield f"Changed by somebody in that very moment, and left as they are: {', '.join(applied.left)}."
+    if applied.note:
+        yield applied.note
     yield f"Take it back with: roundtable undo {applied.undo}"
+
+
+def became_words(it: Carried) -> Iterator[str]:
+    """What became of a change in the end: written, taken back again, or neither."""
+    if it.applied is None:
+        yield "Nothing was written."
+        return
+    *written, back = written_words(it.applied)
+    yield from written
+    yield undone_words(it.undone) if it.undone else back
+
+
+def undone_words(it: ChangeUndone) -> str:
+    """That a change is no longer there."""
+    return f"Change {it.change} was undone{f' by {it.by}' if it.by else ''}: {', '.join(it.files)}. {it.how}".strip()
 
 
 def plan_lines(plan: Planned) -> Iterator[str]:
     """The plan in short: files and hunks, what nobody asked for, what is refused and what would be lost."""
-    for path in dict.fromkeys(it.path for it in plan.hunks):
-        own = [it for it in plan.hunks if it.path == path]
-        more, less = sum(len(it.after) for it in own), sum(len(it.before) for it in own)
-        yield f"{path}: {many(len(own), 'hunk')}, +{more} -{less}"
+    yield from diffstat(plan.hunks)
     for id in plan.unasked:
         yield f"Nobody asked for {id}."
     for it in plan.refused:
-        yield f"Not written: {it.path} ({it.sentence.rstrip('.')})."
+        yield refusal_words("Not written", it)
     for it in plan.destroys:
         yield f"Lost for good: {it.rstrip('.')}."
+
+
+def diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
+    """A line per file: whether it comes or goes, in how many hunks it changes, and by how many lines."""
+    for path in dict.fromkeys(it.path for it in hunks):
+        own = [it for it in hunks if it.path == path]
+        lines = [it for it in own if is_text(it)]
+        more, less = (sum(map(_length, sides)) for sides in ([it.after for it in lines], [it.before for it in lines]))
+        what = next((it.whole for it in own if it.whole), "") or many(len(own), "hunk")
+        counts = [f"+{more}" if more or what != "deleted" else "", f"-{less}" if less or what != "new file" else ""]
+        yield f"{path}: {what}, {' '.join(filter(None, counts))}"
+
+
+def _length(side: Sequence[str]) -> int:
+    return sum(line != NO_NEWLINE for line in side)
+
+
+def refusal_words(what: str, it: Refusal) -> str:
+    """`Refused: .env (It may hold a secret).`; a refusal that is about no file is its sentence alone."""
+    why = it.sentence.rstrip(".")
+    return f"{what}: {it.path} ({why})." if it.path else f"{what}: {why}."
+
+
+def taken(it: Carried) -> list[Hunk]:
+    """The hunks that were taken, with the person's own lines where they wrote some."""
+    found = [one for one in it.hunks if one.became in ("taken", "rewritten")]
+    own = {one.hunk: tuple(line[1:] for line in one.rewritten) for one in found if one.became == "rewritten"}
+    return [msgspec.structs.replace(one.hunk, after=own.get(one.hunk, one.hunk.after)) for one in found]
 
 
 def candidate_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:
@@ -217,16 +282,16 @@ def candidate_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:
 
 def _candidate_row(it: Candidate, others: Sequence[Candidate]) -> tuple[str, ...]:
     alike = [other.seat for other in others if other.cluster == it.cluster and other is not it]
-    like = ", ".join(alike) or "nobody else" if it.cluster else "–"
-    ended = "refused" if it.refused or not it.draft else "passed" if it.passed else "did not pass"
-    return (
-        it.seat,
-        str(len(it.files)),
-        _share(outcome.passed for outcome in it.checks),
-        _share(it.tests.values()),
-        like,
-        ended,
-    )
+    like = ", ".join(alike) or "nobody" if it.cluster else "–"
+    return (it.seat, _share(outcome.passed for outcome in it.checks), _share(it.tests.values()), like, _result(it))
+
+
+def _result(it: Candidate) -> str:
+    if it.refused or not it.draft:
+        return "refused"
+    if not it.checks:
+        return "unchecked"
+    return "passed" if it.passed else "failed"
 
 
 def _share(passed: Iterable[bool]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _SEQUENCES = re.compile(
     r"""
@@ -19,7 +20,10 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e007f]"  # letters that nobody sees
 )
 _HALVES = re.compile("[\ud800-\udfff]")
-_UNPRINTED = re.compile(f"{_UNSEEN.pattern}|{_HALVES.pattern}|[\n\r\x0b\x0c\u2028\u2029\u200c\u200d\u00ad]")
+_HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+_FILLERS = re.compile(  # letters by their kind, of which nothing is seen all the same
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 def clean(text: str) -> str:
@@ -41,4 +45,13 @@ def one_line(text: str, most: int = 0) -> str:
 
 def visible(line: str) -> str:
     """One line of code with whatever a terminal would obey or hide written out, so that one sees what one approves."""
-    return _UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), line)
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(it.encode("unicode_escape").decode() if _is_hidden(it) else it for it in line)
+
+
+def _is_hidden(letter: str) -> bool:
+    """Whether a letter shows as nothing, or as a blank that it is not; a tab is seen for what it is."""
+    if letter in " \t":
+        return False
+    return unicodedata.category(letter) in _HIDDEN_KINDS or _FILLERS.match(letter) is not None

@@ -224,8 +224,8 @@ def _change(session: Session) -> Iterator[str]:
     if carried is None:
         return
     yield "<h2>The change</h2>"
-    told = changes.written_words(carried.applied) if carried.applied else ("Nothing was written.",)
-    yield f"<ul>{''.join(f'<li>{_line(it)}</li>' for it in (*told, *changes.plan_lines(carried.planned)))}</ul>"
+    told = (*changes.became_words(carried), *changes.plan_lines(carried.planned))
+    yield f"<ul>{''.join(f'<li>{_line(it)}</li>' for it in told)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
         yield from _table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
     if carried.took:
@@ -237,7 +237,7 @@ def _change(session: Session) -> Iterator[str]:
 
 
 def _diff(lines: Sequence[str]) -> str:
-    tags = {"-": "del", "+": "ins"}
+    tags = {"-": "del", "+": "ins", " ": "span"}
     marked = "\n".join(f"<{tags[line[0]]}>{escape(line)}</{tags[line[0]]}>" for line in lines)
     return f'<pre class="diff">{marked}</pre>'
 

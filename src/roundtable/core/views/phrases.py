@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from roundtable.core.codecs import read
 from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
 from roundtable.core.faults import Fault
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.values import Charter, Decision, Dissent
-from roundtable.core.verdict import Verdict
+from roundtable.core.values import Charter, Decision, Dissent, Expect
+from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
 from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 
 COST_HEAD = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
 GLIMPSE = 2000
 """How many characters of an answer that never ended a document shows."""
 PROPOSAL_HEAD = ("Proposal", "First from")
+_SOUGHT = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
+"""What is looked for in the replies of a codec, where that is more than an answer."""
 
 
 def votes(decision: Decision) -> dict[str, dict[str, int]]:
@@ -30,8 +33,8 @@ def counted(decision: Decision) -> str:
 
 
 def degraded(decision: Decision) -> str:
-    """What stands above the notices: how many were heard, or that it is not for want of them."""
-    return f"DEGRADED: {counted(decision)}." if decision.missing else "DEGRADED: all were heard, but read this first."
+    """What stands above the notices: how many were counted."""
+    return f"DEGRADED: {counted(decision)}{'' if decision.missing else ', but read this first'}."
 
 
 def put_together(decision: Decision) -> bool:
@@ -84,8 +87,15 @@ def marks(turn: Turn) -> str:
     words = ["late, not counted"] if state == LATE else []
     words += [f"via {made.voice}", f"{made.timing.total:.1f} s"]
     words += [f"{said.confidence:.0%} sure"] if said.confidence is not None else []
-    words += [] if said.counts else ["could not be read as a vote"]
+    words += [] if said.counts else ["could not be read"]
     return " · ".join(words)
+
+
+def unread(made: MoveMade, expect: Expect) -> str:
+    """That a reply does not count, and why it could not be read, where that can be said."""
+    sought = _SOUGHT.get(expect.codec, "answer")
+    why = read(expect, made.raw or made.text, structured=False).why
+    return f"No {sought} could be read from this reply, so it does not count{f': {why}' if why else '.'}"
 
 
 def offered(round: RoundOpened) -> dict[str, str]:
@@ -116,18 +126,28 @@ def weighs(said: Verdict) -> str:
     parts += [f"root cause: {said.key}"] if said.key else []
     parts += [f"agrees on: {', '.join(said.points)}"] if said.points and said.score is not None else []
     blocking, other = _issue_words(said)
-    parts += [f"{blocking if it.blocking else other}: {it.text}" for it in said.issues]
+    parts += [f"{blocking if it.blocking else other}: {_issue(it)}" for it in said.issues]
     open = {it.text for it in said.issues}
     parts += [f"claims, with a program: {it.text}" for it in said.claims if it.text not in open]
     words = "; ".join(parts)
     return words[:1].upper() + words[1:]
 
 
+def _issue(it: Issue) -> str:
+    """What is wrong, how bad it is and where, as far as that was said."""
+    more = ", ".join(filter(None, (it.severity, it.location)))
+    return f"{it.text} ({more})" if more else it.text
+
+
 def _issue_words(said: Verdict) -> tuple[str, str]:
-    """What issues are called, blocking ones and others: beside a score, as risks of a position, as objections."""
+    """What issues are called, blocking ones and others: beside a score, as risks of a position, as objections; and in
+    a review, where all have a severity, as findings."""
     if said.score is not None:
         return "blocked by", "open"
-    return ("risk to be settled first", "risk") if said.position else ("objects", "open")
+    if said.position:
+        return "risk to be settled first", "risk"
+    review = said.stance is Stance.UNKNOWN and all(it.severity in SEVERITIES for it in said.issues)
+    return ("finds", "finds") if review else ("objects", "open")
 
 
 def argument(dissent: Dissent) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from roundtable.core.changes import Refusal
 from roundtable.core.effects import (
     Applied,
@@ -29,6 +31,7 @@ from roundtable.core.effects import (
     Synthesised,
     TryCandidates,
 )
+from roundtable.core.rules.building import NO_CHECKS, reasons
 from roundtable.core.views.changes import (
     CANDIDATE_HEAD,
     CHECK_HEAD,
@@ -36,6 +39,7 @@ from roundtable.core.views.changes import (
     candidate_rows,
     check_rows,
     plan_lines,
+    refusal_words,
     took_rows,
     written_words,
 )
@@ -74,9 +78,11 @@ def served_lines(step: str, result: Result) -> list[str]:
         case CandidatesTried():
             where = f" (in {one_line(result.sandbox)})" if result.sandbox else ""
             how = [_sentence(result.how)] if result.how else []
-            return [f"The candidates, best first{where}:", *_aligned(CANDIDATE_HEAD, candidate_rows(result)), *how]
+            table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
+            return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
         case Synthesised() if result.took:
-            return ["What came from whom:", *_aligned(TOOK_HEAD, took_rows(result.took)), *map(_unspliced, result.left)]
+            rows = _aligned(TOOK_HEAD, took_rows(result.took))
+            return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
         case Rehearsed() if result.checks:
             return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
         case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed():
@@ -118,6 +124,7 @@ def _of_the_bench(
                 yield _sentence(result.how)
         case Synthesised():
             yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
+            yield from _taken_out(result)
             yield from map(_unspliced, result.left)
         case Drafted():
             if result.files:
@@ -127,6 +134,8 @@ def _of_the_bench(
             yield from map(_sentence, plan_lines(result))
         case Rehearsed():
             yield from map(_check, result.checks)
+            if not result.checks and not result.refused:
+                yield NO_CHECKS
             yield from _went_wrong(result)
         case Applied():
             yield from map(_sentence, written_words(result))
@@ -147,7 +156,15 @@ def _refused(refused: Mapping[str, str]) -> Iterator[str]:
 
 
 def _not_written(refusal: Refusal) -> str:
-    return f"Refused: {one_line(refusal.path, _LONGEST)} ({one_line(refusal.sentence, _LONGEST).rstrip('.')})."
+    path, sentence = one_line(refusal.path, _LONGEST), one_line(refusal.sentence, _LONGEST)
+    return refusal_words("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
+
+
+def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """The first reason against each candidate that did not pass."""
+    for it in candidates:
+        if why := next(reasons(it), ""):
+            yield f"  {one_line(it.seat)}: {one_line(why, _LONGEST)}"
 
 
 def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
@@ -156,6 +173,10 @@ def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
     if rehearsed.lost:
         yield f"Lost in the merge: {_names(rehearsed.lost)}."
     yield from map(_not_written, rehearsed.refused)
+
+
+def _taken_out(result: Synthesised) -> Iterator[str]:
+    return (_sentence(f"{it.symbol} was taken out of {it.path}") for it in result.removed)
 
 
 def _unspliced(it: Left) -> str:
@@ -173,8 +194,10 @@ def _candidate(it: Candidate) -> str:
 
 
 def _proof(it: Proof) -> str:
-    ended = {True: "held", False: "did not hold", None: "could not be run"}[it.held]
-    return f"{one_line(it.claim, _LONGEST)}: {ended}."
+    """Whose program it was, what it was about, and what running it showed."""
+    why = one_line(it.why, _LONGEST).rstrip(".")
+    ended = {True: "it is so", False: "it is not so", None: f"could not be run ({why})" if why else "could not be run"}
+    return f"The program of {one_line(it.seat)} about “{one_line(it.claim, _LONGEST)}”: {ended[it.held]}."
 
 
 def _check(outcome: CheckOutcome) -> str:

@@ -59,7 +59,8 @@ def status_words(session: Session) -> str:
     """A sentence for people beside the one-word status."""
     gate = session.open_gate
     if session.decision is not None:
-        return "ended" if session.ended else "decided, not closed yet"
+        undone = ", what it wrote is undone" if session.undone else ""
+        return f"ended{undone}" if session.ended else "decided, not closed yet"
     if gate is not None:
         return f"waits for an answer to {gate.id}"
     if session.cancel is not None:

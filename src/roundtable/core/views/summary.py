@@ -98,6 +98,7 @@ def _change(session: Session) -> dict[str, Any] | None:
         "took": [_whole(it) for it in change.took],
         "rehearsed": None if change.rehearsed is None else _whole(change.rehearsed),
         "applied": None if change.applied is None else _whole(change.applied),
+        "undone": None if change.undone is None else _whole(change.undone),
     }
 
 

@@ -212,8 +212,8 @@ def _change(session: Session) -> Iterator[str]:
     if carried is None:
         return
     yield "## The change"
-    told = changes.written_words(carried.applied) if carried.applied else ("Nothing was written.",)
-    yield "\n".join(f"- {inline(line)}" for line in (*told, *changes.plan_lines(carried.planned)))
+    told = (*changes.became_words(carried), *changes.plan_lines(carried.planned))
+    yield "\n".join(f"- {inline(line)}" for line in told)
     if carried.rehearsed and carried.rehearsed.checks:
         yield _inline_table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
     if carried.took:

@@ -15,6 +15,9 @@ import msgspec
 
 from roundtable.core.values import Message, Request, Usage
 
+SEAT_VARIABLE = "ROUNDTABLE_SEAT"
+"""Tells whatever an agent starts that a seat is at work, and not the person."""
+
 MOST_KEPT = 64
 _OURS = re.compile(r"roundtable-(\d+)-\w+")
 _BRACED = re.compile(r"\{(\w+)\}")

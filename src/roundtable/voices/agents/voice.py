@@ -21,7 +21,7 @@ from roundtable.voices.agents.catalog import Agent, editing
 from roundtable.voices.agents.child import LEAVING, Child, Heard
 from roundtable.voices.agents.faults import Judge
 from roundtable.voices.agents.paying import bill
-from roundtable.voices.agents.places import Kept, Memory, allowed, filled, goes_on, secrets_in
+from roundtable.voices.agents.places import SEAT_VARIABLE, Kept, Memory, allowed, filled, goes_on, secrets_in
 from roundtable.voices.agents.prompting import conversation_text, system_text
 from roundtable.voices.agents.reading import Reading
 from roundtable.voices.pacing import Pace, TooSlow, rushed
@@ -325,6 +325,7 @@ class _Run:
     def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
         variables = allowed(environ, (*agent.variables, *agent.key_variables))
+        variables[SEAT_VARIABLE] = self._request.seat
         return variables | {name: filled(value, self._names) for name, value in agent.set.items()}
 
 

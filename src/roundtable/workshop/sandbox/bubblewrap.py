@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
-from asyncio.subprocess import PIPE, STDOUT, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
@@ -14,7 +14,7 @@ from roundtable.core.sandbox import Bounds, Exit, Job, Output
 from roundtable.core.views import one_line
 from roundtable.workshop.sandbox.cgroups import Group, sweep
 from roundtable.workshop.sandbox.ending import ended
-from roundtable.workshop.sandbox.first_program import SOURCE, feed, first_program, packed
+from roundtable.workshop.sandbox.first_program import SOURCE, Report, feed, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
 from roundtable.workshop.sandbox.supervising import Supervision
 from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, view_of
@@ -30,6 +30,8 @@ _PROC = ("--proc", "/proc", "--remount-ro", "/proc")
 _WAYS = (("--disable-userns", *_PROC), _PROC, ("--dir", "/proc"))
 """Older versions cannot forbid new namespaces inside, and in some containers nobody may mount a new /proc."""
 _SMALL = 64 << 20
+_PATIENCE = 60.0
+"""Seconds in which what was ended must be gone: longer is no machine's slowness but a fault, and hangs nobody."""
 _JOIN = 'n=$1; shift; while [ $n -gt 0 ]; do echo $$ >"$1" || exit 126; shift; n=$((n-1)); done; exec "$@"'
 """Goes into the control group before anything else happens."""
 
@@ -84,16 +86,17 @@ class Bubblewrap:
         except OSError as error:
             yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
             return
-        supervision = Supervision(process, job.bounds, group or Looking(process.pid, job.bounds))
+        supervision = Supervision(process, job.bounds, group or Looking(process.pid, job.bounds), Report(process))
         feeding = asyncio.create_task(feed(process, files))
         try:
             async with aclosing(supervision.outputs()) as outputs:
                 async for output in outputs:
                     yield output
         finally:
-            _end(process)
             feeding.cancel()
-            await supervision.over()
+            _end(process)
+            async with asyncio.timeout(_PATIENCE):
+                await supervision.over()
         yield await supervision.exit()
 
     async def _started(self, job: Job, view: View, files: bytes, group: Group | None) -> Process:
@@ -102,7 +105,7 @@ class Bubblewrap:
         first = first_program(job.works_on_copy, files)
         return await asyncio.create_subprocess_exec(
             *(*joined, self._program, *self._options(job, view), "--", *first, view.program, *job.argv[1:]),
-            stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd="/", env={}, start_new_session=True,
+            stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd="/", env={}, start_new_session=True,
         )  # fmt: skip
 
     def _options(self, job: Job, view: View) -> list[str]:
@@ -134,7 +137,9 @@ def _name() -> str:
 
 
 def _end(process: Process) -> None:
-    """End the sandbox itself; the kernel ends with it everything that runs inside."""
+    """End the sandbox itself: the kernel ends with it everything inside, and so would its first program."""
+    assert process.stdin is not None
+    process.stdin.close()
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.views import one_line
-from roundtable.workshop.sandbox.compose import is_compose
-from roundtable.workshop.sandbox.container import Meter, alone
+from roundtable.workshop.sandbox.compose import Composed, composed, is_compose
+from roundtable.workshop.sandbox.container import Meter, alone, writable
 from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import packed
 from roundtable.workshop.sandbox.owners import own_name
@@ -45,11 +45,11 @@ async def built_and_run(
     with TemporaryDirectory(prefix="roundtable-build-") as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             await asyncio.to_thread(tar.extractall, folder, filter="data")
-        composed = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
-        if composed is None:
+        path = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
+        if path is None:
             steps, cleaning = _of_dockerfile(engine, own_name(), folder, bounds)
         else:
-            found = await _of_compose(engine, own_name(), folder, composed, bounds)
+            found = await _of_compose(engine, own_name(), Path(folder, path), composed(files[path]), bounds)
             if isinstance(found, str):
                 yield Exit(None, 0.0, found)
                 return
@@ -82,25 +82,26 @@ def _of_dockerfile(engine: Engine, name: str, folder: str, bounds: Bounds) -> St
     return [build, run], [("rm", "--force", name), ("rmi", "--force", name)]
 
 
-async def _of_compose(engine: Engine, name: str, folder: str, path: str, bounds: Bounds) -> Steps | str:
-    base = ("compose", "--project-name", name, "--project-directory", folder, "--file", str(Path(folder, path)))
+async def _of_compose(engine: Engine, name: str, path: Path, names: Composed, bounds: Bounds) -> Steps | str:
+    base = ("compose", "--project-name", name, "--project-directory", str(path.parent), "--file", str(path))
     if (await engine.ask(("compose", "version"))).code != 0:
         return _NO_COMPOSE
     read = await engine.ask((*base, "config", "--quiet"))
-    names = await engine.ask((*base, "config", "--services"))
-    if read.code != 0 or names.code != 0:
-        return f"The compose file was not understood. {one_line(read.text or names.text, 300)}"
-    over = Path(folder, "bounds-of-the-sandbox.json")
-    await asyncio.to_thread(over.write_text, json.dumps(_bounded_services(names.text.split(), bounds)))
+    if read.code != 0:
+        return f"The compose file was not understood. {one_line(read.text, 300)}"
+    over = path.with_name("bounds-of-the-sandbox.json")
+    await asyncio.to_thread(over.write_text, json.dumps(_bounded(names, bounds)))
     both = (*base, "--file", str(over))
     up = (*both, "up", "--build", "--no-color", "--abort-on-container-exit")
     down = (*both, "down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "0")
     return [up], [down]
 
 
-def _bounded_services(services: Sequence[str], bounds: Bounds) -> dict[str, object]:
+def _bounded(names: Composed, bounds: Bounds) -> dict[str, object]:
     """Laid over the project's own file: its services reach each other and nothing else, each within the bounds."""
-    bound = {
+    bound: dict[str, object] = {
+        "read_only": True,
+        "tmpfs": [f"/tmp:{writable(bounds)}"],
         "mem_limit": bounds.memory,
         "memswap_limit": bounds.memory,
         "pids_limit": bounds.processes,
@@ -109,7 +110,11 @@ def _bounded_services(services: Sequence[str], bounds: Bounds) -> dict[str, obje
         "security_opt": ["no-new-privileges:true"],
         "labels": {LABEL: ""},
     }
-    return {"services": dict.fromkeys(services, bound), "networks": {"default": {"internal": True}}}
+    alone = {"build": {"network": "none"}}
+    return {
+        "services": {it: {**bound, **(alone if it in names.built else {})} for it in names.services},
+        "networks": {it: {"internal": True} for it in ("default", *names.networks)},
+    }
 
 
 async def _steps(engine: Engine, steps: Sequence[tuple[str, ...]], bounds: Bounds) -> AsyncGenerator[Output | Exit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -57,7 +57,7 @@ _OF_THE_HOST = {
     "uts": FindingKind.HOST_PROCESSES,
     "userns_mode": FindingKind.HOST_PROCESSES,
 }
-_SAFE_SPACES = frozenset({"none", "private", "shareable", "bridge"})
+_SAFE_SPACES = frozenset({"none", "private", "shareable"})
 _SECRET = re.compile(r"PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY", re.IGNORECASE)
 
 
@@ -80,6 +80,28 @@ class _Unreadable(Exception):
     def __init__(self, line: int) -> None:
         super().__init__(line)
         self.line = line
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """The names in a compose file: its services, those of them that are built, and its networks."""
+
+    services: tuple[str, ...]
+    built: frozenset[str]
+    networks: tuple[str, ...]
+
+
+def composed(text: str) -> Composed:
+    """The names in a file that the scan has let through."""
+    paths = [entry.under for entry in _entries(text)]
+    return Composed(
+        _below("services", paths),
+        frozenset(it[1] for it in paths if it[:1] == ("services",) and it[2:3] == ("build",)),
+        _below("networks", paths),
+    )
+
+
+def _below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(it[1] for it in paths if it[:1] == (key,) and len(it) > 1))
 
 
 def is_compose(path: str) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import subprocess
-from asyncio.subprocess import PIPE, STDOUT, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -16,7 +16,7 @@ from roundtable.core.views import one_line
 from roundtable.workshop.sandbox.cgroups import Group
 from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.engines import LABEL, Engine
-from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, feed, first_program, packed
+from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, feed, first_program, packed
 from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.supervising import Supervision
 from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, view_of
@@ -27,7 +27,6 @@ _ALONE = (
     "--log-driver", "none", "--label", LABEL,
 )  # fmt: skip
 _PATIENCE = 20.0
-_ENGINE_FAILED = 125
 _BOUND = "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; true"
 
 
@@ -72,12 +71,12 @@ class Container:
             process = await asyncio.create_subprocess_exec(
                 *(self._engine.program, "run", "--name", name, *self._options(job, view), self._image),
                 *(*first_program(job.works_on_copy, files)[1:], view.program, *job.argv[1:]),
-                stdin=PIPE, stdout=PIPE, stderr=STDOUT, env=self._engine.variables, start_new_session=True,
+                stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._engine.variables, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
             return
-        supervision = Supervision(process, job.bounds, Meter(self._engine, name))
+        supervision = Supervision(process, job.bounds, Meter(self._engine, name), Report(process))
         feeding = asyncio.create_task(feed(process, files))
         try:
             async with aclosing(supervision.outputs()) as outputs:
@@ -86,8 +85,7 @@ class Container:
         finally:
             feeding.cancel()
             await self._end(process, name, supervision)
-        end = await supervision.exit()
-        yield Exit(None, end.seconds, "The engine could not run it.") if end.code == _ENGINE_FAILED else end
+        yield await supervision.exit()
 
     async def _end(self, process: Process, name: str, supervision: Supervision) -> None:
         """End the container; one that is not there yet ends as it finds its standard input closed."""
@@ -116,7 +114,7 @@ class Container:
             options += _bound(place, place)
         options += _bound(job.folder, shown)
         if job.works_on_copy:
-            options += self._engine.fresh(job.folder, _writable(job.bounds))
+            options += self._engine.fresh(job.folder, writable(job.bounds))
         for path in view.emptied_folders:
             options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
         for path in view.emptied_files:
@@ -160,10 +158,11 @@ def alone(engine: Engine, bounds: Bounds) -> list[str]:
     """The options of a container that has nothing but itself, and that within bounds."""
     options = [*_ALONE, "--memory", str(bounds.memory), "--memory-swap", str(bounds.memory)]
     options += ["--cpus", f"{bounds.processors:g}", "--pids-limit", str(bounds.processes + OWN_PROCESSES)]
-    return [*options, *engine.fresh("/tmp", _writable(bounds))]
+    return [*options, *engine.fresh("/tmp", writable(bounds))]
 
 
-def _writable(bounds: Bounds) -> str:
+def writable(bounds: Bounds) -> str:
+    """The options of a place that a container may write to."""
     return f"rw,exec,nosuid,nodev,size={bounds.disk},mode=1777"
 
 

@@ -33,6 +33,11 @@ _NOTHING = bytes(10_240)
 """An archive with nothing in it."""
 
 
+def ways_to_engines() -> dict[str, str]:
+    """The person's variables that say where programs and engines are."""
+    return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+
+
 class Answer(msgspec.Struct, frozen=True):
     """What an engine said to one command; no code where it did not answer in time."""
 
@@ -54,7 +59,7 @@ class Engine:
     @property
     def variables(self) -> dict[str, str]:
         """What its command line is given."""
-        return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        return ways_to_engines()
 
     @classmethod
     async def find(cls, name: str) -> Engine | str:

@@ -5,18 +5,28 @@ from __future__ import annotations
 from roundtable.core.ports import Sandbox
 from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.container import Container
+from roundtable.workshop.sandbox.engines import ways_to_engines
 from roundtable.workshop.sandbox.settings import SandboxSettings
 
 HELP = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman; nothing is ever run outside a sandbox."
 _ORDER = ("docker", "podman", "bubblewrap")
+_found: dict[tuple[SandboxSettings, str], Sandbox] = {}
+"""What was seen to work in this process, by the settings and variables that led to it: engines take a second to ask."""
 
 
 async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox | str:
-    """The first that works of those the settings allow: a container where an engine answers, else bubblewrap."""
+    """The first that works of those the settings allow: a container where an engine answers, else bubblewrap.
+
+    It stays the same while the process lives; where there was none, the next who asks looks again.
+    """
+    wanted = (settings, repr(ways_to_engines()))
+    if wanted in _found:
+        return _found[wanted]
     wrong: list[str] = []
     for name in _ORDER if settings.use == "auto" else (settings.use,):
         found = await (Bubblewrap.find() if name == "bubblewrap" else Container.find(name, settings.image))
         if not isinstance(found, str):
+            _found[wanted] = found
             return found
         wrong.append(found)
     return " ".join((*wrong, HELP))

@@ -1,10 +1,12 @@
-"""The first program in every sandbox: it lays the job's files out, runs it, and says by its code what bound it met.
+"""The first program in every sandbox: it lays the job's files out, runs it, and reports which bound it met.
 
 It also holds the other end of our standard input: when that closes, because we ended it or died, it ends everything.
+What it reports goes over its standard error, of which the job knows nothing; all that the job says is one stream.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tarfile
 from asyncio.subprocess import Process
@@ -13,46 +15,52 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from roundtable.core.sandbox import Limit
+from roundtable.core.views import one_line
 
 SOURCE = "/run/source"
 """Where the folder of a job is shown that works on a copy of it."""
 OWN_PROCESSES = 4
 """Of a sandbox itself, beside those of the job."""
 
-_CODES = {193: Limit.DISK, 194: Limit.MEMORY, 195: Limit.PROCESSES}
-"""Just above those that stand for a signal, and nothing else uses."""
+_LONGEST_REPORT = 4096
 _SCRIPT = """
-copied=$1 size=$2
+copied=$1 size=$2 code=126
 shift 2
-exec 3<&0 </dev/null
+exec 3<&0 </dev/null 4>&2 2>&1
 ulimit -c 0
-met() {
+echo began >&4
+end() {
+    echo "ended $1" >&4
+    kill -9 -1
+    exit $code
+} 2>/dev/null
+end_where_met() {
     places=/tmp
     [ "$copied" = no ] || places="/tmp ."
     for group in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
         [ ! -r $group ] || while read -r what count; do
-            [ "$what" != oom_kill ] || [ "$count" = 0 ] || exit 194
+            [ "$what" != oom_kill ] || [ "$count" = 0 ] || end memory
         done <$group
     done
     for group in /sys/fs/cgroup/pids/pids.events /sys/fs/cgroup/pids.events; do
         [ ! -r $group ] || while read -r what count; do
-            [ "$what" != max ] || [ "$count" = 0 ] || exit 195
+            [ "$what" != max ] || [ "$count" = 0 ] || end processes
         done <$group
     done
     for place in $places; do
-        [ "$(stat -f -c %f $place)" != 0 ] || exit 193
+        [ "$(stat -f -c %f $place)" != 0 ] || end disk
     done
 }
 { [ "$copied" = no ] || cp -R SOURCE/. . ; } && { [ "$size" = 0 ] || head -c "$size" <&3 | tar -xf - ; } || {
-    met
-    exit 126
+    end_where_met
+    end
 }
-{ read -r _ <&3; kill -9 -1; } 2>/dev/null &
+{ read -r _ <&3; kill -9 -1; } 2>/dev/null 4>&- &
 exec 3<&-
-"$@"
+"$@" 4>&-
 code=$?
-met 2>/dev/null
-exit $code
+end_where_met 2>/dev/null
+end
 """.replace("SOURCE", SOURCE)
 
 
@@ -61,9 +69,36 @@ def first_program(copied: bool, files: bytes) -> tuple[str, ...]:
     return ("/bin/sh", "-c", _SCRIPT, "sh", "yes" if copied else "no", str(len(files)))
 
 
-def met_by_code(code: int | None) -> Limit | None:
-    """Which bound the first program says was met."""
-    return _CODES.get(code) if code is not None else None
+class Report:
+    """What the first program says of a run; where it never began, what the sandbox itself says instead."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._said = b""
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        assert self._process.stderr is not None
+        while chunk := await self._process.stderr.read(_LONGEST_REPORT):
+            self._said = (self._said + chunk)[-_LONGEST_REPORT:]
+
+    async def complete(self) -> None:
+        """Wait until no more can come."""
+        await self._reading
+
+    @property
+    def limit(self) -> Limit | None:
+        """Which bound it says was met."""
+        return next((it for it in Limit if f"ended {it}" in self._lines()), None)
+
+    @property
+    def failure(self) -> str:
+        """Why the run never began, if it did not."""
+        began = any(it == "began" or it.startswith("ended") for it in self._lines())
+        return "" if began else f"It could not be run: {one_line(' '.join(self._lines()), 300) or 'nobody said why'}."
+
+    def _lines(self) -> list[str]:
+        return self._said.decode(errors="replace").splitlines()
 
 
 def packed(files: Mapping[str, str]) -> bytes | str:

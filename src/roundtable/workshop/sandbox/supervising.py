@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.workshop.sandbox.first_program import met_by_code
+from roundtable.workshop.sandbox.first_program import Report
 
 LOOK = 0.1
 """Seconds between two looks at how much a run uses."""
@@ -44,12 +44,13 @@ def told(limit: Limit, bounds: Bounds) -> str:
 
 
 class Supervision:
-    """One run from its start to its end; who made it also stops it."""
+    """One run from its start to its end; who made it also stops it. Not every run has a first program to report."""
 
-    def __init__(self, process: Process, bounds: Bounds, meter: Meter) -> None:
+    def __init__(self, process: Process, bounds: Bounds, meter: Meter, report: Report | None = None) -> None:
         self._process = process
         self._bounds = bounds
         self._meter = meter
+        self._report = report
         self._begun = time.monotonic()
         self.limit: Limit | None = None
 
@@ -94,13 +95,16 @@ class Supervision:
         while await self._process.stdout.read(_CHUNK):
             pass
         await self._process.wait()
+        if self._report is not None:
+            await self._report.complete()
 
     async def exit(self) -> Exit:
         """How it ended; asked once nothing of it runs any more."""
-        code = self._process.returncode
-        limit = self.limit or await asyncio.to_thread(self._meter.met) or met_by_code(code)
+        limit = self.limit or await asyncio.to_thread(self._meter.met) or (self._report and self._report.limit)
         used = await asyncio.to_thread(self._meter.processor_seconds)
         seconds = time.monotonic() - self._begun
         if limit is not None:
             return Exit(None, seconds, told(limit, self._bounds), limit, used)
-        return Exit(code, seconds, processor_seconds=used)
+        if self._report is not None and (why := self._report.failure):
+            return Exit(None, seconds, why, processor_seconds=used)
+        return Exit(self._process.returncode, seconds, processor_seconds=used)

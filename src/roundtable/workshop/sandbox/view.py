@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.sandbox import Job
 from roundtable.core.sensitive import is_sensitive
-from roundtable.workshop.sandbox.toolchain import toolchain
+from roundtable.workshop.sandbox.toolchain import behind_shim, toolchain
 
 NOTHING = Path(__file__).parent / "nothing.txt"
 """An empty file, shown in the place of those that nobody may see."""
@@ -72,4 +72,5 @@ def _located(name: str, folder: Path) -> str | None:
     if "/" in name:
         path = folder / name
         return str(path) if path.is_file() and os.access(path, os.X_OK) else None
-    return shutil.which(name)
+    found = shutil.which(name)
+    return behind_shim(Path(found)) if found else None

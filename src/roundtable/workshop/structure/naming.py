@@ -31,7 +31,7 @@ def name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], Kind
         return None
     declarators = node.children_by_field_name("declarator")
     if declarators:
-        return _declared(node, declarators, kind)
+        return _declared(declarators, kind)
     if node.type == "assignment_expression":
         return _assigned_member(node)
     found = _named(node)
@@ -79,9 +79,7 @@ def _element(node: Node) -> Node | None:
     """The name in the one element of a declaration (C# fields, PHP constants and properties)."""
     at: Node | None = node
     while at is not None and at.type not in {"identifier", "name"}:
-        inner = [
-            it for it in at.named_children if it.type.endswith(("_declarator", "_element", "variable_declaration"))
-        ]
+        inner = [it for it in at.named_children if it.type.endswith(_ELEMENTS)]
         if len(inner) > 1:
             return None
         at = inner[0] if inner else at.child_by_field_name("name") or (at.named_children or [None])[0]
@@ -109,7 +107,7 @@ def _receiver(node: Node) -> str:
     return found[1] if found else ""
 
 
-def _declared(node: Node, declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kind] | None:
+def _declared(declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kind] | None:
     """A name out of the declarators of C, C++ and Java. A declaration of several things at once is nobody's."""
     if len(declarators) > 1:
         return None

@@ -20,17 +20,6 @@ class Read(NamedTuple):
     variant: Variant
 
 
-def replaced(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
-    """The file with one symbol as the text has it. What else the text holds is not looked at."""
-    read = meant(path, source, symbol, text)
-    if isinstance(read, Refused):
-        return read
-    base, targets, found = read
-    if not targets:
-        return Refused(RefusalKind.NOT_FOUND, f"{path} has no {symbol}.")
-    return _replaced(base, targets, found)
-
-
 def added(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
     """The file with a new symbol of the text: beside its neighbours there, else after the last of its kind."""
     read = meant(path, source, symbol, text)
@@ -42,14 +31,8 @@ def added(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused
     return _added(base, wanted(symbol), found)
 
 
-def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
-    """Replaced where the file has the symbol, added where it has not."""
-    read = meant(path, source, symbol, text)
-    return read if isinstance(read, Refused) else spliced(read, symbol)
-
-
 def spliced(read: Read, symbol: str) -> bytes | Refused:
-    """The file with the variant in it."""
+    """The file with the variant in it: replaced where the file has the symbol, added where it has not."""
     return _replaced(*read) if read.targets else _added(read.base, wanted(symbol), read.variant)
 
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from roundtable.core.changes import RefusalKind
-from roundtable.core.effects import Left, Took
+from roundtable.core.effects import Left, Removed, Took
 from roundtable.workshop.structure.directives import Act, Known, Order, Unclear, understood
 from roundtable.workshop.structure.fragments import wanted
 from roundtable.workshop.structure.grafting import grafted, with_imports
@@ -23,19 +23,21 @@ Files = Mapping[str, bytes]
 
 
 class Synthesis(NamedTuple):
-    """The files, what in them came from whom, and what could not be spliced. What was removed came from nobody."""
+    """The files, what in them came from whom, what could not be spliced, and what was taken out."""
 
     files: dict[str, bytes]
     took: tuple[Took, ...] = ()
     left: tuple[Left, ...] = ()
+    removed: tuple[Removed, ...] = ()
 
 
 class _Done(NamedTuple):
-    """What one order came to: files that changed, what was taken, and what may not fit."""
+    """What one order came to: files that changed, what was taken, what may not fit, and what was taken out."""
 
     files: dict[str, bytes]
     took: tuple[Took, ...] = ()
     clashes: tuple[str, ...] = ()
+    removed: tuple[Removed, ...] = ()
 
 
 def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence[str]) -> Synthesis:
@@ -43,6 +45,7 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
     files = dict(candidates[base])
     took: list[Took] = []
     left: list[Left] = []
+    gone: list[Removed] = []
     known = _known(base, candidates)
     for directive in directives:
         for order in understood(directive, known):
@@ -55,9 +58,10 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
                 continue
             files.update(done.files)
             took += [it for it in done.took if it not in took]
+            gone += done.removed
             if done.clashes:
                 left.append(Left(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
-    return Synthesis(files, tuple(took), tuple(left))
+    return Synthesis(files, tuple(took), tuple(left), tuple(gone))
 
 
 def _known(base: str, candidates: Mapping[str, Files]) -> Known:
@@ -137,7 +141,7 @@ def _without(order: Order, name: str, files: Files) -> _Done | Refused:
     if isinstance(at, Refused):
         return at
     made = removed(at.path, files[at.path], name)
-    return made if isinstance(made, Refused) else _Done({at.path: made}, (Took(at.path, name, ""),))
+    return made if isinstance(made, Refused) else _Done({at.path: made}, removed=(Removed(at.path, name),))
 
 
 def _symbol(order: Order, name: str, files: Files, theirs: Files) -> _Done | Refused:
@@ -186,7 +190,8 @@ def _module(path: str) -> str:
 
 
 def _both(one: _Done, other: _Done) -> _Done:
-    return _Done({**one.files, **other.files}, one.took + other.took, one.clashes + other.clashes)
+    clashes, gone = one.clashes + other.clashes, one.removed + other.removed
+    return _Done({**one.files, **other.files}, one.took + other.took, clashes, gone)
 
 
 class _At(NamedTuple):

@@ -1,0 +1,59 @@
+"""A gate that writes, answered from elsewhere: what it is about, the form of an answer, and whether one has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.cli.parley import ASK, CONFIRM, SOME
+from roundtable.cli.words import Line
+from roundtable.core.changes import Choice, Hunk
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Gate
+from roundtable.core.views import one_line
+from roundtable.core.views.changes import asks_for_approval, place, plan_lines, planned
+
+
+def about(session: Session, gate: Gate) -> list[Line]:
+    """The files and hunks that an open gate asks about, and how to answer for some of them."""
+    found = planned(session) if asks_for_approval(gate) else None
+    if found is None:
+        return []
+    hunks = found[1].hunks
+    named = [f"{it.id} ({place(it)})" for it in hunks]
+    lines = [*plan_lines(found[1]), f"Hunks: {', '.join(named)}", f"For some of them: {gate.id}=some {_form(hunks)}"]
+    return [Line(one_line(line), indent=2) for line in lines]
+
+
+def check(session: Session, gate: Gate, option: str, text: str) -> None:
+    """Refuse an answer at once that would come to nothing later."""
+    found = planned(session) if gate.writes else None
+    if found is None:
+        return
+    hunks, phrase = found[1].hunks, found[1].phrase
+    if option == CONFIRM and text.strip() != phrase:
+        raise UsageError(f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{one_line(phrase)}"')
+    if option == ASK and not text.strip():
+        raise UsageError("`ask` needs --text: what do you want to know?", f'Try: --text "{hunks[0].id}: Why this way?"')
+    if option == SOME and (wrong := _wrong(text, hunks)):
+        raise UsageError(wrong, f"Write {_form(hunks)}; the hunks are {', '.join(it.id for it in hunks)}.")
+
+
+def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
+    if not text.strip():
+        return "`some` needs --text: which hunks are left out?"
+    try:
+        choice = msgspec.json.decode(text, type=Choice, strict=True)
+    except msgspec.MsgspecError:
+        return "The text of `some` does not say which hunks are left out or rewritten."
+    named, known = [*choice.rejected, *choice.edited], {it.id for it in hunks}
+    if not named:
+        return "The text of `some` names no hunk that is left out or rewritten."
+    unknown = [it for it in named if it not in known]
+    return f"There is no hunk {one_line(', '.join(unknown))} in this plan." if unknown else ""
+
+
+def _form(hunks: Sequence[Hunk]) -> str:
+    return f"""--text '{{"rejected": ["{hunks[-1].id}"]}}'"""

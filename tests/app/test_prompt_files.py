@@ -1,0 +1,31 @@
+"""The words that meetings are held in: all of them are shipped, and one that is not there says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.prompt_files import prompts
+from roundtable.core.faults import RoundtableError
+from roundtable.protocols import PROTOCOLS
+from tests.repository import git
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("meeting", PROTOCOLS)
+def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("This is no git checkout, so nothing can tell which files are tracked.")
+    folder = f"src/roundtable/protocols/prompts/{meeting}"
+    tracked = git(ROOT, "-c", f"safe.directory={ROOT}", "ls-files", folder).splitlines()
+    assert {f"{folder}/{name}.md" for name in PROTOCOLS[meeting].templates} <= set(tracked)
+
+
+def test_a_shipped_prompt_that_is_not_there_is_named_with_what_to_do() -> None:
+    rules = msgspec.structs.replace(PROTOCOLS["build"], templates=("system", "lost"))
+    with pytest.raises(RoundtableError, match="lacks the prompt lost of the meeting build") as raised:
+        prompts(rules, {}, (), "en")
+    assert raised.value.help == "Install Roundtable again."

@@ -1,0 +1,30 @@
+"""What a person approves is what they see: letters that show as nothing are written out."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from roundtable.core.views.clean import visible
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        *("\x00", "\x1b", "\r", "\n", "\x85", "\u200b", "\u200d", "\u202e", "\u2028", "\ufeff", "\u00ad", "\u180e"),
+        *("\ufe01", "\ufe0f", "\U000e0101", "\U000e0041", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f"),
+        *("\u00a0", "\u2003", "\u3000", "\ue000", "\U0010fffd", "\u0378", "\ud800"),
+    ],
+)
+def test_a_letter_that_nobody_sees_is_written_out(letter: str) -> None:
+    assert visible(f"a{letter}b") == f"a{letter.encode('unicode_escape').decode()}b"
+
+
+def test_every_letter_without_a_shape_is_written_out_and_what_has_one_stays() -> None:
+    everything = map(chr, range(sys.maxunicode + 1))
+    left = {it for it in everything if unicodedata.category(it)[0] in "CZ" and visible(it) == it}
+    assert left == {" ", "\t"}
+    shown = "if x:\treturn 'ß naïve 漢字 العربية ✓ 👍'"
+    assert visible(shown) == shown

@@ -1,0 +1,98 @@
+"""An agent that edits files takes part in a build: in a worktree of its own, and what it did there is its candidate."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.doors.coding import CALC, RIGHT, coder, facts, workplace
+from tests.doors.terminal import PATIENCE, Cli
+from tests.repository import git, sandbox
+from tests.voices.agents import PROGRAM, RECORDINGS, starts
+
+TASK = "Make double() double"
+MENDED = CALC.replace("return x + x + 1", RIGHT)
+
+
+class Agent:
+    """A program in the place of the real one, which writes these files where it is started."""
+
+    def __init__(self, cli: Cli, folder: Path) -> None:
+        self.notes = folder / "notes"
+        self._folder = folder
+        self._program = folder / "claude"
+        cli.home.mkdir(exist_ok=True)
+        (cli.home / "config.toml").write_text(f"[agents.claude]\ncommand = '{self._program}'\n")
+
+    def writes(self, files: dict[str, str], act: str = "") -> None:
+        """From now on it does this, and says what was recorded, or stays."""
+        options = ["--notes", str(self.notes)]
+        for number, (path, text) in enumerate(files.items()):
+            source = self._folder / f"written-{number}"
+            source.write_text(text)
+            options += ["--writes", f"{path}={source}"]
+        options += ["--act", act] if act else ["--says", str(RECORDINGS / "claude" / "answer.jsonl")]
+        self._program.write_text(f'#!/bin/sh\nexec {sys.executable} {PROGRAM} {" ".join(options)} -- "$@"\n')
+        self._program.chmod(0o755)
+
+
+@pytest.fixture
+async def cli(tmp_path: Path) -> Cli:
+    await sandbox()
+    return workplace(tmp_path)
+
+
+@pytest.fixture
+def agent(cli: Cli, tmp_path: Path) -> Agent:
+    return Agent(cli, tmp_path)
+
+
+@pytest.mark.feature("S1.13", "S1.51")
+def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_yes_brings_it_here(
+    cli: Cli, agent: Agent
+) -> None:
+    agent.writes({"calc.py": MENDED, "notes.md": "# Doubling\n"})
+    seats = ("--seat", "ada=cli:claude", *cli.script(bob=coder("return x")))
+    before = git(cli.work, "status", "--porcelain")
+    done = cli.run("build", TASK, "--headless", *seats, code=3)
+    assert "nobody said yes" in done.stdout
+    (started,) = starts(agent.notes)
+    assert Path(started["cwd"]) != cli.work
+    assert "calc.py" in started["files"], "it begins with what is committed"
+    assert (cli.work / "calc.py").read_text() == CALC
+    assert git(cli.work, "status", "--porcelain") == before
+    (told,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
+    assert told["name"].startswith("agents-ada-")
+    assert sorted(told["unmerged"]) == ["calc.py", "notes.md"]
+    tried = [it["result"] for it in facts(cli) if it["kind"] == "effect.done" and "candidates" in it["result"]]
+    best = tried[-1]["candidates"][0]
+    assert (best["seat"], sorted(best["files"])) == ("ada", ["calc.py", "notes.md"])
+    cli.run("apply", "--all")
+    assert (cli.work / "calc.py").read_text() == MENDED
+    assert "Produced-By: ada" in git(cli.work, "log", "-1", "--format=%B")
+
+
+@pytest.mark.feature("S1.51")
+def test_a_turn_that_was_killed_begins_again_in_a_clean_worktree(cli: Cli, agent: Agent) -> None:
+    agent.writes({"calc.py": "half of it", "debris.txt": "left over"}, act="stays")
+    with cli.started("build", TASK, "--all", "--seat", "ada=cli:claude") as running:
+        deadline = time.monotonic() + PATIENCE
+        while not (found := starts(agent.notes)) or not (Path(found[0]["cwd"]) / "debris.txt").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+    agent.writes({"calc.py": MENDED})
+    cli.run("resume", "last")
+    first, second = starts(agent.notes)
+    assert second["cwd"] == first["cwd"]
+    assert "debris.txt" not in second["files"]
+    assert (cli.work / "calc.py").read_text() == MENDED
+    assert not (cli.work / "debris.txt").exists()
+    assert git(cli.work, "status", "--porcelain") == ""

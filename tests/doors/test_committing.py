@@ -1,0 +1,55 @@
+"""The commit of a change as a person asks for it: on which branch, in whose name, and what undo says of it later."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.doors.coding import CALC, RIGHT, coder, workplace
+from tests.doors.terminal import Cli
+from tests.repository import git
+
+TASK = "Fix double()"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return workplace(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("main", "a branch main already"), ("main/x", "beside main"), ("a b", "cannot be the name")]
+)
+def test_a_branch_that_cannot_be_made_is_told_before_the_first_word(cli: Cli, name: str, why: str) -> None:
+    told = cli.run("build", TASK, "--all", "--branch", name, *cli.script(ada=coder(RIGHT)), code=2).stderr
+    assert why in told
+    assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
+
+
+def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: Path) -> None:
+    cli.env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    git(cli.work, "config", "--unset", "user.name")
+    git(cli.work, "config", "--unset", "user.email")
+    cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
+    author, trailers = git(cli.work, "log", "-1", "--format=%an%n%(trailers)").split("\n", 1)
+    assert f"Approved-By: {getpass.getuser()} (ahead)\n" in trailers
+    assert author == getpass.getuser()
+
+
+def test_while_a_merge_is_under_way_the_plan_says_so_and_nothing_is_written(cli: Cli) -> None:
+    (cli.work / ".git/MERGE_HEAD").write_text(git(cli.work, "rev-parse", "HEAD"))
+    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3).stdout
+    assert "A merge is under way in this repository" in told
+    assert (cli.work / "calc.py").read_text() == CALC
+
+
+def test_where_the_repository_lies_elsewhere_uncommitted_work_stays(cli: Cli, tmp_path: Path) -> None:
+    mine = f"{CALC}\n# mine\n"
+    git(cli.work, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
+    (cli.work / "calc.py").write_text(mine)
+    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3).stdout
+    assert "cannot be known" in told
+    assert (cli.work / "calc.py").read_text() == mine

@@ -1,0 +1,237 @@
+"""The last steps of every change: what counts as a yes, and a rehearsal on just what the commit will hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.app.next_to_apply import session_to_apply
+from roundtable.app.places import Places
+from roundtable.core.effects import Planned, Rehearsed
+from roundtable.core.events import DEADLINE, HEADLESS
+from roundtable.core.faults import UsageError
+from roundtable.core.ledger import EntryKind
+from roundtable.core.values import Outcome
+from tests.repository import git, sandbox, write
+from tests.stories.at_desk import Held
+from tests.stories.test_apply import apply, decided, executing
+from tests.stories.test_build import answered, opened, person
+from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TABS_TEST, TASK, writer, wrote
+
+YES = {"approve": "all"}
+HELPER = "def small(text):\n    return text.strip().lower()\n"
+USING = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
+
+
+@pytest.mark.parametrize("by", [HEADLESS, DEADLINE])
+async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
+    bench: Roundtable, code: Path, by: str
+) -> None:
+    held = Held(bench, claude=writer(SLUG))
+    await held.open("build", TASK, headless=False)
+    running = asyncio.create_task(held.hold("build"))
+    await opened(held, bench, "approve")
+    await bench.answer(held.session, "approve", "none", by=by)
+    decision = await running
+    assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
+    assert "nobody said yes" in decision.how
+    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    assert later.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_a_persons_no_is_a_no(bench: Roundtable, code: Path) -> None:
+    decision = await answered(Held(bench, claude=writer(SLUG)), bench, approve=("none", ""))
+    assert decision.outcome is Outcome.REJECTED
+    assert "The person said no" in decision.how
+
+
+@pytest.mark.parametrize(
+    ("mistake", "why"),
+    [
+        ("", "does not tell which hunks"),
+        ("the first one", "does not say which hunks were meant"),
+        ('{"rejected": ["slug.py#7"]}', "The plan has no hunk called slug.py#7."),
+        ('{"edited": {"slug.py#1": "    return ("}}', "slug.py would not parse"),
+    ],
+)
+async def test_a_mistake_at_the_gate_leads_back_to_it_with_the_reason(
+    bench: Roundtable, code: Path, mistake: str, why: str
+) -> None:
+    held = Held(bench, claude=writer(SLUG))
+    decision = await answered(held, bench, approve=("some", mistake), approve_2=("all", ""))
+    assert why in (await bench.session(held.session)).gates["approve-2"].question
+    assert decision.next_step == "applied"
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_without_checks_the_tests_of_a_change_are_rehearsed_and_a_rewritten_hunk_is_not_praised(
+    tmp_path: Path, bench_places: Places
+) -> None:
+    await sandbox()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    reply = {"text": wrote({"slug.py": SLUG, "test_slug.py": SLUG_TEST})}
+    wrong, right = (json.dumps({"edited": {"slug.py#1": text}}) for text in (BROKEN_SLUG, JOINED_SLUG))
+    async with await Roundtable.open(folder, bench_places) as desk:
+        held = Held(desk, claude=[reply])
+        await held.open("build", TASK, headless=False, settings={"repairs": 0})
+        decision, _ = await asyncio.gather(
+            held.hold("build"), person(held, desk, approve=("some", wrong), approve_2=("some", right))
+        )
+        session = await desk.session(held.session)
+    assert "The tests that come with it fail." in session.gates["approve-2"].question
+    assert (folder / "slug.py").read_text() == JOINED_SLUG
+    assert "The person wrote slug.py#1 anew." in decision.how
+    assert "claude's candidate passed" not in decision.how
+
+
+async def test_where_nothing_can_be_run_the_decision_says_so(tmp_path: Path, bench_places: Places) -> None:
+    await sandbox()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    async with await Roundtable.open(folder, bench_places) as desk:
+        words = [{"text": wrote({"NOTES.md": "Slugs.\n"})}]
+        decision = await Held(desk, claude=words).hold("build", "Say in NOTES.md what this is.", answers=YES)
+    assert "There are no checks here to run." in decision.how
+
+
+@pytest.mark.parametrize("answer", ["approve=maybe", "approve-2=maybe", "approve=some", "destroy=all"])
+async def test_an_answer_ahead_that_cannot_be_given_is_refused_before_the_first_word(
+    bench: Roundtable, answer: str
+) -> None:
+    gate, _, option = answer.partition("=")
+    with pytest.raises(UsageError, match=f"{option} cannot be answered ahead to {gate}"):
+        await Held(bench, claude=writer(SLUG)).open("build", TASK, answers={gate: option})
+
+
+async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_still_fits(
+    bench: Roundtable, code: Path
+) -> None:
+    write(code, {"slug.py": STUB + "\n# mine\n"})
+    held = Held(bench, claude=writer(SLUG))
+    await held.open("build", TASK, answers=YES, files=("slug.py",))
+    notices = (await bench.session(held.session)).charter.notices
+    assert any("before you commit or stash it: slug.py." in it for it in notices)
+    assert (await held.hold("build")).outcome is Outcome.DEADLOCK
+    git(code, "commit", "-qam", "Mine")
+    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    assert later.next_step == "applied"
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_only_what_was_written_is_remembered_of_a_build(bench: Roundtable, code: Path) -> None:
+    await Held(bench, claude=writer(SLUG)).hold("build", TASK, settings={"dry_run": True})
+    await Held(bench, claude=writer(SLUG)).hold("build", TASK)
+    await Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG)).hold("build", TASK)
+    assert await bench.memory.entries(limit=None) == []
+    await Held(bench, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+    assert [it.kind for it in await bench.memory.entries(limit=None)] == [EntryKind.DECISION]
+
+
+async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing())
+    later, decision = await apply(bench, council)
+    assert decision.notices == (), "one seat is what it takes"
+    assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
+    for address in ("", council.session, later.session):
+        with pytest.raises(UsageError, match="carried out already, as change"):
+            await session_to_apply(bench, address)
+
+
+async def test_a_secret_in_a_hunk_is_not_read_out_when_the_table_is_asked_about_it(
+    bench: Roundtable, code: Path
+) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    write(code, {"old.py": f'TOKEN = "{secret}"\n'})
+    git(code, "add", "-A")
+    git(code, "commit", "-qm", "Old")
+    about = {"round": "*-about", "text": "Nobody uses it."}
+    held = Held(bench, claude=[about, {"text": wrote({"slug.py": SLUG}) + "\nDELETE old.py\n"}])
+    await answered(held, bench, approve=("ask", "old.py#1: why?"), approve_2=("none", ""))
+    prompt = held.prompt("build/3-about", "claude")
+    assert "-TOKEN" in prompt
+    assert secret not in prompt
+
+
+async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_uncommitted_files(
+    bench: Roundtable, code: Path
+) -> None:
+    """In the working tree the checks pass, thanks to a helper that the commit would not have."""
+    write(code, {"slug.py": SLUG})
+    git(code, "commit", "-qam", "It works")
+    write(code, {"helper.py": HELPER})
+    mended = {"round": "*-repair", "text": wrote({"slug.py": JOINED_SLUG})}
+    held = Held(bench, claude=[mended, {"text": wrote({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
+    decision = await held.hold("build", "Split slugify().", answers=YES)
+    session = await bench.session(held.session)
+    broken, sound = (it for it in session.results.values() if isinstance(it, Rehearsed))
+    assert (broken.broke, broken.leans) == (("tests", "its own tests"), ("helper.py",))
+    assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
+    assert (sound.broke, sound.leans) == ((), ())
+    assert {id: it.option for id, it in session.answers.items()} == {"approve": "all", "approve-2": "all"}
+    assert decision.next_step == "applied"
+    assert git(code, "show", "HEAD:slug.py") == JOINED_SLUG
+    assert (code / "helper.py").read_text() == HELPER, "the person's own file is as it was"
+    assert git(code, "status", "--porcelain") == "?? helper.py\n"
+
+
+async def test_a_yes_to_all_ahead_never_types_the_phrase(bench: Roundtable, code: Path) -> None:
+    write(code, {"notes.txt": "not in git\n"})
+    reply = {"text": wrote({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
+    decision = await Held(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "was not confirmed with the phrase itself" in decision.how
+    assert (code / "notes.txt").exists()
+    assert (code / "slug.py").read_text() == STUB
+
+
+async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundtable, code: Path) -> None:
+    test = (code / "test_slug.py").read_text()
+    write(code, {"test_slug.py": f"from samples import SAMPLE\n{test}".replace('" Hello World "', "SAMPLE")})
+    git(code, "commit", "-qam", "A sample")
+    write(code, {"samples.py": 'SAMPLE = " Hello World "\n'})
+    held = Held(bench, claude=writer(SLUG))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.next_step == "applied"
+    assert "A check fails on what is committed, and passes together with what is not: samples.py." in decision.how
+    assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B"), "the commit says what is true of it"
+
+
+@pytest.mark.feature("S3.84")
+async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtable, code: Path) -> None:
+    changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n", "test_slug.py": "# More.\n"}
+    changed["test_slug.py"] += (code / "test_slug.py").read_text()
+    held = Held(bench, claude=[{"text": wrote(changed)}])
+    await held.hold("build", TASK)
+    session = await bench.session(held.session)
+    plan = next(it for it in session.results.values() if isinstance(it, Planned))
+    assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
+
+
+@pytest.mark.feature("S3.14", "S4.102", "S4.103")
+@pytest.mark.parametrize("meeting", ["build", "apply"])
+async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_before_the_change(
+    bench: Roundtable, code: Path, meeting: str
+) -> None:
+    council = await decided(bench, claude=executing())
+    known = next(it.id for it in await bench.memory.entries() if it.kind is EntryKind.DECISION)
+    decree = await bench.memory.reject(TASK if meeting == "build" else "Join the words with dashes", "Nobody reads it.")
+    if meeting == "build":
+        held = Held(bench, claude=writer(SLUG))
+        decision = await held.hold("build", TASK, answers=YES)
+        first = held.prompt("build/1-propose", "claude")
+    else:
+        held, decision = await apply(bench, council)
+        first = held.prompt("apply/1-plan", "claude")
+    assert known in first
+    assert decree.id in first
+    session = await bench.session(held.session)
+    assert [it for it in session.gates if it != "plan"] == ["decree"], "nobody is asked to approve what was forbidden"
+    assert (decision.outcome, decree.id in decision.how) == (Outcome.DEADLOCK, True)
+    assert (code / "slug.py").read_text() == STUB

@@ -1,0 +1,49 @@
+"""What judges want and no splice can do is asked of the base's author, once; what fails then is dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.effects import Drafted, DraftMove, Synthesised
+from roundtable.core.session import Session
+from roundtable.core.values import Decision
+from tests.stories.at_desk import Held
+from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, STUB, TASK, verdict, writer, wrote
+
+WISH = "say in slug.py why the ends are trimmed"
+SAID = SLUG.replace("    return", "    # Titles come with spaces around them.\n    return")
+CLAUDES = "candidate-B"
+"""How claude's is read out with seed 7."""
+
+
+async def refined(desk: Roundtable, text: str) -> tuple[Held, Decision, Session]:
+    """A build whose judge prefers claude's and wants more, and what claude writes then."""
+    claude = [{"round": "*-refine", "text": wrote({"slug.py": text})}, *writer(SLUG)]
+    judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, f"{WISH}."))
+    held = Held(desk, claude=claude, gpt=writer(JOINED_SLUG), gemini=judge)
+    decision = await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
+    return held, decision, await desk.session(held.session)
+
+
+@pytest.mark.feature("S0.18", "S0.20")
+async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else(bench: Roundtable, code: Path) -> None:
+    held, decision, session = await refined(bench, SAID)
+    assert decision.author == "claude"
+    assert (code / "slug.py").read_text() == SAID
+    made = next(it for it in session.results.values() if isinstance(it, Synthesised))
+    assert [it.directive for it in made.left] == [WISH]
+    assert [it.seat for it in held.voices.calls if "-refine" in it.call] == ["claude"]
+    assert WISH in held.prompt("build/4-refine", "claude")
+    assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
+    assert [it.scope for it in session.effects.values() if isinstance(it, DraftMove)] == [("slug.py",)]
+    assert [it.files for it in session.results.values() if isinstance(it, Drafted)] == [("slug.py",)]
+
+
+async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
+    _, decision, session = await refined(bench, BROKEN_SLUG)
+    assert any(isinstance(it, Drafted) for it in session.results.values())
+    assert "did not pass, so claude's stands alone" in decision.how
+    assert (code / "slug.py").read_text() == SLUG

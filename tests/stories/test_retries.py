@@ -1,0 +1,40 @@
+"""What fails is mended without anybody being asked, a bounded number of times; then the failure is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.effects import CandidatesTried
+from roundtable.core.values import Outcome
+from tests.stories.at_desk import Held
+from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, wrote
+
+YES = {"approve": "all"}
+MENDS = [f"build/{number}-mend" for number in (2, 3, 4)]
+
+
+@pytest.mark.feature("S0.60")
+async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failure_is_said(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 5)
+    decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
+    session = await bench.session(held.session)
+    assert list(session.rounds) == ["build/1-propose", *MENDS]
+    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 4
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "claude: The check tests failed with exit code 1." in decision.how
+    assert (code / "slug.py").read_text() == STUB
+
+
+@pytest.mark.feature("S0.60")
+async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) -> None:
+    right = {"round": MENDS[1], "text": wrote({"slug.py": SLUG})}
+    held = Held(bench, claude=[right, *[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 4])
+    decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
+    assert list((await bench.session(held.session)).rounds) == ["build/1-propose", *MENDS[:2]]
+    assert decision.next_step == "applied"
+    assert (code / "slug.py").read_text() == SLUG

@@ -1,0 +1,56 @@
+"""The page on scripts: its example runs as it stands, and it names every key, every meeting and every round."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.views import stops
+from roundtable.protocols import PROTOCOLS
+from roundtable.voices.scripted import Turn
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "scripts.md").read_text()
+
+
+def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
+    (script,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
+    (tmp_path / "table.toml").write_text(script)
+    (command,) = re.findall(r"^    roundtable (discuss (?:.*\\\n)*.*)$", PAGE, re.M)
+    done = subprocess.run(
+        [sys.executable, "-m", "roundtable", *shlex.split(command.replace("\\\n", " "))],
+        cwd=tmp_path,
+        env={**os.environ, "ROUNDTABLE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "[alan] overloaded: " in done.stdout
+    assert "[ada] I read the others and stay.\n" in done.stdout
+    assert "Decision reached: Spaces\n2 of 3 counted seats agree, after reading each other.\n" in done.stdout
+    assert "DEGRADED" not in done.stdout
+
+
+def test_every_key_of_a_turn_is_named() -> None:
+    assert [name for name in Turn.__struct_fields__ if f"`{name}`" not in PAGE] == []
+
+
+@pytest.mark.parametrize("page", ["meetings.md", "scripts.md"])
+def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / page).read_text(), re.M)
+    assert set(PROTOCOLS) <= set(rows)
+
+
+def test_rounds_are_named_as_the_meetings_name_them() -> None:
+    rules = "".join(path.read_text() for path in (ROOT / "src" / "roundtable" / "protocols").glob("*.py"))
+    rules += f"'{stops.OPINIONS}'"
+    named = re.findall(r"`[a-z-]+/[0-9N]-([a-z-]+)`", PAGE)
+    assert named
+    assert [purpose for purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []

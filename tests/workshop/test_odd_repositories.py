@@ -1,0 +1,301 @@
+"""Repositories that are locked, half-way through a merge, elsewhere or unusual: nobody's work is lost in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from subprocess import CalledProcessError
+
+import pytest
+
+from roundtable.core.changes import RefusalKind
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.committing import GitRefused, check_branch, repository_trouble
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.settling import recover
+from roundtable.workshop.undoing import changes, undone
+from tests.repository import commit, git, write
+from tests.workshop.scenes import dies_at, does_before, seen, told, written
+
+CART, SUM = b"def total(items):\n    return 0\n", b"def total(items):\n    return sum(items)\n"
+CHANGE = Written("src/cart.py", CART, SUM)
+GONE = Written("docs/old.txt", b"old\n", None)
+
+
+def _shop(folder: Path, *init: str) -> Path:
+    folder.mkdir()
+    git(folder, "init", "-q", *init)
+    write(folder, {"src/cart.py": CART.decode(), "docs/old.txt": "old\n"})
+    commit(folder, "The beginning")
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@localhost")
+    return folder
+
+
+# --- locked ----------------------------------------------------------------------------------------
+
+
+def test_while_another_git_is_at_work_nothing_is_written_and_nothing_undone(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    before = seen(work)
+    lock = work / ".git/index.lock"
+    lock.touch()
+    with pytest.raises(GitRefused, match=r"index\.lock is there"):
+        applied(work, journals, [CHANGE], commit=told())
+    lock.unlink()
+    assert seen(work) == before
+    written(applied(work, journals, [CHANGE], commit=told()))
+    after = seen(work)
+    lock.touch()
+    with pytest.raises(GitRefused, match=r"index\.lock is there"):
+        undone(work, journals)
+    lock.unlink()
+    assert seen(work) == after
+
+
+def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_the_next_command(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    lock = work / ".git/index.lock"
+    with does_before("update-ref", lock.touch):
+        receipt = written(applied(work, journals, [CHANGE], commit=told()))
+    assert "the next command here does that" in receipt.note
+    assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
+    assert (work / "src/cart.py").read_bytes() == SUM
+    (said,) = recover(work, journals)
+    assert "cannot be settled yet" in said
+    lock.unlink()
+    (said,) = recover(work, journals)
+    assert "finished now" in said
+    assert git(work, "status", "--porcelain") == ""
+    assert undone(work, journals).change.id == receipt.undo
+
+
+def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    lock = work / ".git/index.lock"
+    with does_before("update-ref", lock.touch):
+        written(applied(work, journals, [CHANGE], commit=told()))
+    lock.unlink()
+    (work / "src/cart.py").write_text("mine\n")
+    git(work, "add", "src/cart.py")
+    (said,) = recover(work, journals)
+    assert "left as they are: src/cart.py" in said
+    assert git(work, "show", ":src/cart.py") == "mine\n"
+
+
+# --- in the middle of something ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick", "revert", "bisect"])
+def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_path: Path, what: str) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    git(work, "switch", "-qc", "side")
+    write(work, {"o.txt": "side\n"})
+    commit(work, "Side")
+    git(work, "switch", "-q", "main")
+    write(work, {"o.txt": "main\n"})
+    commit(work, "Main")
+    write(work, {"o.txt": "further\n"})
+    commit(work, "Further")
+    written(applied(work, journals, [GONE], commit=told()))
+    begin = {"bisect": ("bisect", "start"), "revert": ("revert", "HEAD~2")}.get(what, (what, "side"))
+    with suppress(CalledProcessError):  # a conflict
+        git(work, *begin)
+    before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
+    outcome = applied(work, journals, [CHANGE], commit=told())
+    assert not isinstance(outcome, Receipt)
+    ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
+    assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
+    assert "is under way" in sentence
+    with pytest.raises(UsageError):
+        undone(work, journals)
+    assert (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain")) == before
+    assert (work / "src/cart.py").read_bytes() == CART
+
+
+# --- elsewhere -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["elsewhere", "of somebody else", "broken"])
+def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Path, how: str) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    mine = b"# not committed yet\n"
+    (work / "src/cart.py").write_bytes(mine)
+    if how == "elsewhere":
+        git(work, "init", "-q", "--separate-git-dir", str(tmp_path / "git"))
+    elif how == "broken":
+        (work / ".git/HEAD").write_text("nonsense\n")
+    elif os.geteuid():
+        pytest.skip("only root can give files away")
+    else:
+        os.chown(work, 1234, 1234)
+        os.chown(work / ".git", 1234, 1234)
+    assert repository_trouble(work / "src").startswith(f"What is committed in {work} cannot be known")
+    for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
+        with pytest.raises(GitRefused, match="cannot be known"):
+            applied(place, journals, [Written(path, mine, SUM)], commit=told())
+    assert (work / "src/cart.py").read_bytes() == mine
+
+
+def test_an_empty_folder_called_git_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / "work/.git").mkdir(parents=True)
+    assert repository_trouble(tmp_path / "work") == ""
+    assert written(applied(tmp_path / "work", tmp_path / "journals", [Written("a.py", None, b"1\n")])).commit == ""
+
+
+# --- folders that went ------------------------------------------------------------------------------------
+
+
+def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    before = seen(work)
+    written(applied(work, journals, [GONE], commit=told()))
+    (work / "docs").rmdir()
+    undone(work, journals)
+    assert seen(work) == before
+
+
+def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
+    settled: set[bool] = set()
+    for step in count(1):
+        work, journals = _shop(tmp_path / f"work-{step}"), tmp_path / f"journals-{step}"
+        before = seen(work)
+        written(applied(work, journals, [GONE], commit=told()))
+        (work / "docs").rmdir()
+        after = seen(work)
+        if not dies_at(step, lambda work=work, journals=journals: undone(work, journals)):
+            break
+        recover(work, journals)
+        assert recover(work, journals) == ()
+        assert seen(work) in (before, after), f"step {step}"
+        settled.add(seen(work) == before)
+        shutil.rmtree(work)
+    assert settled == {True, False}
+
+
+# --- beside the person ---------------------------------------------------------------------------------
+
+
+def test_a_file_changed_in_the_moment_of_writing_is_left_and_named(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    mine = b"# I was faster\n"
+    files = [CHANGE, Written("new.py", None, b"1\n")]
+    with does_before("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
+        receipt = written(applied(work, journals, files, commit=told()))
+    assert receipt.left == ("src/cart.py",)
+    assert (work / "src/cart.py").read_bytes() == mine
+    assert git(work, "status", "--porcelain") == " M src/cart.py\n"
+
+
+def test_a_persons_own_file_is_never_taken_for_ours(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
+    write(work, own)
+    written(applied(work, journals, [CHANGE, Written("new.py", None, b"1\n")], commit=told()))
+    undone(work, journals)
+    assert {name: (work / name).read_text() for name in own} == own
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_stays_whose_it_was_when_root_writes_and_when_root_undoes(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    for name in ("src/cart.py", "docs/old.txt"):
+        os.chown(work / name, 1234, 1235)
+    written(applied(work, journals, [CHANGE, Written("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
+    for name in ("src/cart.py", "docs/new.txt"):
+        assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
+    undone(work, journals)
+    for name in ("src/cart.py", "docs/old.txt"):
+        assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
+
+
+# --- unusual -------------------------------------------------------------------------------------------
+
+
+def test_where_git_does_not_believe_permissions_the_index_says_what_can_be_run(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    git(work, "config", "core.fileMode", "false")
+    for name in ("src/cart.py", "docs/old.txt"):
+        (work / name).chmod(0o777)
+    before = seen(work)
+    files = [
+        Written("src/cart.py", CART, SUM, executable=True, was_executable=True),
+        Written("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
+        Written("run.sh", None, b"echo\n", executable=True),
+    ]
+    written(applied(work, journals, files, commit=told()))
+    modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
+    assert modes == ["100644", "100755", "100644"]
+    assert git(work, "status", "--porcelain") == ""
+    undone(work, journals)
+    assert seen(work) == before
+
+
+def test_a_partial_clone_takes_a_commit_without_what_it_never_fetched(tmp_path: Path) -> None:
+    origin, work, journals = _shop(tmp_path / "origin"), tmp_path / "work", tmp_path / "journals"
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
+    git(work, "sparse-checkout", "set", "src")
+    assert not (work / "docs").exists()
+    written(applied(work, journals, [CHANGE], commit=told()))
+    assert git(work, "show", "--name-only", "--format=", "HEAD").split() == ["src/cart.py"]
+    assert git(work, "status", "--porcelain") == ""
+
+
+def test_a_repository_with_longer_digests_takes_a_deletion_and_gives_it_back(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
+    before = seen(work)
+    assert len(written(applied(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
+    assert git(work, "status", "--porcelain") == ""
+    undone(work, journals)
+    assert {**seen(work), "docs": None} == {**before, "docs": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a b", "cannot be the name"),
+        ("side/1", "a branch side/1 already"),
+        ("main/x", "cannot be a branch main/x beside main"),
+        ("side", "cannot be a branch side beside side/1"),
+    ],
+)
+def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name: str, why: str) -> None:
+    work = _shop(tmp_path / "work")
+    git(work, "branch", "side/1")
+    with pytest.raises(UsageError, match=why):
+        check_branch(work, name)
+    check_branch(work, "side/2")
+    with pytest.raises(UsageError, match="no repository"):
+        check_branch(tmp_path, "side/2")
+
+
+# --- what undo says ------------------------------------------------------------------------------------
+
+
+def test_what_git_has_thrown_away_is_no_longer_there_to_be_undone(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    receipt = written(applied(work, journals, [CHANGE], commit=told()))
+    git(work, "switch", "-qc", "other")
+    assert [it.id for it in changes(work, journals)] == ["1"]
+    git(work, "switch", "-q", "main")
+    git(work, "reset", "-q", "--hard", "HEAD~1")
+    assert changes(work, journals) == []
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undone(work, journals)
+    with pytest.raises(UsageError, match="main no longer has the commit"):
+        undone(work, journals, "1")
+    git(work, "reset", "-q", "--hard", receipt.commit)
+    assert undone(work, journals).change.id == "1"
+
+
+def test_the_commit_that_takes_a_change_back_names_it(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    written(applied(work, journals, [CHANGE], commit=told()))
+    git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
+    undone(work, journals)
+    assert git(work, "log", "-1", "--format=%s").strip() == "Undo change 1: Sum the cart"

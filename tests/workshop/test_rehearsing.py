@@ -1,0 +1,72 @@
+"""The tree of a rehearsal: what the commit would hold, and whether every approved hunk stands there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.hunks import hunks_of
+from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
+from tests.repository import git, write
+from tests.workshop.scenes import everything, plain_folder, shop
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return shop(tmp_path / "shop")
+
+
+def test_it_holds_the_last_commit_and_the_draft_and_nothing_of_other_work(work: Path, tmp_path: Path) -> None:
+    files = everything(work)
+    tree = tmp_path / "tree"
+    committed_tree(work, tree, files)
+    assert (tree / "mine.py").read_text() == "a = 1\n"
+    assert (tree / "staged.py").read_text() == "b = 1\n"
+    assert (tree / "src/cart.py").read_text() == "def total(items):\n    return sum(items)\n"
+    assert lost_hunks(tree, files) == ()
+    assert set(uncommitted_beside(work, files)) == {"mine.py", "staged.py"}
+
+
+def test_without_git_it_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
+    work, tree = plain_folder(tmp_path / "plain"), tmp_path / "tree"
+    committed_tree(work, tree, everything(work))
+    assert (tree / "README.md").read_text() == "# Shop\n"
+    assert (tree / "lib/here.py").read_text() == "HERE = 2\n"
+    assert uncommitted_beside(work, ()) == ()
+
+
+def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
+    work, tree = plain_folder(tmp_path / "new"), tmp_path / "tree"
+    git(work, "init", "-q")
+    committed_tree(work, tree, (Written("a.py", None, b"a\n"),))
+    assert [it.name for it in tree.rglob("*")] == ["a.py"]
+    assert "README.md" in uncommitted_beside(work, ())
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "lost"),
+    [
+        ("a.py", b"one\n2\n3\n4\nfive\n", ["a.py#1"]),
+        ("a.py", b"1\n2\n3\n4\nFIVE\n", ["a.py#2"]),
+        ("a.py", b"1\n2\nand more\n3\n4\nfive\n", ["a.py#1", "a.py#2"]),
+        ("new.py", b"", ["new.py#1"]),
+        ("old.py", b"still here", ["old.py#1"]),
+        ("was.py", b"still here", ["now.py#rename"]),
+    ],
+)
+def test_a_hunk_that_did_not_survive_is_named(tmp_path: Path, path: str, text: bytes, lost: list[str]) -> None:
+    files = (
+        Written("a.py", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n"),
+        Written("new.py", None, b"new\n"),
+        Written("old.py", b"still here", None),
+        Written("now.py", b"same\n", b"same\n", was="was.py"),
+    )
+    assert {"a.py#1", "a.py#2", "now.py#rename"} <= {it.id for it in hunks_of(files)}
+    tree = tmp_path / "tree"
+    write(tree, {"README.md": "# Here\n"})
+    committed_tree(tree, tmp_path / "merged", files)
+    assert lost_hunks(tmp_path / "merged", files) == ()
+    (tmp_path / "merged" / path).write_bytes(text)
+    assert list(lost_hunks(tmp_path / "merged", files)) == lost

@@ -187,11 +187,15 @@ def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None
 
 def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
     told = codec("changes").text_format(Expect("changes", ("src/a.py",)))
-    assert len(told) < 1000
-    assert told.startswith("You may change only: src/a.py.")
-    example = told.replace("path/to/", "src/").split("To delete")[0]
-    assert [it.path for it in wanted(example)] == ["src/numbers.py", "src/test_numbers.py"]
+    assert len(told) < 800
+    example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
+    assert wanted(example) == (Replace("src/a.py", CODE),)
     assert "<<<<" not in told
+
+
+def test_an_example_that_was_only_copied_is_sent_back() -> None:
+    said = "```python src/a.py\nThe whole new file, every line of it\n```"
+    assert "repeats the example" in why_not(said)
 
 
 def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:

@@ -30,7 +30,9 @@ async def test_what_is_inside_ends_by_itself_when_nobody_holds_its_input_any_mor
     assert alone.stdin is not None
     assert alone.stdout is not None
     assert await alone.stdout.readline() == b"begun\n"
-    assert running(f"sleep\0{seconds}")
+    async with asyncio.timeout(60):
+        while not running(f"sleep\0{seconds}"):  # noqa: ASYNC110 (another process comes to it)
+            await asyncio.sleep(0.05)
     alone.stdin.close()
     await asyncio.to_thread(until_gone, f"sleep\0{seconds}")
     assert await alone.wait() != 0

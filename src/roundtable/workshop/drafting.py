@@ -34,6 +34,7 @@ from roundtable.workshop.confining import (
 from roundtable.workshop.git import git_of
 from roundtable.workshop.matching import Unmatched, edited, styled
 from roundtable.workshop.structure.grafting import grafted
+from roundtable.workshop.structure.partial import partial_symbols
 from roundtable.workshop.structure.trees import Refused
 
 LARGEST = 1_000_000
@@ -243,6 +244,8 @@ class _Paper:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is both deleted and written.")
         text = styled(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
+        if old is not None and path not in self._whole and (symbols := partial_symbols(path, old.data, data)):
+            return self._parts(path, symbols, data)
         if path in self._whole and old is not None and old.data != data:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is written twice, and not the same.")
         self._whole.add(path)
@@ -266,6 +269,11 @@ class _Paper:
         if isinstance(result, Refused):
             raise _Refuse(path, result.kind, result.sentence)
         self._now[path] = _File(result.source, old.executable)
+
+    def _parts(self, path: str, symbols: Sequence[str], donor: bytes) -> None:
+        """What holds only some of a file's symbols takes none of the others away."""
+        for symbol in symbols:
+            self._put(PutSymbol(path, symbol, donor.decode()))
 
     def _rename(self, operation: Rename) -> str:
         file = self._there(operation.path)

@@ -38,6 +38,7 @@ _DELETE = re.compile(rf"{_LEAD}(DELETE|REMOVE){_FILE}{_PATH}{_FOR}", re.I)
 _RENAME = re.compile(rf"{_LEAD}(RENAME|MOVE){_FILE}{_PATH}[ \t]+(?:->|=>|→|to)[ \t]+{_PATH}{_FOR}", re.I)
 
 _EXAMPLE = "path/to/"
+_UNFILLED = "the whole new file, every line of it"
 _PROSE = (".md", ".mdx", ".markdown", ".rst")
 
 
@@ -148,6 +149,8 @@ def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
 
 
 def _check_whole(text: str, path: str) -> None:
+    if text.strip().casefold() == _UNFILLED:
+        raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
     if any(map(is_elision, text.split("\n"))):
         raise _left_out(path)
 
@@ -201,28 +204,18 @@ new lines
 
 
 def _whole(expect: Expect) -> str:
+    path = expect.choices[0] if expect.choices else f"{_EXAMPLE}file.py"
     only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
     return f"""{only}Write each file that you change or add as one fenced block, whole, every line of it. \
 The line that opens the block names the path:
 
-```python path={_EXAMPLE}numbers.py
-def double(number):
-    return 2 * number
+```python path={path}
+{_UNFILLED}
 ```
 
-```python path={_EXAMPLE}test_numbers.py
-import unittest
-
-from path.to.numbers import double
-
-
-class DoubleTest(unittest.TestCase):
-    def test_double(self):
-        self.assertEqual(double(2), 4)
-```
-
-To delete or rename a file, write a line: `DELETE {_EXAMPLE}old.py` or `RENAME {_EXAMPLE}old.py -> {_EXAMPLE}new.py`.
-Never leave lines out with a remark such as "rest unchanged". Around a file with ``` in it, use four backticks."""
+Close each block before the next. Never leave lines out with a remark such as "rest unchanged".
+To delete or rename a file, write a line such as `DELETE {path}` or `RENAME {path} -> {_EXAMPLE}other.py`.
+Around a file with ``` in it, use four backticks."""
 
 
 CHANGES = Codec("changes", read_text=_read, text_format=_whole)

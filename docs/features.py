@@ -41,8 +41,6 @@ LATER = {
     "check says goes back to the seats of `build` and `apply`.",
     "S0.59": "Asking whether to run the container again comes with the seven stages; until then, what was repaired is "
     "run again by itself, and shown and approved anew.",
-    "S1.92": "Two approvals of seats other than the author come with that document's pull requests; until then, a "
-    "change needs passing checks and a person's yes, and nobody judges its own work where others can.",
 }
 """What is due and only there in part, with where the rest comes."""
 

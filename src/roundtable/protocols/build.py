@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -19,6 +20,7 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Prompt, Round, Turns
+from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
@@ -28,19 +30,31 @@ STAGE = "build"
 PROPOSE = PlannedRound("propose", "changes", Turns(visibility="none", at_bench=True))
 
 
+Approvals = Annotated[int, msgspec.Meta(ge=0, le=8)]
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often what fails may be mended, and who decides; the command fills in the last two."""
+    """How often what fails may be mended, and who decides; the command fills in the last two.
+
+    `approvals` is how many seats that wrote nothing of a change must approve it before the person is asked.
+    """
 
     mends: Retries = 1
     repairs: Retries = 2
     judge: bool = True
+    approvals: Approvals = 0
     dry_run: bool = False
     branch: str = ""
 
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
-    return (PROPOSE, *[MEND] * settings.mends, *[JUDGE, JUDGE, REFINE] * settings.judge)
+    return (
+        PROPOSE,
+        *[MEND] * settings.mends,
+        *[JUDGE, JUDGE, REFINE] * settings.judge,
+        *[APPROVAL] * (settings.approvals > 0),
+    )
 
 
 async def build(table: Table) -> Decision:
@@ -56,11 +70,14 @@ async def build(table: Table) -> Decision:
         if not best:
             return rule.none_passed(result, rounds)
         course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
-        merged = Merged(best[0].seat, best[0].draft)
+        merged = Merged(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
             merged = await judged(table, course, rounds, result)
         course.seat = merged.base
         decision = rule.chosen(result, rounds, merged.base, table.charter.question, merged.why)
+        needed = settings.approvals
+        if needed and (lacks := await lacking(table, course, merged.draft, merged.authors, needed)):
+            return rule.unwritten(decision, lacks)
         return await carried_out(table, course, rule.with_who_was_asked(decision), merged.draft)
     except NotDone as stop:
         return rule.stopped(stop.fault, rounds)
@@ -72,7 +89,7 @@ PROTOCOL = Protocol(
     build,
     Settings,
     plan,
-    ("system", "propose", "mend", "judge", "refine", "about", "repair"),
+    ("system", "propose", "mend", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
     gates=tuple(GATES),
     answers=GATES,

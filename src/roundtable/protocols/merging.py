@@ -23,10 +23,11 @@ REFINE = PlannedRound("refine", "changes", Turns(visibility="own"), likely=False
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Whose candidate is the base, what it came to, and how."""
+    """Whose candidate is the base, what it came to, who wrote any of that, and how."""
 
     base: str
     draft: Digest
+    authors: tuple[str, ...]
     why: str = ""
 
 
@@ -38,7 +39,7 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = best[0], course.rounds + 1
     course.rounds += 2
-    alone = Merged(first.seat, first.draft, rule.unjudged(first.seat))
+    alone = Merged(first.seat, first.draft, (first.seat,), rule.unjudged(first.seat))
     if not judges:
         return alone
     heard: list[dict[str, Directives]] = []
@@ -70,7 +71,7 @@ async def _merged(
 ) -> Merged:
     """Splice in what the judges want; what cannot be spliced is asked for once. What breaks anything is dropped."""
     drafts = {it.seat: it.draft for it in rule.alike(result)}
-    alone = Merged(base, drafts[base], why)
+    alone = Merged(base, drafts[base], (base,), why)
     if not wanted:
         return alone
     made = await done(table, f"{course.stage}/synthesise", Synthesise(base, drafts, tuple(wanted)), Synthesised)
@@ -88,7 +89,7 @@ async def _merged(
         return alone
     again = await done(table, f"{course.stage}/try-merged", Rehearse(draft), Rehearsed)
     if rule.trouble(again) or not all(it.passed for it in again.checks):
-        return Merged(
-            base, drafts[base], f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
-        )
-    return Merged(base, again.draft, f"{why} {rule.spliced(made, base)}")
+        stands = f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
+        return Merged(base, drafts[base], (base,), stands)
+    authors = tuple(dict.fromkeys((base, *(it.seat for it in made.took))))
+    return Merged(base, again.draft, authors, f"{why} {rule.spliced(made, base)}")

@@ -304,6 +304,12 @@ def message(question: str, position: str = "") -> str:
     return (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
 
 
+def approvals(approved: Sequence[str], needed: int, against: Mapping[str, str]) -> str:
+    """What a change lacks of the approvals it needs."""
+    said = [f"{seat} asks for changes: {ended(_line(why))}" for seat, why in against.items()]
+    return " ".join((f"{len(approved)} of {needed} seats that did not write it approved it.", *said))
+
+
 def unwritten(decision: Decision, why: str) -> Decision:
     """Nothing was written, because something stands against it."""
     return _without(decision, Outcome.DEADLOCK, f"Nothing was written. {why}")

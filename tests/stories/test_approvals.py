@@ -1,0 +1,47 @@
+"""A build that asks for approvals: of enough seats that wrote nothing of it, before the person may say yes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.values import Outcome
+from tests.stories.at_desk import Held
+from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, writer
+
+YES = {"approve": "all"}
+FINE, NOT_SO = "I read it.\n\nAPPROVE", "I read it.\n\nREQUEST_CHANGES: tabs are not handled"
+
+
+def table(desk: Roundtable, gpt: str, gemini: str) -> Held:
+    """One seat writes what runs; the others failed at it, and are asked what they think of it."""
+    failing = (BROKEN_SLUG, BROKEN_SLUG)
+    return Held(desk, claude=writer(SLUG), gpt=writer(*failing, approval=gpt), gemini=writer(*failing, approval=gemini))
+
+
+@pytest.mark.feature("S1.92")
+async def test_what_two_others_approve_and_checks_pass_is_written_on_the_persons_yes(
+    bench: Roundtable, code: Path
+) -> None:
+    held = table(bench, FINE, FINE)
+    decision = await held.hold("build", TASK, answers=YES, settings={"approvals": 2})
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
+    assert (code / "slug.py").read_text() == SLUG
+    (asked,) = [it for it in (await bench.session(held.session)).rounds.values() if it.name.endswith("-approval")]
+    assert set(asked.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
+
+
+@pytest.mark.feature("S1.92")
+@pytest.mark.parametrize(("needed", "gemini"), [(2, NOT_SO), (1, NOT_SO), (2, "I cannot say."), (3, FINE)])
+async def test_without_enough_approvals_nobody_is_asked_to_write_it(
+    bench: Roundtable, code: Path, needed: int, gemini: str
+) -> None:
+    held = table(bench, FINE, gemini)
+    decision = await held.hold("build", TASK, answers=YES, settings={"approvals": needed})
+    assert decision.outcome is Outcome.DEADLOCK
+    assert f"of {needed} seats that did not write it approved it" in decision.how
+    assert ("tabs are not handled" in decision.how) == (gemini == NOT_SO)
+    assert "approve" not in (await bench.session(held.session)).gates
+    assert (code / "slug.py").read_text() == STUB

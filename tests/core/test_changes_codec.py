@@ -198,6 +198,13 @@ def test_an_example_that_was_only_copied_is_sent_back() -> None:
     assert "repeats the example" in why_not(said)
 
 
+def test_a_fence_that_is_opened_twice_is_one() -> None:
+    said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
+    assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))
+    nested = f"````markdown notes.md\n```markdown\n{CODE}```\n````\n"
+    assert wanted(nested) == (Replace("notes.md", f"```markdown\n{CODE}```\n"),)
+
+
 def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
     said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))

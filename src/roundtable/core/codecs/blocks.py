@@ -81,6 +81,8 @@ def taken_apart(text: str) -> Reply:
             prose.append(lines[at])
             at += 1
             continue
+        if _is_echoed(lines, at, *opening):
+            del lines[at + 1], exact[at + 1]
         end, following = _end(lines, at, opening[0])
         own = opening[1] in _DIFFS and not exact[at].endswith("\r")
         blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
@@ -105,6 +107,13 @@ def _opening(line: str) -> tuple[str, str] | None:
     if match is None or (match[1][0] == "`" and "`" in match[2].replace("``", "")):
         return None
     return match[1], match[2].strip(" \t")
+
+
+def _is_echoed(lines: Sequence[str], at: int, fence: str, info: str) -> bool:
+    """Whether a line that names the file of its block is followed by the same fence once more, without the name."""
+    following = _opening(lines[at + 1]) if at + 1 < len(lines) else None
+    language, named = _by_info(info)
+    return named is not None and bool(language) and following == (fence, language)
 
 
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:

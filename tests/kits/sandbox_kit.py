@@ -44,8 +44,10 @@ sys.exit(isinstance(asyncio.run(find_sandbox(SandboxSettings(use=sys.argv[1]))),
 """
 
 
-def shell(script: str, folder: Path, **options: object) -> Job:
-    return Job(("sh", "-c", script), str(folder), **options)  # type: ignore[arg-type]
+def shell(
+    script: str, folder: Path, *, copied: bool = False, files: dict[str, str] | None = None, bounds: Bounds = Bounds()
+) -> Job:
+    return Job(("sh", "-c", script), str(folder), copied, files or {}, bounds)
 
 
 def running(command: str) -> bool:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from importlib import resources
 from typing import Any
+from typing import Protocol as Port
 
 from roundtable.core.effects import Effect, FilesRead, Result
 from roundtable.core.events import Event, Recorded, SessionOpened
 from roundtable.core.faults import Fault
-from roundtable.core.ports import Lease, Voice, Voices
+from roundtable.core.ports import Lease, Performer, Voice, Voices
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply, Request, Seat
 from roundtable.engine.feed import Feed
@@ -55,6 +56,13 @@ class ScriptedVoices:
     def turns(self) -> Counter[str]:
         """How often each turn was asked, whatever the attempt."""
         return Counter(call.call.partition("#")[0] for call in self.calls)
+
+
+class Remembering(Performer, Port):
+    """A performer that remembers what it was told to do, and what it was asked to recover."""
+
+    performed: list[str]
+    recovered: list[str]
 
 
 class CountingPerformer:
@@ -108,7 +116,7 @@ class House:
         self.voices = ScriptedVoices(script)
         self._other_voices = other_voices
         self.store = store or MemoryStore()
-        self.performer = CountingPerformer(self.store)
+        self.performer: Remembering = CountingPerformer(self.store)
         self.feed = Feed()
         self.rules = protocol(meeting)
         self.meeting = Meeting(meeting, self.rules.version, self.rules.hold)

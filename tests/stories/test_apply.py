@@ -204,7 +204,7 @@ async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path
 
     def life(store: MortalStore, number: int) -> House:
         house = House(script, store, meeting="build")
-        house.performer = _Counting(store, tmp_path / str(number) / "code", tmp_path / str(number), house.feed)  # type: ignore[assignment]
+        house.performer = _Counting(store, tmp_path / str(number) / "code", tmp_path / str(number), house.feed)
         return house
 
     async def lived(number: int, lifetime: int) -> int:

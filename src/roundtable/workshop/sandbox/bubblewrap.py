@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Output
 from roundtable.core.views import one_line
 from roundtable.workshop.sandbox.cgroups import Group, sweep
 from roundtable.workshop.sandbox.ending import ended
-from roundtable.workshop.sandbox.first_program import SOURCE, Report, feed, first_program, packed
+from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
-from roundtable.workshop.sandbox.supervising import Supervision
+from roundtable.workshop.sandbox.supervising import Supervision, kill
 from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, view_of
 
 PROGRAM = "bwrap"
@@ -87,17 +86,15 @@ class Bubblewrap:
             yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
             return
         supervision = Supervision(process, job.bounds, group or Looking(process.pid, job.bounds), Report(process))
-        feeding = asyncio.create_task(feed(process, files))
-        try:
-            async with aclosing(supervision.outputs()) as outputs:
-                async for output in outputs:
-                    yield output
-        finally:
-            feeding.cancel()
+
+        async def end() -> None:
             _end(process)
             async with asyncio.timeout(_PATIENCE):
                 await supervision.over()
-        yield await supervision.exit()
+
+        async with aclosing(supervision.run(end, files)) as run:
+            async for it in run:
+                yield it
 
     async def _started(self, job: Job, view: View, files: bytes, group: Group | None) -> Process:
         entrances = group.entrances() if group else ()
@@ -140,6 +137,4 @@ def _end(process: Process) -> None:
     """End the sandbox itself: the kernel ends with it everything inside, and so would its first program."""
     assert process.stdin is not None
     process.stdin.close()
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    kill(process)

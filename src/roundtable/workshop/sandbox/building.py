@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
-import signal
 import tarfile
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +21,7 @@ from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import packed
 from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.scan import scanned
-from roundtable.workshop.sandbox.supervising import Supervision
+from roundtable.workshop.sandbox.supervising import Supervision, kill
 
 HONEST = "One service builds and runs reliably. Several that wait for each other may need your help.\n"
 
@@ -127,19 +126,20 @@ async def _steps(engine: Engine, steps: Sequence[tuple[str, ...]], bounds: Bound
         )  # fmt: skip
         meter = Meter(engine, argv[2]) if argv[0] == "run" else _Unmetered()
         supervision = Supervision(process, bounds, meter)
-        try:
-            async with aclosing(supervision.outputs()) as outputs:
-                async for output in outputs:
-                    yield output
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            await supervision.over()
-        end = await supervision.exit()
+        async with aclosing(supervision.run(partial(_end, process, supervision))) as run:
+            async for it in run:
+                if isinstance(it, Exit):
+                    end = it
+                else:
+                    yield it
         if end.code != 0:
             break
     yield end
+
+
+async def _end(process: Process, supervision: Supervision) -> None:
+    kill(process)
+    await supervision.over()
 
 
 class _Unmetered:

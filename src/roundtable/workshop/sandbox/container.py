@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
@@ -16,9 +16,9 @@ from roundtable.core.views import one_line
 from roundtable.workshop.sandbox.cgroups import Group
 from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.engines import LABEL, Engine
-from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, feed, first_program, packed
+from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.owners import own_name
-from roundtable.workshop.sandbox.supervising import Supervision
+from roundtable.workshop.sandbox.supervising import Supervision, kill
 from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, view_of
 
 _ALONE = (
@@ -77,27 +77,21 @@ class Container:
             yield Exit(None, 0.0, f"It could not be started: {error.strerror}.")
             return
         supervision = Supervision(process, job.bounds, Meter(self._engine, name), Report(process))
-        feeding = asyncio.create_task(feed(process, files))
-        try:
-            async with aclosing(supervision.outputs()) as outputs:
-                async for output in outputs:
-                    yield output
-        finally:
-            feeding.cancel()
-            await self._end(process, name, supervision)
-        yield await supervision.exit()
+        end = partial(self._end, process, name, supervision)
+        async with aclosing(supervision.run(end, files)) as run:
+            async for it in run:
+                yield it
 
     async def _end(self, process: Process, name: str, supervision: Supervision) -> None:
         """End the container; one that is not there yet ends as it finds its standard input closed."""
         assert process.stdin is not None
         process.stdin.close()
-        kill = self._engine.ask(("kill", name)) if process.returncode is None else asyncio.sleep(0)
+        stop = self._engine.ask(("kill", name)) if process.returncode is None else asyncio.sleep(0)
         try:
             async with asyncio.timeout(_PATIENCE):
-                await asyncio.gather(kill, supervision.over())  # the engine ends nothing that nobody listens to
+                await asyncio.gather(stop, supervision.over())  # the engine ends nothing that nobody listens to
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill(process)
             await self._engine.ask(("rm", "--force", name))
             await supervision.over()
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.workshop.sandbox.first_program import Report
+from roundtable.workshop.sandbox.first_program import Report, feed
 
 LOOK = 0.1
 """Seconds between two looks at how much a run uses."""
@@ -26,6 +28,16 @@ class Meter(Protocol):
     def met(self) -> Limit | None: ...
 
     def processor_seconds(self) -> float: ...
+
+
+End = Callable[[], Awaitable[None]]
+
+
+def kill(process: Process) -> None:
+    """End a program and what it started in its group."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def told(limit: Limit, bounds: Bounds) -> str:
@@ -53,6 +65,19 @@ class Supervision:
         self._report = report
         self._begun = time.monotonic()
         self.limit: Limit | None = None
+
+    async def run(self, end: End, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
+        """Give it its files and hear it out; `end` ends what is left of it, whatever happens, before the last word."""
+        feeding = asyncio.create_task(feed(self._process, files)) if files else None
+        try:
+            async with aclosing(self.outputs()) as outputs:
+                async for output in outputs:
+                    yield output
+        finally:
+            if feeding is not None:
+                feeding.cancel()
+            await end()
+        yield await self.exit()
 
     async def outputs(self) -> AsyncGenerator[Output]:
         """What the run says until it has ended, or has to be stopped for the `limit` it met."""

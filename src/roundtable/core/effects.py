@@ -149,8 +149,8 @@ class Candidate(Value, frozen=True):
 
     `checks` are the repository's own; `tests` says of every test the seats wrote whether it passed here. Candidates
     with the same `cluster` could not be told apart by anything that was run; 0 is none, for one that did not run.
-    `without` are test files of its own that its code fails, although it does what the examples in the task say: they
-    are left out of the draft.
+    `without` are test files of its own that are left out of the draft: something stands above them that says that its
+    code does what it is for, and the code fails them, or they break the repository's checks.
     """
 
     seat: str
@@ -171,13 +171,15 @@ class Candidate(Value, frozen=True):
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
     """The candidates best first, as running them showed; `how` says what the order rests on.
 
-    `best` are the seats among whom running them decides nothing. `sandbox` is where it all ran.
+    `best` are the seats among whom running them decides nothing. `apart` are inputs for which those do not do the same,
+    with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran.
     """
 
     candidates: tuple[Candidate, ...]
     best: tuple[str, ...] = ()
     how: str = ""
     sandbox: str = ""
+    apart: dict[str, dict[str, str]] = {}
 
 
 class Took(Value, frozen=True):

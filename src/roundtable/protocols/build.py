@@ -2,8 +2,9 @@
 
 1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
    and the others' tests. Where none passes, all are mended, knowing why, and run again.
-2. What running shows decides. Only candidates it cannot tell apart go before judges, unsigned and in both orders; a
-   verdict that turns with the order is void. The judges may also take parts from the others.
+2. What running shows decides. Where those that pass do not do the same, the person says which is right. Only those
+   that cannot be told apart go before judges, unsigned and in both orders; a verdict that turns with the order is void.
+   The judges may also take parts from the others.
 3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
    result must pass what the base passed, or the base stands.
 4. The change is carried out as every change is: shown, approved, rehearsed, written.
@@ -11,15 +12,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
+from roundtable.core.effects import CandidatesTried
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Prompt, Round, Turns
+from roundtable.core.values import Decision, Gate, Prompt, Round, Turns
 from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
@@ -27,6 +29,7 @@ from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
 from roundtable.protocols.trying import MEND, NotDone, form_of, tried
 
 STAGE = "build"
+WHICH, NONE = "which", "none of them"
 PROPOSE = PlannedRound("propose", "changes", Turns(visibility="none", at_bench=True))
 
 
@@ -69,6 +72,12 @@ async def build(table: Table) -> Decision:
         best = rule.alike(result)
         if not best:
             return rule.none_passed(result, rounds)
+        if ways := rule.behaviours(result):
+            seat = await _which(table, result, ways)
+            if seat not in ways:
+                return rule.undecided(result, rounds, answered=not table.by_default(WHICH))
+            result = rule.of_one_way(result, ways[seat])
+            best = rule.alike(result)
         course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
         merged = Merged(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
@@ -83,6 +92,12 @@ async def build(table: Table) -> Decision:
         return rule.stopped(stop.fault, rounds)
 
 
+async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
+    """The person says which of several behaviours is right: judges are for what cannot be told apart."""
+    details = {seat: rule.does(result, seat) for seat in ways} | {NONE: "take none of them"}
+    return await table.gate(Gate(WHICH, rule.which(result), tuple(details), NONE, details))
+
+
 PROTOCOL = Protocol(
     "build",
     1,
@@ -91,7 +106,7 @@ PROTOCOL = Protocol(
     plan,
     ("system", "propose", "mend", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
-    gates=tuple(GATES),
+    gates=(WHICH, *GATES),
     answers=GATES,
     gathers=True,
     writes=True,

@@ -14,7 +14,7 @@ from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outline
 
 _NAMED = re.compile(
-    r"(?:.*/)?(?:test_[^/]*|[^/]*_test\.[^/]+|[^/]*_spec\.[^/]+|[^/]*\.(?:test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)"
+    r"(?:.*/)?(?:tests?\.[^/]+|test_[^/]*|[^/]*_test\.[^/]+|[^/]*_spec\.[^/]+|[^/]*\.(?:test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)"
 )
 _AMONG = re.compile(r"(?:.*/)?(?:tests?|spec|__tests__)/.*")
 _CASE = re.compile(rb"@Test\b|@ParameterizedTest\b|\[(?:Fact|Theory|Test|TestMethod)\b|#\[(?:\w+::)?test\b")

@@ -1,11 +1,12 @@
-"""Inputs that may tell candidates apart: the calls in the seats' tests and in the doctests of what was changed."""
+"""Inputs that may tell candidates apart: calls in tests, in doctests and in the task, and inputs near to those."""
 
 from __future__ import annotations
 
 import ast
 import doctest
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, cast
 
 from roundtable.workshop.literals import is_literal_call
 
@@ -15,11 +16,12 @@ SETUP = "import os, sys\nsys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), 
 
 
 class Call(NamedTuple):
-    """A function by its module, and literal arguments."""
+    """A function by its module, and literal arguments; `near` where nobody wrote it so."""
 
     module: str
     name: str
     arguments: str
+    near: bool = False
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}({self.arguments})"
@@ -36,14 +38,61 @@ def module_of(path: str) -> str:
     return ".".join(parts) if path.endswith(".py") and all(it.isidentifier() for it in parts) else ""
 
 
-def telling_calls(tests: Iterable[str], changed: Mapping[str, Iterable[str]]) -> tuple[Call, ...]:
-    """The calls of changed modules, each once: those in these test files, then those in the modules' own doctests.
+def telling_calls(
+    tests: Iterable[str], changed: Mapping[str, Iterable[str]], asked: Iterable[str] = ()
+) -> tuple[Call, ...]:
+    """The calls of changed modules, each once: those in these test files, in the modules' own doctests, in the task.
 
-    `changed` has the versions of each module that the candidates wrote.
+    `changed` has the versions of each module that the candidates wrote, `asked` the calls as the task has them. Inputs
+    near to these follow: what nobody wrote an example for is where work done apart goes apart.
     """
     found = [call for text in tests for call in _imported(text) if call.module in changed]
     found += [call for module, sources in changed.items() for text in sources for call in _shown(module, text)]
-    return tuple(dict.fromkeys(found))[:MOST]
+    wanted = [call for text in asked for call in _literal_calls(_parsed(text))]
+    found += [call for module, sources in changed.items() for text in sources for call in _own(module, text, wanted)]
+    near = chain.from_iterable(map(_neighbours, dict.fromkeys(found)))
+    calls: dict[str, Call] = {}
+    for call in (*found, *near):
+        calls.setdefault(str(call), call)
+    return tuple(calls.values())[:MOST]
+
+
+def _neighbours(call: Call) -> Iterator[Call]:
+    """The same call with one argument at a time turned into another of its kind."""
+    tree = ast.parse(f"_({call.arguments})", mode="eval").body
+    assert isinstance(tree, ast.Call)
+    for place in (*tree.args, *(it.value for it in tree.keywords)):
+        for value in _near(ast.literal_eval(place)):
+            other = ast.parse(repr(value), mode="eval").body
+            yield call._replace(arguments=_arguments(_with(tree, place, other)), near=True)
+
+
+def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
+    """A call with another argument in one place."""
+    args = [other if it is place else it for it in call.args]
+    named = [ast.keyword(it.arg, other if it.value is place else it.value) for it in call.keywords]
+    return ast.Call(call.func, args, named)
+
+
+def _near(value: Any) -> list[Any]:
+    """Plain values of the same kind: nothing, one, the next, the opposite, the other way round."""
+    match value:
+        case bool():
+            return [not value]
+        case int() | float():
+            return [type(value)(it) for it in (0, 1, value + 1, -value, value * 10)]
+        case str():
+            return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2]
+        case list():
+            return _rows(cast("list[Any]", value))
+        case tuple():
+            return [tuple(it) for it in _rows([*cast("tuple[Any, ...]", value)])]
+        case _:
+            return []
+
+
+def _rows(items: list[Any]) -> list[list[Any]]:
+    return [[], items[:1], items[::-1], items * 2]
 
 
 def _imported(text: str) -> Iterator[Call]:
@@ -67,14 +116,18 @@ def _imported(text: str) -> Iterator[Call]:
 
 def _shown(module: str, source: str) -> Iterator[Call]:
     """Calls of a module's own functions in the examples of its docstrings."""
-    tree = _parsed(source)
-    own = {it.name for it in tree.body if isinstance(it, ast.FunctionDef)}
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
             for example in _examples(ast.get_docstring(node) or ""):
-                for call in _literal_calls(_parsed(example)):
-                    if isinstance(call.func, ast.Name) and call.func.id in own:
-                        yield Call(module, call.func.id, _arguments(call))
+                yield from _own(module, source, _literal_calls(_parsed(example)))
+
+
+def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[Call]:
+    """Those among these that are of a module's own functions."""
+    own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef)}
+    for call in calls:
+        if isinstance(call.func, ast.Name) and call.func.id in own:
+            yield Call(module, call.func.id, _arguments(call))
 
 
 def _examples(text: str) -> list[str]:

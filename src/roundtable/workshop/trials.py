@@ -13,14 +13,14 @@ import msgspec
 
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
-from roundtable.core.rules.executed import Ran
+from roundtable.core.rules.executed import ERROR, Ran
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
 from roundtable.workshop import inside_tests
 from roundtable.workshop.counting import no_fewer
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import ended
-from roundtable.workshop.telling import SETUP, module_of, telling_calls
+from roundtable.workshop.telling import SETUP, Call, module_of, telling_calls
 
 BEFORE = ""
 """The name of the tree that has no candidate on it: only the checks are run there."""
@@ -46,13 +46,26 @@ class Trials(Value, frozen=True):
         """How the checks ended without any candidate."""
         return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
 
-    def shows(self, candidate: str) -> bool:
-        """Whether a test that fails on the bare tree passes with a candidate, and its author's own passes it too."""
+    def shown_by(self, candidate: str) -> tuple[str, ...]:
+        """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and are no mistake.
+
+        One is where its author's own code fails it too, unless that code breaks what held before and says nothing.
+        """
         passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
-        return any(
-            held and not bare.get(test, False) and self.tests.get(self.authors[test], passed).get(test, False)
-            for test, held in passed.items()
-        )
+        found: dict[str, None] = {}
+        for test, held in passed.items():
+            author = self.authors[test]
+            holds = self.tests.get(author, passed).get(test, False) or self._breaks(author)
+            if held and not bare.get(test, False) and holds:
+                found[author] = None
+        return tuple(found)
+
+    def nobody_passes(self, test: str) -> bool:
+        """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
+        return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BEFORE)
+
+    def _breaks(self, candidate: str) -> bool:
+        return any(not it.passed and self.before.get(it.name, False) for it in self.checks.get(candidate, ()))
 
     def ran(self) -> tuple[Ran, ...]:
         """The same as the rule reads it."""
@@ -71,12 +84,13 @@ async def tried(
     bounds: Bounds = Bounds(),
     tell: Tell | None = None,
     examples: Mapping[str, str] = {},
+    asked: Sequence[str] = (),
 ) -> Trials:
     """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
 
     Python tests are counted one by one. Those of other languages are laid into the tree and the checks run again: each
     check is then a test of that seat. `examples` are the person's own, as such a file: they are one more check, of
-    which only those count that fail on the bare tree.
+    which only those count that fail on the bare tree. `asked` are the calls in them.
     """
     bench = _Bench(sandbox, checks, bounds, tell or (lambda line: None))
     candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
@@ -95,7 +109,7 @@ async def tried(
         for author, files in tests.items()
         if files
     }
-    outputs = await bench.tell_apart(candidates, tests)
+    outputs = await bench.tell_apart(candidates, tests, asked)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
         checks=dict(zip(trees, outcomes, strict=True)),
@@ -182,23 +196,28 @@ class _Bench:
         return why
 
     async def tell_apart(
-        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]]
+        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], asked: Sequence[str]
     ) -> dict[str, dict[str, str]]:
-        """What comes out of every candidate for the same calls, taken from all tests and the changed modules."""
+        """What comes out of every candidate for the same calls, by tests, changed modules and what was asked for."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
-        calls = telling_calls(texts, await asyncio.to_thread(_changed, list(trees.values()), laid))
+        calls = telling_calls(texts, await asyncio.to_thread(_changed, list(trees.values()), laid), asked)
         if len(trees) < 2 or not calls:
             return {}
-        asked = Asked((SETUP,), [it.probe for it in calls], _CALL_SECONDS, self._bounds.seconds)
+        probes = Asked((SETUP,), [it.probe for it in calls], _CALL_SECONDS, self._bounds.seconds)
 
         async def one(tree: Path) -> dict[str, str]:
             async with self._free:
-                seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files={})
-            return dict(zip(map(str, calls), seen.rows[0], strict=True)) if seen.rows else {}
+                seen = await observed(self._sandbox, tree, probes, self._bounds, python=self._python, files={})
+            return {str(it): _came(it, said) for it, said in zip(calls, seen.rows[0], strict=True)} if seen.rows else {}
 
         self._tell(f"{len(calls)} telling inputs on {len(trees)} candidates")
         return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
+
+
+def _came(call: Call, said: str) -> str:
+    """What came out; of an input that nobody thought of, not which error it was."""
+    return ERROR if call.near and said.startswith(ERROR) else said
 
 
 def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:

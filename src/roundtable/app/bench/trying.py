@@ -23,7 +23,7 @@ from roundtable.core.rules.executed import executed
 from roundtable.core.session import Session
 from roundtable.core.values import Move
 from roundtable.workshop.drafting import Written, drafted
-from roundtable.workshop.examples import examples_of, unittest_of
+from roundtable.workshop.examples import Example, examples_of, unittest_of
 from roundtable.workshop.lost_tests import is_test_file
 from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.telling import module_of
@@ -31,6 +31,7 @@ from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Tell, Trials, tried
 from roundtable.workshop.validating import objections
 
+MOST_APART = 3
 OWN_TESTS = "its own tests"
 EVIDENCE = "evidence"
 NO_EVIDENCE = (
@@ -43,11 +44,21 @@ Made = Callable[[Path, Path, Sequence[Written]], None]
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What a seat's words come to on the workspace, and what of them was refused."""
+    """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
+
+    `without` are new tests that are not to be written.
+    """
 
     seat: str
     files: tuple[Written, ...]
     refused: tuple[Refusal, ...]
+    checks: tuple[CheckOutcome, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it can be written, and every check passed on it."""
+        return bool(self.files) and not self.refused and all(it.passed for it in self.checks)
 
 
 class Trying:
@@ -78,45 +89,45 @@ class Trying:
         asked_by = asker(session)
         wishes = [await asyncio.to_thread(self.wish, moves[seat], asked_by) for seat in effect.seats if seat in moves]
         ready = {it.seat: it.files for it in wishes if it.files and not it.refused}
-        examples = _examples(session.charter.question, ready)
+        examples = examples_of(session.charter.question)
         code = {seat: [it for it in files if not _is_new_test(it)] for seat, files in ready.items()}
         tests = {seat: tests_of(files) for seat, files in ready.items()}
-        trials = await self.ran(code, sandbox, tell, tests, examples)
-        decided = executed(trials.ran(), trials.before, trials.authors)
+        calls = [it.call for it in examples]
+        trials = await self.ran(code, sandbox, tell, tests, _test_file(examples, ready), calls)
+        wishes = await self._without_unfit_tests([_judged(it, trials) for it in wishes], trials, sandbox, tell)
+        sound = [it.seat for it in wishes if it.sound]
+        decided = executed(trials.ran(), trials.before, trials.authors, sound)
         found = {it.seat: await self._candidate(it, trials, decided.clusters) for it in wishes}
         order = [*decided.order, *(seat for seat in found if seat not in decided.order)]
-        return CandidatesTried(tuple(found[seat] for seat in order), decided.best, decided.how, sandbox.name)
+        return CandidatesTried(
+            tuple(found[seat] for seat in order),
+            decided.best,
+            decided.how,
+            sandbox.name,
+            apart(trials.outputs, decided.best) if sound else {},
+        )
+
+    async def _without_unfit_tests(
+        self, wishes: Sequence[Wish], trials: Trials, sandbox: Sandbox, tell: Tell
+    ) -> list[Wish]:
+        """New tests that break the repository's own checks, where the code alone does not, are left out."""
+        whole = {it.seat: it.files for it in wishes if it.sound and any(map(_is_new_test, it.files))}
+        if not whole or not trials.before:
+            return list(wishes)
+        again = await self.ran(whole, sandbox, tell)
+        unfit = {seat for seat in whole if not all(it.passed for it in again.checks[seat])}
+        return [_without_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
-        """The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong.
-
-        The person's own examples stand above them: code that does what those say goes without the tests it fails.
-        Where the repository has checks, something must show what a change of code is for: one that passes them and
-        does nothing passes them too.
-        """
-        cluster = next((number for number, seats in enumerate(clusters, 1) if wish.seat in seats), 0)
-        tests = trials.tests.get(wish.seat, {})
-        checks = self.clean(trials.checks.get(wish.seat, ()))
-        own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
-        failed = [test for test, passed in own.items() if not passed]
-        files, without = wish.files, ()
-        if failed and _held(checks, EXAMPLES):
-            files = tuple(it for it in wish.files if not _is_new_test(it))
-            without = tuple(it.path for it in wish.files if _is_new_test(it))
-        else:
-            checks = (*checks, *own_tests(own))
-        mended = any(it.passed and trials.before.get(it.name) is False for it in checks)
-        if trials.before and cluster and _is_code(wish.files) and not (mended or trials.shows(wish.seat)):
-            checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
         return Candidate(
             wish.seat,
-            await self._drafts.keep(files),
-            tuple(it.path for it in files),
+            await self._drafts.keep(wish.files),
+            tuple(it.path for it in wish.files),
             wish.refused,
-            checks,
-            tests,
-            cluster,
-            without,
+            self.clean(wish.checks),
+            trials.tests.get(wish.seat, {}),
+            next((number for number, seats in enumerate(clusters, 1) if wish.seat in seats), 0),
+            wish.without,
         )
 
     async def ran(
@@ -126,6 +137,7 @@ class Trying:
         tell: Tell,
         tests: Mapping[str, Mapping[str, str]] = {},
         examples: Mapping[str, str] = {},
+        asked: Sequence[str] = (),
         *,
         made: Made | None = None,
     ) -> Trials:
@@ -137,7 +149,7 @@ class Trying:
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
             checks = await asyncio.to_thread(self.checks)
-            return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples)
+            return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples, asked=asked)
 
     def checks(self) -> Commands:
         """The workspace's own checks."""
@@ -153,9 +165,48 @@ def asker(session: Session) -> str:
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
 
-def _examples(task: str, drafts: Mapping[str, Sequence[Written]]) -> dict[str, str]:
+def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The first inputs for which the best do not all do the same, and what comes out of each."""
+    inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
+    came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
+    return dict([it for it in came.items() if len(set(it[1].values())) > 1][:MOST_APART])
+
+
+def _judged(wish: Wish, trials: Trials) -> Wish:
+    """A wish with what running it showed.
+
+    The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong. The
+    tests are, and are left out, where the code does what the person's own examples say, or where nobody's code passes
+    those that failed and somebody else's tests show what it is for.
+
+    Where the repository has checks, something must show what a change of code is for: one that passes them and does
+    nothing passes them too.
+    """
+    checks = trials.checks.get(wish.seat, ())
+    tests = trials.tests.get(wish.seat, {})
+    own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
+    failed = [test for test, passed in own.items() if not passed]
+    shown_by = trials.shown_by(wish.seat)
+    others = any(it != wish.seat for it in shown_by)
+    if failed and (_held(checks, EXAMPLES) or (others and all(map(trials.nobody_passes, failed)))):
+        wish = _without_new_tests(wish)
+    else:
+        checks = (*checks, *own_tests(own))
+    mended = any(it.passed and trials.before.get(it.name) is False for it in checks)
+    ran = wish.seat in trials.checks
+    if trials.before and ran and _is_code(wish.files) and not (mended or shown_by):
+        checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
+    return msgspec.structs.replace(wish, checks=checks)
+
+
+def _without_new_tests(wish: Wish) -> Wish:
+    kept = tuple(it for it in wish.files if not _is_new_test(it))
+    without = tuple(it.path for it in wish.files if _is_new_test(it))
+    return msgspec.structs.replace(wish, files=kept, without=without)
+
+
+def _test_file(found: Sequence[Example], drafts: Mapping[str, Sequence[Written]]) -> dict[str, str]:
     """The examples in the person's own words as a test file, where somebody wrote Python they could be about."""
-    found = examples_of(task)
     paths = {it.path for files in drafts.values() for it in files if it.after is not None and not is_test_file(it.path)}
     modules = [module for path in sorted(paths) if (module := module_of(path))]
     return {"test_examples_of_the_task.py": unittest_of(found, modules)} if found and modules else {}

@@ -94,7 +94,7 @@ def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question:
     it = next(each for each in tried.candidates if each.seat == seat)
     where = f", run in {tried.sandbox}" if tried.sandbox else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
-    how = " ".join(filter(None, (passed, tried.how, why)))
+    how = " ".join(filter(None, (passed, _left_out(it), tried.how, why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
@@ -105,6 +105,52 @@ def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question:
         text=last_words(rounds)[seat].text if seat in last_words(rounds) else "",
         proposals=proposals,
     )
+
+
+def _left_out(it: Candidate) -> str:
+    return f"Left out, since they do not go with the code: {listed([_line(path) for path in it.without])}." * bool(
+        it.without
+    )
+
+
+def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
+    """Those that passed best, by one seat of each way they behave; one way is none to choose between."""
+    ways: dict[int, list[str]] = {}
+    for it in alike(tried):
+        ways.setdefault(it.cluster, []).append(it.seat)
+    return {seats[0]: tuple(seats) for seats in ways.values()} if len(ways) > 1 and tried.apart else {}
+
+
+def which(tried: CandidatesTried) -> str:
+    """What the person is asked where candidates pass everything and do not do the same."""
+    said = [f"{_line(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
+    return " ".join(("These pass everything that was run, and do not do the same.", *said, "Which is right?"))
+
+
+def does(tried: CandidatesTried, seat: str) -> str:
+    """What comes out of one candidate where they differ."""
+    return "; ".join(f"{_line(call)} is {_value(came[seat])}" for call, came in tried.apart.items() if seat in came)
+
+
+def _came(it: tuple[str, str]) -> str:
+    return f"{_value(it[1])} with {it[0]}'s"
+
+
+def _value(said: str) -> str:
+    """What came out of a call, as a word for people."""
+    return _line(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({_line(said[1:])[:80]})"
+
+
+def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
+    """The same with only those as the best that behave as the person chose."""
+    return msgspec.structs.replace(tried, best=tuple(seats), apart={})
+
+
+def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
+    """Nothing is chosen: those that passed contradict each other, and nobody said which is right."""
+    said = which(tried).removesuffix(" Which is right?")
+    who = "The person took none of them." if answered else "Nobody was there to say which is right."
+    return _decision(Outcome.DEADLOCK, f"No candidate passed beyond doubt. {said} {who}", rounds)
 
 
 def _passed(it: Candidate) -> str:

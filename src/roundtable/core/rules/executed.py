@@ -15,7 +15,7 @@ Three kinds of evidence, in this order:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from roundtable.core.rules.base import listed
 from roundtable.core.values import Value
@@ -50,11 +50,15 @@ class Executed(Value, frozen=True):
 
 
 def executed(
-    ran: Sequence[Ran], before: Mapping[str, bool] | None = None, authors: Mapping[str, str] | None = None
+    ran: Sequence[Ran],
+    before: Mapping[str, bool] | None = None,
+    authors: Mapping[str, str] | None = None,
+    sound: Collection[str] | None = None,
 ) -> Executed:
     """Order candidates. `before` are the checks without any of them, `authors` names the candidate of a test's author.
 
-    A test whose author has no candidate here is heard for everyone.
+    A test whose author has no candidate here is heard for everyone. `sound` are those that may be chosen, where not all
+    may; the others still have their say on what they were heard on, and come last.
     """
     if not ran:
         return Executed(how="No candidate could be run.")
@@ -65,14 +69,16 @@ def executed(
         it: Counter(said for one in ran if standing[one.candidate] == it for said in one.outputs.items())
         for it in set(standing.values())
     }
+    chosen = {it.candidate for it in ran} if not sound else set(sound)
     ranked: list[tuple[tuple[float, ...], tuple[str, ...]]] = []
     for cluster in _alike(ran, evidence):
         one, stands = cluster[0], standing[cluster[0].candidate]
         support = sum(supports[it.candidate] for it in cluster)
-        rank = (*stands, round(support, 9), _company(one, company[stands]))
-        ranked.append((rank, tuple(it.candidate for it in cluster)))
+        names = tuple(it.candidate for it in cluster)
+        rank = (not chosen.isdisjoint(names), *stands, round(support, 9), _company(one, company[stands]))
+        ranked.append((rank, names))
     ranked.sort(key=lambda it: it[0], reverse=True)
-    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names)
+    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
     kept = sum(it[0] == 0 for it in standing.values())
     return Executed(tuple(names for _, names in ranked), best, _how(ran, kept, evidence, len(ranked), best))
 

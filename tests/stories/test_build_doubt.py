@@ -1,0 +1,96 @@
+"""What passes everything need not be right: candidates that contradict each other, and tests that are the mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.values import Outcome
+from tests.repository import git
+from tests.stories.at_desk import Held
+from tests.stories.test_build import YES, answered, tried
+from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, verdict, writer, wrote
+
+NEVER_EMPTY = """def slugify(text):
+    return "-".join(text.lower().split()) or "-"
+"""
+LOWERED_LAST = """def slugify(text):
+    return "-".join(text.split()).lower()
+"""
+WITH_EXAMPLE = f"{TASK} slugify('A b') must be 'a-b'."
+
+
+def author(**files: str) -> Turns:
+    """A seat that writes a slug and tests; `__` in a name is a slash."""
+    named = {f"{name.replace('__', '/')}.py": text for name, text in files.items()}
+    return [{"round": "*-propose", "text": wrote(named)}]
+
+
+async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to_choose_from(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
+    decision = await answered(held, bench, WITH_EXAMPLE, which=("gpt", ""), approve=("all", ""))
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt")
+    assert (code / "slug.py").read_text() == NEVER_EMPTY
+    asked = (await bench.session(held.session)).gates["which"]
+    assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
+    assert asked.options == ("claude", "gpt", "none of them")
+    assert asked.details["gpt"] == "slug.slugify('') is '-'"
+
+
+async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_said_yes_to(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writer(JOINED_SLUG), gpt=writer(NEVER_EMPTY))
+    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.how.startswith("No candidate passed beyond doubt.")
+    assert "slug.slugify('')" in decision.how
+    assert "Nobody was there to say which is right." in decision.how
+    assert (code / "slug.py").read_text() == STUB
+
+
+async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code: Path) -> None:
+    ruling = verdict("candidate-A")
+    seats = {"claude": writer(JOINED_SLUG, judge=ruling), "gpt": writer(NEVER_EMPTY, judge=ruling)}
+    held = Held(bench, **seats, gemini=writer(SLUG, judge=ruling))
+    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() in (JOINED_SLUG, SLUG)
+    assert set(tried(await bench.session(held.session)).best) == {"claude", "gemini"}
+
+
+async def test_new_tests_that_break_the_repositorys_own_checks_are_left_out_and_the_code_is_written(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=author(slug=SLUG, more__test_slug=SLUG_TEST))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SLUG
+    assert "Left out, since they do not go with the code: more/test_slug.py." in decision.how
+    assert not (code / "more").exists()
+    assert git(code, "status", "--porcelain") == ""
+
+
+async def test_a_test_that_nobodys_code_passes_is_its_authors_mistake_where_others_tests_show_the_code_right(
+    bench: Roundtable, code: Path
+) -> None:
+    wrong = SLUG_TEST.replace("hello-world", "hello_world")
+    held = Held(
+        bench,
+        claude=author(slug=SLUG, test_more=wrong),
+        gpt=author(slug=STUB, test_other=SLUG_TEST.replace("Hello World", "Good Day").replace("hello-w", "good-day-w")),
+    )
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK, "nobody else's test shows it"
+    right = SLUG_TEST.replace("Hello World", "Good Day").replace("hello-world", "good-day")
+    held = Held(
+        bench, claude=author(slug=LOWERED_LAST, test_more=wrong), gpt=author(slug=JOINED_SLUG, test_other=right)
+    )
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert {it.seat: it.without for it in tried(await bench.session(held.session)).candidates} == {
+        "claude": ("test_more.py",),
+        "gpt": (),
+    }

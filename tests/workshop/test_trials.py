@@ -280,3 +280,17 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
     assert outcome.output == "It ended well, but ran none of the 1 tests that it ran before."
     assert trials.checks["bob"][0].passed
     assert "tests failed after all with ada: fewer tests ran than before" in said
+
+
+async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imports_what_is_new(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    both = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
+    trees = planted(
+        tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
+    )
+    tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
+    trials = await tried(sandbox, trees, CHECKS, tests, BOUNDS)
+    assert trials.tests[BEFORE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
+    assert trials.shown_by("bob") == (), "its author's own code fails the only test of what is new"
+    assert trials.shown_by("ada") == ()

@@ -187,7 +187,11 @@ class _Bench:
         python = [path for path in files if path.endswith(".py")]
         runnable = [path for path in python if Path(path).name != "conftest.py"]
         asked = Asked(
-            (text_of(inside_tests),), (f"outcomes({runnable!r})",), self._bounds.seconds, self._bounds.seconds, _LONGEST
+            (text_of(inside_tests),),
+            (f"outcomes({runnable!r}, bare={name == BEFORE})",),
+            self._bounds.seconds,
+            self._bounds.seconds,
+            _LONGEST,
         )
         async with self._free:
             seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files=dict(files))

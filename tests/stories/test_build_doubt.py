@@ -17,12 +17,25 @@ NEVER_EMPTY = """def slugify(text):
 LOWERED_LAST = """def slugify(text):
     return "-".join(text.split()).lower()
 """
+LEAVES_A_MESS = """import unittest
+
+import slug
+
+
+class FirstTest(unittest.TestCase):
+    def test_words_are_joined(self):
+        self.assertEqual(slug.slugify("A b"), "a-b")
+
+    def tearDown(self):
+        slug.slugify.__code__ = (lambda text: text).__code__
+"""
+"""A test that passes by itself and breaks those that come after it."""
 WITH_EXAMPLE = f"{TASK} slugify('A b') must be 'a-b'."
 
 
 def author(**files: str) -> Turns:
-    """A seat that writes a slug and tests; `__` in a name is a slash."""
-    named = {f"{name.replace('__', '/')}.py": text for name, text in files.items()}
+    """A seat that writes a slug and tests."""
+    named = {f"{name}.py": text for name, text in files.items()}
     return [{"round": "*-propose", "text": wrote(named)}]
 
 
@@ -64,12 +77,12 @@ async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code
 async def test_new_tests_that_break_the_repositorys_own_checks_are_left_out_and_the_code_is_written(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=author(slug=SLUG, more__test_slug=SLUG_TEST))
+    held = Held(bench, claude=author(slug=SLUG, test_first=LEAVES_A_MESS))
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    assert "Left out, since they do not go with the code: more/test_slug.py." in decision.how
-    assert not (code / "more").exists()
+    assert "Left out, since they do not go with the code: test_first.py." in decision.how
+    assert not (code / "test_first.py").exists()
     assert git(code, "status", "--porcelain") == ""
 
 

@@ -36,12 +36,7 @@ NOT_OURS = {
 }
 """What does not apply, with the reason: a document's own language, packaging or release machinery."""
 
-LATER = {
-    "S0.58": "The round of analysis that begins when a container ends comes with the seven stages; until then, what a "
-    "check says goes back to the seats of `build` and `apply`.",
-    "S0.59": "Asking whether to run the container again comes with the seven stages; until then, what was repaired is "
-    "run again by itself, and shown and approved anew.",
-}
+LATER: dict[str, str] = {}
 """What is due and only there in part, with where the rest comes."""
 
 
@@ -104,8 +99,8 @@ def features(head: str) -> str:
             parts += [f"| {number} | {_cell(found[number])} |\n" for number in numbers]
     parts.append("\n## What does not apply\n\n")
     parts += [f"- {number}: {why}\n" for number, why in NOT_OURS.items()]
-    parts.append("\n## What comes later\n\n")
-    parts += [f"- {number}: {why}\n" for number, why in LATER.items() if number not in found]
+    later = [f"- {number}: {why}\n" for number, why in LATER.items() if number not in found]
+    parts += ["\n## What comes later\n\n", *later] if later else []
     return "".join(parts)
 
 

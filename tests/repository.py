@@ -6,6 +6,7 @@ import ctypes
 import os
 import struct
 import subprocess
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,19 @@ def repository(folder: Path, files: dict[str, str], message: str = "The beginnin
     git(folder, "init", "-q")
     commit(folder, message)
     return folder
+
+
+def own_python(folder: Path) -> None:
+    """An environment of the project's own, as bare as `venv` makes one: its tests are run by unittest, not by pytest.
+
+    A pytest with all its plugins takes ten times as long to start, which only stories about pytest are worth.
+    """
+    environment = folder / ".venv"
+    python = Path(sys.executable).resolve()
+    settings = f"home = {python.parent}\ninclude-system-site-packages = false\n"
+    write(environment, {"pyvenv.cfg": settings, ".gitignore": "*\n"})
+    (environment / "bin").mkdir()
+    (environment / "bin/python").symlink_to(python)
 
 
 def commit(folder: Path, message: str) -> None:

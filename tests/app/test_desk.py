@@ -252,6 +252,13 @@ async def test_another_process_hears_words_and_facts(places: Places, workspace: 
     assert all(text.startswith("a word a word") for text in texts.values())
 
 
+def test_however_many_homes_have_long_names_one_folder_is_for_the_sockets_of_all(tmp_path: Path) -> None:
+    homes = [Places(home, home) for home in (tmp_path / ("long" * 30) / str(number) for number in range(3))]
+    sockets = {places.socket("0199-one-session") for places in homes}
+    assert len(sockets) == 3
+    assert len({path.parent for path in sockets}) == 1
+
+
 async def test_keys_never_reach_the_record(places: Places, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-known-shape-8472")
     write_script(workspace, {"turns": [{"text": answer("Use REST", text="The key is not-a-known-shape-8472, sorry.")}]})

@@ -71,7 +71,7 @@ async def test_the_keys_of_the_json(places: Places, workspace: Path) -> None:
     assert wanted | {"platform", "agents", "sandboxes", "services", "keys"} <= set(data)
     assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
     voice = {"status": "ok", "voice": "script:s.toml", "note": "script read, not asked"}
-    assert data["participants"]["a"] == {**voice, "voices": [voice]}
+    assert data["participants"]["a"] == {**voice, "voices": [voice], "judge": None}
     assert (data["seats_from"], data["deep"]) == ("config", False)
     assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
     assert data["models"]["smollm2-135m"] == "can be fetched"

@@ -48,7 +48,7 @@ class Listener:
         """What it was told, once it was told so often, in the order of the moments."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                lines = self._heard.read_text().splitlines() if self._heard.exists() else []
+                *lines, _half = self._heard.read_text().split("\n") if self._heard.exists() else [""]
                 if len(lines) >= times:
                     return sorted(map(json.loads, lines), key=lambda it: HOOKS.index(it["hook"]))
                 await asyncio.sleep(0.02)

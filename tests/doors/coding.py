@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.doors.terminal import Cli, answer
-from tests.repository import git, repository
+from tests.repository import git, own_python, repository
 
 CALC = "def double(x):\n    return x + x + 1\n\n\ndef half(x):\n    return x / 2\n"
 TEST = (
@@ -40,6 +40,7 @@ def workplace(folder: Path, **files: str) -> Cli:
     cli = Cli(folder)
     (cli.work / ".git").rmdir()
     repository(cli.work, {"calc.py": CALC, "test_calc.py": TEST, ".gitignore": "s.json\n", **files})
+    own_python(cli.work)
     git(cli.work, "config", "user.name", "Anna")
     git(cli.work, "config", "user.email", "anna@localhost")
     return cli

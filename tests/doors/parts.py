@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
-from tests.doors.terminal import answer
+import msgspec
+
+from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.places import Places
+from roundtable.core import values
+from tests.doors.terminal import Cli, answer
 
 Seat = dict[str, Any]
+
+
+def held(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
+    """Hold a meeting at the desk, for tests of what comes after it: no Python is started. Its slug is returned."""
+    cli.script(**seats)
+    table = tuple(values.Seat(name, (f"script:{cli.work / 's.json'}",)) for name in seats)
+
+    async def slug() -> str:
+        async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
+            session, _ = await hold(desk, msgspec.structs.replace(agenda, seats=table, headless=True))
+            return (await desk.session(session)).charter.slug
+
+    return asyncio.run(slug())
 
 
 def fenced(text: str, **block: Any) -> str:
@@ -30,9 +49,9 @@ def doctor(key: str, sure: int = 9) -> Seat:
 
 
 def debater(position: str, then: str, **pace: float) -> Seat:
-    """A seat of a debate: its proposal, what it says to all, and a plan if it is asked for one."""
-    turns = [{"round": "*seed", "text": answer(position)}, {"round": "*plan", "text": "1. Write the routes."}]
-    return {"turns": [*turns, {"round": "*", "text": then}], "defaults": pace}
+    """A seat of a debate: its proposal at its pace, what it says to all, and a plan if it is asked for one."""
+    seed = {"round": "*seed", "text": answer(position), **pace}
+    return {"turns": [seed, {"round": "*plan", "text": "1. Write the routes."}, {"round": "*", "text": then}]}
 
 
 def opinion(recommendation: str, stance: str) -> Seat:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.app.desk import Agenda
 from tests.doors.coding import CALC, NOTES, RIGHT, coder, facts, workplace
+from tests.doors.parts import held
 from tests.doors.terminal import Cli
 from tests.repository import git, sandbox
 
@@ -18,10 +20,8 @@ async def cli(tmp_path: Path) -> Cli:
     return workplace(tmp_path)
 
 
-def decided(cli: Cli, more: str = "") -> list[str]:
-    seats = cli.script(ada=coder(RIGHT, more), bob=coder(RIGHT))
-    cli.run("discuss", "What about double()?", *seats, "--headless")
-    return seats
+def decided(cli: Cli, more: str = "") -> None:
+    held(cli, Agenda("What about double()?"), ada=coder(RIGHT, more), bob=coder(RIGHT))
 
 
 def code(cli: Cli) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from roundtable.app.desk import Agenda
+from tests.doors.parts import held
 from tests.doors.terminal import PATIENCE, Cli, answer, seat
 
 QUESTION = "REST or GraphQL?"
@@ -21,11 +23,10 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
-def held(cli: Cli, *args: str) -> str:
+def agreed(cli: Cli, name: str = "") -> str:
     """Hold a council that agrees; its slug is returned."""
-    table = cli.script(claude=seat("REST", "A"), gpt=seat("REST", "A"))
-    cli.run("discuss", QUESTION, "--option", "REST", "--option", "GraphQL", *table, "--headless", "--plain", *args)
-    return cli_list(cli)[0]["slug"]
+    agenda = Agenda(QUESTION, options=("REST", "GraphQL"), name=name)
+    return held(cli, agenda, claude=seat("REST", "A"), gpt=seat("REST", "A"))
 
 
 def cli_list(cli: Cli) -> list[dict[str, Any]]:
@@ -53,7 +54,7 @@ def appeared(folder: Path, pattern: str) -> Path:
     [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":1')],
 )
 def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
-    slug = held(cli)
+    slug = agreed(cli)
     done = cli.run("export", "last", "--format", form)
     assert done.stdout == f"{slug}.{suffix}\n"
     written = (cli.work / f"{slug}.{suffix}").read_text()
@@ -62,7 +63,7 @@ def test_a_session_is_written_to_a_file_called_after_it(cli: Cli, form: str, suf
 
 
 def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     cli.run("export", "--format", "html", "-o", "out/page.html")
     html = (cli.work / "out" / "page.html").read_text()
     for part in ("<svg", "Who stands with whom", "(decided)", "Counted again", "majority of last positions"):
@@ -71,7 +72,7 @@ def test_html_has_the_map_and_the_recount_and_no_script(cli: Cli) -> None:
 
 
 def test_nothing_is_overwritten_unless_it_is_asked_for(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     (cli.work / "mine.md").write_text("mine")
     refused = cli.run("export", "-o", "mine.md", code=2)
     assert "mine.md is there already." in refused.stderr
@@ -82,14 +83,14 @@ def test_nothing_is_overwritten_unless_it_is_asked_for(cli: Cli) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_said_in_one_sentence(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     (cli.work / "file").write_text("")
     refused = cli.run("export", "-o", "file/x.md", code=2)
     assert "cannot be written" in refused.stderr
 
 
 def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp_path: Path) -> None:
-    held(cli)
+    agreed(cli)
     (tmp_path / "outside").mkdir()
     (cli.work / "docs").mkdir()
     (cli.work / "docs" / "debate").symlink_to(tmp_path / "outside")
@@ -98,7 +99,7 @@ def test_an_export_does_not_follow_a_link_that_a_workspace_brought(cli: Cli, tmp
 
 
 def test_an_export_leaves_alone_what_is_no_plain_file(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     os.mkfifo(cli.work / "pipe")
     assert "pipe is no plain file." in cli.run("export", "-o", "pipe", "--force", code=2).stderr
     assert (cli.work / "pipe").is_fifo()
@@ -140,8 +141,8 @@ def test_every_seat_has_a_file_of_its_own_whatever_it_is_called(cli: Cli) -> Non
 
 @pytest.mark.feature("S2.47", "S2.48", "S2.49", "S2.6")
 def test_the_runs_layout_keeps_every_run_of_a_session_name_under_one_key(cli: Cli) -> None:
-    held(cli, "--session", "architecture")
-    held(cli, "--session", "architecture")
+    agreed(cli, "architecture")
+    agreed(cli, "architecture")
     newest, older = cli_list(cli)
     assert json.loads(cli.run("status", "architecture", "--json").stdout)["id"] == newest["id"]
     cli.run("export", "architecture", "--layout", "runs", "-o", "state")
@@ -169,7 +170,7 @@ def test_the_runs_layout_keeps_every_run_of_a_session_name_under_one_key(cli: Cl
 
 @pytest.mark.feature("S2.28", "S2.31")
 def test_a_run_is_shown_by_its_id_as_json_and_as_markdown(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     run = json.loads(cli.run("status", "last", "--json").stdout)["run_id"]
     data = json.loads(cli.run("show", "--run-id", run, "--format", "json").stdout)
     assert (data["version"], data["run_id"], data["topic"]) == ("2.1", run, QUESTION)
@@ -190,7 +191,7 @@ def test_a_run_that_is_not_there_is_said_with_what_to_check(cli: Cli, run: str) 
 
 @pytest.mark.feature("S3.6", "S3.15")
 def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
-    slug = held(cli)
+    slug = agreed(cli)
     assert not (cli.work / ".roundtable").exists()
     assert "sync --yes" in cli.run("sync", code=2).stderr
     assert not (cli.work / ".roundtable").exists()
@@ -200,7 +201,7 @@ def test_sync_makes_the_folder_only_after_a_yes(cli: Cli) -> None:
 
 
 def test_at_a_terminal_sync_asks(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     with cli.terminal("sync") as terminal:
         terminal.expect("Make ")
         terminal.type("n\r")
@@ -275,6 +276,6 @@ def stand_of(cli: Cli, session: str, seat: str) -> str:
 
 
 def test_a_branch_from_a_round_that_is_not_there_names_those_that_are(cli: Cli) -> None:
-    held(cli)
+    agreed(cli)
     refused = cli.run("branch", "last", "--at", "7", code=2)
     assert "council/1-blind" in refused.stderr

@@ -369,7 +369,7 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
 
 @pytest.mark.feature("S3.88")
 def test_while_a_seat_thinks_there_is_a_sign_of_life_with_colours_only_where_they_are_wanted(cli: Cli) -> None:
-    seats = cli.script(claude=seat("REST", latency=3), gpt=seat("REST", latency=3))
+    seats = cli.script(claude=seat("REST", latency=1.5), gpt=seat("REST", latency=1.5))
     for wanted in (True, False):
         cli.env |= {} if wanted else {"NO_COLOR": "1"}
         with cli.terminal("discuss", "Which?", *seats) as terminal:

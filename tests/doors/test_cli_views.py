@@ -246,7 +246,7 @@ def test_voices_never_show_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "bin" / "claude").chmod(0o755)
     result = run("voices")
     rows = {row[0]: row[1:] for row in (line.split("\t") for line in result.stdout.splitlines())}
-    assert rows["openai:gpt-4o"] == ["yes", "OpenAI, key from OPENAI_API_KEY"]
+    assert rows["openai:gpt-4o"] == ["yes", "OpenAI, key from OPENAI_API_KEY; judges as openai:gpt-4o-mini"]
     assert rows["xai:grok-4.7"] == ["no", "xAI: set XAI_API_KEY, or `roundtable keys set xai`"]
     assert rows["cli:claude"][0] == "yes"
     assert "--seat NAME=VOICE" in result.stderr

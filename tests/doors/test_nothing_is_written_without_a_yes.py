@@ -54,7 +54,10 @@ RUNS: dict[str, dict[str, int]] = {
     "summon": {"": 0},
     "review": {"": 0},
     "build": {"'Change app.py'": 3, "'Change app.py' --dry-run": 0, "'Change app.py' --answer approve=ask": 3},
+    "sdlc": {"'Change app.py' --stages spec": 3, "'Change app.py' --yes": 0, "'Change app.py' --from . --yes": 3},
     "apply": {"decided": 3, "decided --dry-run": 0, "decided --answer approve=some": 2, "": 3},
+    "project": {"": 2, "decided --list": 2},
+    "stop": {"waiting": 2},
     "undo": {"": 2, "--list": 0},
     "worktrees": {"": 0, "clean": 0},
     "watch": {"decided": 0},
@@ -66,6 +69,9 @@ RUNS: dict[str, dict[str, int]] = {
     "answer": {"waiting approve=all": 0},
     "amend": {"waiting --add-file app.py": 0},
     "branch": {"decided --at 1-blind": 0},
+    "rollback": {"decided requirements": 2},
+    "chat": {"decided 'What is open?'": 0},
+    "diff-sessions": {"decided unheld": 0},
     "show": {"decided": 0, "decided --format html": 0},
     "list": {"": 0},
     "status": {"decided": 0},
@@ -153,7 +159,7 @@ def test_every_command_is_tried() -> None:
 @pytest.mark.parametrize(("command", "typed"), [(command, typed) for command, lines in RUNS.items() for typed in lines])
 def test_a_command_without_a_yes_leaves_the_workspace_as_it_was(cli: Cli, command: str, typed: str) -> None:
     before = tree(cli.work)
-    alone = ALONE if command in (*COMMANDS["Meetings"], "build", "apply") else ()
+    alone = ALONE if command in (*COMMANDS["Meetings"], "build", "sdlc", "apply") else ()
     cli.run(command, *shlex.split(typed), *alone, code=RUNS[command][typed])
     assert tree(cli.work) == before
 

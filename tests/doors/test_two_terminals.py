@@ -41,10 +41,9 @@ def test_watch_shows_what_say_and_answer_do_in_another_terminal(cli: Cli) -> Non
 
 @pytest.mark.feature("S2.44")
 def test_a_second_run_of_a_session_is_refused_with_the_holder_and_what_to_do(cli: Cli) -> None:
-    seats = cli.script(a=knight(9, latency=SLOW), b=knight(9, latency=SLOW))
-    ask = ["discuss", "Redis?", "--meeting", "knights", "--session", "redis", *seats]
-    with cli.started(*ask, "--json") as runs:
-        runs.until("round.opened")
+    ask = ["discuss", "Redis?", "--meeting", "knights", "--session", "redis", *cli.script(a=knight(9), b=knight(9))]
+    with cli.terminal(*ask, "--plain") as runs:
+        runs.expect("Your choice")
         for again in (ask, ["discuss", "--session", "redis"], ["resume", "redis"]):
             refused = cli.run(*again, code=5).stderr
             assert f"process {runs.process.pid} on " in refused
@@ -52,7 +51,8 @@ def test_a_second_run_of_a_session_is_refused_with_the_holder_and_what_to_do(cli
             assert "roundtable cancel" in refused
         listed = json.loads(cli.run("list", "--json").stdout)["sessions"]
         assert [(it["name"], it["pid"]) for it in listed] == [("redis", runs.process.pid)]
-        runs.rest(0)
+        runs.type("1\n")
+        runs.end(0)
     cli.run(*ask, "--fresh")
 
 

@@ -98,7 +98,8 @@ class SandboxKit:
 
     def left_behind(self, pid: int) -> list[str]:
         """What is still there of the runs of a process: control groups here, and containers where there are any."""
-        return [str(it) for it in Path("/sys/fs/cgroup").rglob(f"roundtable-{pid}-*")]
+        groups = os.walk("/sys/fs/cgroup")  # which others make and take away meanwhile: `rglob` would stumble over that
+        return [f"{place}/{it}" for place, names, _ in groups for it in names if it.startswith(f"roundtable-{pid}-")]
 
     # --- running -------------------------------------------------------------------------------
 

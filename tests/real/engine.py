@@ -36,6 +36,20 @@ def docker_engine() -> Generator[str]:
             engine.wait(_PATIENCE)
 
 
+def shell_image(address: str, folder: Path) -> str:
+    """An image with a shell in it and nothing else, made of a static program of this machine."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        pytest.skip("An image is made of busybox: `apt install busybox-static`.")
+    (folder / "bin").mkdir()
+    shutil.copy(busybox, folder / "bin" / "busybox")
+    for name in ("sh", "echo", "cat", "sleep", "ls"):
+        (folder / "bin" / name).symlink_to("busybox")
+    archive = subprocess.run(["tar", "-c", "-C", str(folder), "."], capture_output=True, check=True).stdout
+    subprocess.run(["docker", "-H", address, "import", "-", "base:1"], input=archive, capture_output=True, check=True)
+    return "base:1"
+
+
 def _until_it_answers(engine: subprocess.Popen[bytes], address: str, log: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
     while subprocess.run(["docker", "-H", address, "version"], capture_output=True).returncode:

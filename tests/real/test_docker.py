@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Generator
@@ -17,7 +16,7 @@ from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.building import HONEST, built_and_run
 from roundtable.workshop.sandbox.engines import Engine
 from tests.kits.sandbox_kit import SandboxKit
-from tests.real.engine import docker_engine
+from tests.real.engine import docker_engine, shell_image
 
 pytestmark = pytest.mark.real
 
@@ -73,18 +72,7 @@ async def test_an_image_that_is_not_here_is_not_fetched() -> None:
 
 @pytest.fixture(scope="module")
 def base(address: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An image with a shell in it and nothing else, made of a static program of this machine."""
-    busybox = shutil.which("busybox")
-    if busybox is None:
-        pytest.skip("An image is made of busybox: `apt install busybox-static`.")
-    folder = tmp_path_factory.mktemp("base")
-    (folder / "bin").mkdir()
-    shutil.copy(busybox, folder / "bin" / "busybox")
-    for name in ("sh", "echo", "cat", "sleep", "ls"):
-        (folder / "bin" / name).symlink_to("busybox")
-    archive = subprocess.run(["tar", "-c", "-C", str(folder), "."], capture_output=True, check=True).stdout
-    subprocess.run(["docker", "-H", address, "import", "-", "base:1"], input=archive, capture_output=True, check=True)
-    return "base:1"
+    return shell_image(address, tmp_path_factory.mktemp("base"))
 
 
 async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> tuple[str, Exit]:
@@ -112,7 +100,7 @@ async def test_a_dockerfile_is_built_and_run_and_leaves_nothing(base: str) -> No
     said, end = await heard({"Dockerfile": dockerfile, "a.txt": "the final file\n"})
     assert said.endswith("built\nthe final file\n")
     assert (end.code, end.limit) == (3, None)
-    assert glob(f"{tempfile.gettempdir()}/roundtable-build-*") == []
+    assert glob(f"{tempfile.gettempdir()}/roundtable-*-build-*") == []
     assert containers() == []
     assert "roundtable-" not in images().replace("roundtable-empty", "")
 

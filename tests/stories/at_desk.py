@@ -52,7 +52,7 @@ class Held:
     async def served(self) -> list[FilesRead | ChecksRun]:
         """What came of the seats' requests."""
         served = (await self._desk.session(self.session)).served
-        return [result for _, result in served if isinstance(result, FilesRead | ChecksRun)]
+        return [result for _, _, result in served if isinstance(result, FilesRead | ChecksRun)]
 
 
 def knight(score: int, **wants: Any) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +22,12 @@ def bench_places(tmp_path: Path) -> Places:
 @pytest.fixture
 def code(tmp_path: Path) -> Path:
     return slug_repository(tmp_path / "code")
+
+
+@pytest.fixture
+def by_pytest(code: Path) -> None:
+    """The project has no environment of its own: its tests are run by the pytest at hand."""
+    shutil.rmtree(code / ".venv")
 
 
 @pytest.fixture

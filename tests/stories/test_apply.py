@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from roundtable.app.agenda import Agenda
+from roundtable.app.config import Config
 from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
+from roundtable.app.windows import Room
 from roundtable.app.workbench import Bench, Workbench
 from roundtable.core.effects import Applied, Effect, Result
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.engine.feed import Feed
-from roundtable.workshop.sandbox import SandboxSettings
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.house import House, Killed, MortalStore
@@ -183,8 +184,8 @@ async def test_a_program_that_waits_for_it_is_told_once_it_is_written(code: Path
 class _Counting:
     """The real workbench over a store that dies, with what it was told to do."""
 
-    def __init__(self, store: MortalStore, workspace: Path, journals: Path, feed: Feed) -> None:
-        self._bench = Workbench(store, workspace, feed, journals, CHECKS, SandboxSettings())
+    def __init__(self, store: MortalStore, workspace: Path, home: Path, feed: Feed) -> None:
+        self._bench = Workbench(store, workspace, feed, Places(home, home), Config(checks=CHECKS), lambda _: Room(0, 0))
         self.performed: list[str] = []
         self.recovered: list[str] = []
 

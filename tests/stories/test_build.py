@@ -63,6 +63,7 @@ async def answered(held: Held, desk: Roundtable, task: str = TASK, **answers: tu
 
 
 @pytest.mark.feature("S3.43")
+@pytest.mark.usefixtures("by_pytest")
 async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_yes(
     bench: Roundtable, code: Path
 ) -> None:
@@ -72,6 +73,7 @@ async def test_the_candidate_that_runs_wins_and_is_committed_once_a_person_says_
     assert (code / "slug.py").read_text() == SLUG
     last = tried(await bench.session(held.session))
     assert {it.seat: it.passed for it in last.candidates} == {"claude": False, "gpt": True}
+    assert {check.argv[2] for it in last.candidates for check in it.checks if check.name == "tests"} == {"pytest"}
     told = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in told
     assert f"Roundtable-Session: {held.session}" in told

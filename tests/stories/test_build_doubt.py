@@ -74,7 +74,7 @@ async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code
     assert set(tried(await bench.session(held.session)).best) == {"claude", "gemini"}
 
 
-async def test_new_tests_that_break_the_repositorys_own_checks_are_left_out_and_the_code_is_written(
+async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_written(
     bench: Roundtable, code: Path
 ) -> None:
     held = Held(bench, claude=author(slug=SLUG, test_first=LEAVES_A_MESS))

@@ -95,26 +95,32 @@ def kill_at(process: subprocess.Popen[bytes], seq: int) -> None:
     process.stderr.close()
 
 
-def edit_everything(terminal: Terminal, folder: Path) -> None:
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source with other templates for its meetings."""
+    copy = tmp_path_factory.mktemp("upgraded") / "src"
+    shutil.copytree(ROOT / "src", copy)
+    for template in (copy / "roundtable" / "protocols" / "prompts").rglob("*.md"):
+        template.write_text("An upgraded template.\n" + template.read_text())
+    return copy
+
+
+def edit_everything(terminal: Terminal, upgraded: Path) -> None:
     """Change the context file, the config and the meeting's own templates between the two lives."""
     (terminal.workspace / "api.md").write_text("Edited: the clients are mainframes.")
     (terminal.home / "config.toml").write_text(
         'language = "de"\n[meetings.council]\nrounds = 0\n[limits]\nretries = 0\n'
     )
-    copy = folder / "upgraded"
-    shutil.copytree(ROOT / "src", copy)
-    for template in (copy / "roundtable" / "protocols" / "prompts").rglob("*.md"):
-        template.write_text("An upgraded template.\n" + template.read_text())
-    terminal.source = copy
+    terminal.source = upgraded
 
 
 @pytest.mark.parametrize("seq", [1, 2, 3, 5, 8, 11, 14, 17, 20, 23, EVENTS - 1])
-def test_killed_for_real_then_resumed_after_everything_was_edited(tmp_path: Path, seq: int) -> None:
+def test_killed_for_real_then_resumed_after_everything_was_edited(tmp_path: Path, upgraded: Path, seq: int) -> None:
     terminal = Terminal(tmp_path)
     kill_at(terminal.discuss(), seq)
     before = terminal.facts()
     assert len(before) >= seq
-    edit_everything(terminal, tmp_path)
+    edit_everything(terminal, upgraded)
     code, _ = terminal.run("resume", "last", "--json", "--headless")
     after = terminal.facts()
     assert after[: len(before)] == before, "the record only grows"

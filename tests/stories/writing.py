@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.repository import repository
+from tests.repository import own_python, repository
 
 SLUG = """def slugify(text):
     return text.strip().lower().replace(" ", "-")
@@ -58,4 +58,6 @@ def verdict(base: str, incorporate: str = "none") -> str:
 
 def slug_repository(folder: Path) -> Path:
     """A repository with a stub and a test that the stub fails."""
-    return repository(folder, {"slug.py": STUB, "test_slug.py": SLUG_TEST, "README.md": "Slugs.\n"})
+    repository(folder, {"slug.py": STUB, "test_slug.py": SLUG_TEST, "README.md": "Slugs.\n"})
+    own_python(folder)
+    return folder

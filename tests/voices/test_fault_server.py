@@ -59,7 +59,7 @@ def _event(block: str) -> tuple[str, Any]:
 
 @pytest.fixture
 async def client() -> AsyncGenerator[Client, None]:
-    async with FaultServer() as server, httpx2.AsyncClient(trust_env=False, timeout=30) as http:
+    async with FaultServer() as server, httpx2.AsyncClient(trust_env=False, verify=False, timeout=30) as http:
         yield Client(server, http)
 
 

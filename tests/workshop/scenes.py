@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -78,6 +79,30 @@ def written(outcome: Receipt | tuple[Refusal, ...]) -> Receipt:
 def everything_applied(folder: Path, journals: Path) -> Receipt:
     """The whole draft, committed."""
     return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
+
+
+class Stage:
+    """A workspace and its journals that can be set up again and again as they were."""
+
+    def __init__(self, folder: Path, begin: Callable[[Path], Path]) -> None:
+        self._origin = begin(folder / "origin")
+        shutil.rmtree(self._origin / ".git/hooks", ignore_errors=True)
+        self._kept: Path | None = None
+        self.workspace, self.journals = folder / "work", folder / "journals"
+
+    def keep_journals(self) -> None:
+        """What stands now is the beginning from here on."""
+        for source, name in ((self.workspace, "origin-2"), (self.journals, "journals-2")):
+            shutil.copytree(source, self.workspace.parent / name, symlinks=True)
+        self._origin, self._kept = self.workspace.parent / "origin-2", self.workspace.parent / "journals-2"
+
+    def again(self) -> None:
+        """As it was at the beginning."""
+        for folder in (self.workspace, self.journals):
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self._origin, self.workspace, symlinks=True)
+        if self._kept:
+            shutil.copytree(self._kept, self.journals, symlinks=True)
 
 
 def seen(folder: Path) -> dict[str, Any]:

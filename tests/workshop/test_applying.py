@@ -18,6 +18,7 @@ from roundtable.workshop.settling import recover
 from roundtable.workshop.undoing import changes, undone
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import (
+    Stage,
     dies_at,
     disk_fails_at,
     everything,
@@ -288,17 +289,16 @@ def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, 
     assert seen(work) == before
 
 
-def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_command(tmp_path: Path) -> None:
+def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_command(in_memory: Path) -> None:
     files = [Written("README.md", b"# Shop\n", b"# A\n"), CHANGE, Written("src/z.py", None, b"z\n")]
+    stage = Stage(in_memory, _settle_in)
+    stage.again()
+    work, journals = stage.workspace, stage.journals
+    before = seen(work)
     ends: list[bool] = []
     for step in count(1):
-        work, journals = _settle_in(tmp_path / f"work-{step}"), tmp_path / f"journals-{step}"
-        before = seen(work)
-
-        def act(work: Path = work, journals: Path = journals) -> object:
-            return applied(work, journals, files, commit=told())
-
-        failed, error = disk_fails_at(step, act)
+        stage.again()
+        failed, error = disk_fails_at(step, lambda: applied(work, journals, files, commit=told()))
         if not failed:
             break
         recover(work, journals)

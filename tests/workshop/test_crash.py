@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,17 @@ from roundtable.workshop.applying import applied, receipt_of
 from roundtable.workshop.settling import recover
 from roundtable.workshop.undoing import undone
 from tests.repository import git
-from tests.workshop.scenes import dies_at, everything, everything_applied, plain_folder, seen, shop, told, written
+from tests.workshop.scenes import (
+    Stage,
+    dies_at,
+    everything,
+    everything_applied,
+    plain_folder,
+    seen,
+    shop,
+    told,
+    written,
+)
 
 Act = Callable[[Path, Path], object]
 
@@ -45,30 +52,6 @@ SCENES: dict[str, tuple[Callable[[Path], Path], Act]] = {
 }
 
 
-class Stage:
-    """A workspace and its journals that can be set up again and again as they were."""
-
-    def __init__(self, folder: Path, begin: Callable[[Path], Path]) -> None:
-        self._origin = begin(folder / "origin")
-        shutil.rmtree(self._origin / ".git/hooks", ignore_errors=True)
-        self._kept: Path | None = None
-        self.workspace, self.journals = folder / "work", folder / "journals"
-
-    def keep_journals(self) -> None:
-        """What stands now is the beginning from here on."""
-        for source, name in ((self.workspace, "origin-2"), (self.journals, "journals-2")):
-            shutil.copytree(source, self.workspace.parent / name, symlinks=True)
-        self._origin, self._kept = self.workspace.parent / "origin-2", self.workspace.parent / "journals-2"
-
-    def again(self) -> None:
-        """As it was at the beginning."""
-        for folder in (self.workspace, self.journals):
-            shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self._origin, self.workspace, symlinks=True)
-        if self._kept:
-            shutil.copytree(self._kept, self.journals, symlinks=True)
-
-
 def _like(seen_now: dict[str, Any], wanted: dict[str, Any]) -> bool:
     """Alike but for the name of the new commit, which has the time in it."""
     return _plain(seen_now) == _plain(wanted)
@@ -79,14 +62,6 @@ def _plain(found: dict[str, Any]) -> dict[str, Any]:
         return found
     refs, *others = found["git"]
     return {**found, "git": [[line.split()[1:] for line in refs.splitlines()], *others]}
-
-
-@pytest.fixture
-def in_memory() -> Generator[Path]:
-    """A folder in memory where there is one: hundreds of writes are made to last here, and disks take their time."""
-    memory = "/dev/shm"
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("scene", SCENES)

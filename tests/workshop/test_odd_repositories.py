@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -19,7 +18,7 @@ from roundtable.workshop.drafting import Written
 from roundtable.workshop.settling import recover
 from roundtable.workshop.undoing import changes, undone
 from tests.repository import commit, git, write
-from tests.workshop.scenes import dies_at, does_before, seen, told, written
+from tests.workshop.scenes import Stage, dies_at, does_before, seen, told, written
 
 CART, SUM = b"def total(items):\n    return 0\n", b"def total(items):\n    return sum(items)\n"
 CHANGE = Written("src/cart.py", CART, SUM)
@@ -159,21 +158,25 @@ def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) 
     assert seen(work) == before
 
 
-def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
+def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone(in_memory: Path) -> None:
+    stage = Stage(in_memory, _shop)
+    stage.again()
+    work, journals = stage.workspace, stage.journals
+    before = seen(work)
+    written(applied(work, journals, [GONE], commit=told()))
+    (work / "docs").rmdir()
+    after = seen(work)
+    stage.keep_journals()
     settled: set[bool] = set()
     for step in count(1):
-        work, journals = _shop(tmp_path / f"work-{step}"), tmp_path / f"journals-{step}"
-        before = seen(work)
-        written(applied(work, journals, [GONE], commit=told()))
-        (work / "docs").rmdir()
-        after = seen(work)
-        if not dies_at(step, lambda work=work, journals=journals: undone(work, journals)):
+        stage.again()
+        if not dies_at(step, lambda: undone(work, journals)):
             break
         recover(work, journals)
         assert recover(work, journals) == ()
-        assert seen(work) in (before, after), f"step {step}"
-        settled.add(seen(work) == before)
-        shutil.rmtree(work)
+        now = seen(work)
+        assert now in (before, after), f"step {step}"
+        settled.add(now == before)
     assert settled == {True, False}
 
 

@@ -38,12 +38,16 @@ async def snapshot(store: Store, redactor: Redactor, workspace: Path, name: str)
 
 def read_clean(redactor: Redactor, workspace: Path, name: str) -> bytes:
     """Read a file of the workspace that holds no secret."""
-    text = read_confined(workspace, name)
+    return clean_text(redactor, name, read_confined(workspace, name)).encode()
+
+
+def clean_text(redactor: Redactor, name: str, text: str) -> str:
+    """A text that holds no secret."""
     if found := redactor.finds(text):
         raise HoldsSecret(
             f"{name} holds what looks like a secret ({', '.join(found)}).", "Take it out of the file, or leave it out."
         )
-    return text.encode()
+    return text
 
 
 def read_confined(workspace: Path, name: str) -> str:
@@ -54,6 +58,11 @@ def read_confined(workspace: Path, name: str) -> str:
     if lines is not None:
         first, last = lines
         data = b"\n".join(data.splitlines()[max(0, first - 1) : last])
+    return readable(name, path, data)
+
+
+def readable(name: str, path: str, data: bytes) -> str:
+    """The text of a file, which must be one and not be too long."""
     if len(data) > LARGEST_FILE:
         raise Refused(f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400.")
     try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from roundtable.app import branching
 from roundtable.app import config as settings
 from roundtable.app.agenda import Agenda
 from roundtable.app.checks import Checks
@@ -24,6 +25,7 @@ from roundtable.app.folder import Folder, Written
 from roundtable.app.gathering import Gathering
 from roundtable.app.hooks import Hooks
 from roundtable.app.ids import new_session_id, slug_of
+from roundtable.app.judges import with_judges
 from roundtable.app.live import LiveServer
 from roundtable.app.meetings import Chosen, Meetings, meeting_of
 from roundtable.app.memory import Memory
@@ -31,6 +33,7 @@ from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
+from roundtable.app.stages import StageLists, room_for_stages, with_stages
 from roundtable.app.to_apply import APPLY, to_apply
 from roundtable.app.uncommitted import uncommitted_notice
 from roundtable.app.watching import watch
@@ -45,9 +48,9 @@ from roundtable.core.events import (
     NoteSaid,
     PauseAsked,
     Recorded,
-    RoundOpened,
     SessionAmended,
     SessionOpened,
+    StopAsked,
 )
 from roundtable.core.faults import Fault, NotFound, NotTrusted, UsageError
 from roundtable.core.index import LAST, SessionRow
@@ -58,6 +61,7 @@ from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quoru
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
 from roundtable.protocols import Protocol
+from roundtable.protocols.sdlc import PROTOCOL as SDLC
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
@@ -110,7 +114,9 @@ class Roundtable:
         checks = Checks(config.checks, workspace, self.redactor, config.sandbox)
         self.performer = DeskPerformer(requests, checks, self._hold_child, self._workbench)
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
-        self._meetings = Meetings(places, workspace, partial(settings.is_trusted, places, workspace))
+        trusted = partial(settings.is_trusted, places, workspace)
+        self._meetings = Meetings(places, workspace, trusted)
+        self.stages = StageLists(places, workspace, trusted)
         self.workplaces = AgentWorkplaces(places.worktrees, workspace, config.worktrees)
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run, self.workplaces)
 
@@ -153,8 +159,7 @@ class Roundtable:
         slug = slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
         await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
-        await self.hooks.tell(session, opened)
-        return session
+        return await self._told(session, opened)
 
     async def apply(self, session: str, agenda: Agenda) -> str:
         """Open the meeting that carries out what a session decided; its question and what it lacks come from there."""
@@ -171,7 +176,14 @@ class Roundtable:
         seats = agenda.seats or self.usual_seats(agenda.meeting)
         limits = agenda.limits or self.usual_limits(agenda.meeting)
         _check_agenda(agenda, seats, rules, limits)
-        if limits.budget_usd == 0 and (paid := self.paid_voices(seats)):
+        filled = agenda.settings
+        if rules is SDLC:
+            filled = with_stages(filled, seats)
+            limits = room_for_stages(limits, filled)
+        told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
+        judging = any(it.turns.judging for it in rules.planned(told, agenda.options))
+        seats = with_judges(seats, self.endpoints) if judging else seats
+        if limits.budget_usd == 0 and (paid := self.paid_voices(seats, judging=judging)):
             raise UsageError(
                 f"A budget of $0 leaves free voices and plans, and {paid[0]} may be paid by the token.",
                 "Allow some money; a server of your own that costs nothing gets `local = true` in its [endpoints].",
@@ -184,9 +196,7 @@ class Roundtable:
             meeting=rules.name,
             version=rules.version,
             options=agenda.options,
-            settings=settings.meeting_settings(
-                rules, config.meetings.get(rules.name, {}) | meeting.settings, agenda.settings
-            ),
+            settings=told,
             limits=limits,
             recalled=tuple(recalled),
             untold=tuple(untold),
@@ -199,15 +209,16 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        gathered = await self._gathering.gather(agenda, self._room(charter), project=rules.gathers)
+        gathered = await self._gathering.gather(agenda, self._room(charter, judging=judging), project=rules.gathers)
         context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
         unsaved = await asyncio.to_thread(uncommitted_notice, self.workspace, gathered.shown) if rules.writes else ()
         charter = msgspec.structs.replace(charter, context=context, notices=(*gathered.notices, *unsaved))
         return charter, [*gathered.shown.values(), *prompts.values()]
 
-    def _room(self, charter: Charter) -> Room:
-        """How much can be put before these seats."""
-        return room_for(self.tariffs, charter.seats, charter.limits, self.settings.config.context.tokens)
+    def _room(self, charter: Charter, *, judging: bool = False) -> Room:
+        """How much can be put before these seats, and before their judges."""
+        most = self.settings.config.context.tokens
+        return room_for(self.tariffs, charter.seats, charter.limits, most, judging=judging)
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
@@ -245,9 +256,9 @@ class Roundtable:
             )
         return lacking
 
-    def paid_voices(self, seats: Sequence[Seat]) -> list[str]:
-        """The voices of these seats that are paid by the token."""
-        voices = dict.fromkeys(voice for seat in seats for voice in seat.voices)
+    def paid_voices(self, seats: Sequence[Seat], *, judging: bool = False) -> list[str]:
+        """The voices of these seats that are paid by the token; with those of their judges where some are judging."""
+        voices = dict.fromkeys(voice for seat in seats for voice in seat.chain(judging=judging))
         return [voice for voice in voices if self.tariffs.of(voice).paid == "tokens"]
 
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
@@ -260,8 +271,7 @@ class Roundtable:
     def _workbench(self) -> Workbench:
         from roundtable.app.workbench import Workbench
 
-        config = self.settings.config
-        return Workbench(self.store, self.workspace, self.feed, self.places.journals, config.checks, config.sandbox)
+        return Workbench(self.store, self.workspace, self.feed, self.places, self.settings.config, self._room)
 
     async def _hold_child(self, session: str, charter: Charter) -> Decision:
         if not await self.store.read(session):
@@ -306,6 +316,10 @@ class Roundtable:
         """Let a paused session go on."""
         return await self.store.append(session, ContinueAsked(by=getpass.getuser()))
 
+    async def stop_run(self, session: str) -> Recorded:
+        """End the program that a session runs now; the session goes on."""
+        return await self.store.append(session, StopAsked(by=getpass.getuser()))
+
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
         recorded = await self._take_down(session, CancelAsked(by=getpass.getuser(), reason=reason))
@@ -332,24 +346,17 @@ class Roundtable:
 
     async def branch(self, session: str, before_round: str) -> str:
         """A new session that shares the record up to a round and goes its own way from there."""
-        records = await self.store.read(session)
-        cut = next(
-            (it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == before_round), None
-        )
-        if cut is None:
-            raise NotFound(f"There is no round {before_round} in this session.", "`roundtable show` lists its rounds.")
-        # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
-        opened, *kept = (it.event for it in records if it.seq < cut)
-        assert isinstance(opened, SessionOpened)
-        charter = msgspec.structs.replace(opened.charter, parent=session, branched_at=cut - 1, name="")
-        child = new_session_id()
-        lease, _ = await self.store.acquire(child, this_process())
-        try:
-            await self.store.append_many(child, [SessionOpened(charter), *kept], lease)
-        finally:
-            await self.store.release(lease)
-        await self.hooks.tell(child, SessionOpened(charter))
-        return child
+        return await self._told(*await branching.before_round(self.store, session, before_round))
+
+    async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
+        """The same from before a stage, which is told what is to be different."""
+        self.keys.learn_all()
+        return await self._told(*await branching.before_stage(self.store, session, stage, instructions))
+
+    async def _told(self, session: str, opened: SessionOpened) -> str:
+        """Let the hooks know of a new session."""
+        await self.hooks.tell(session, opened)
+        return session
 
     # --- looking up ------------------------------------------------------------------------------
 

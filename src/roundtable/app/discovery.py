@@ -230,6 +230,7 @@ class EndpointState(msgspec.Struct, frozen=True):
     answers: bool | None
     models: tuple[str, ...]
     voice: str
+    judge: str
     usable: bool
 
 
@@ -257,6 +258,7 @@ async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState
         answers=models is not None if endpoint.local else None,
         models=tuple(models or ()),
         voice=voice,
+        judge=f"{endpoint.name}:{endpoint.judge_model}" if endpoint.judge_model else "",
         usable=usable,
     )
 

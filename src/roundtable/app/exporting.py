@@ -7,19 +7,27 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.app.bench.fresh import in_stages
+from roundtable.app.project import versions
 from roundtable.app.recounting import recount
 from roundtable.app.tree import NO_FILE, Tree
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.views import page, round_page, round_summary, round_transcript, summary, transcript
+from roundtable.core.views.blocks import as_markdown
 from roundtable.core.views.layouts import LAYOUTS
+from roundtable.core.views.page_parts import as_page
 from roundtable.core.views.recount import Recount
+from roundtable.core.views.report import report
 from roundtable.core.views.runs import log, started_at
 from roundtable.store.sqlite import SqliteStore
 
 PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
-SUFFIXES = {"markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl"}
+SUFFIXES = {
+    "markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl",
+    "report-md": "-report.md", "report-html": "-report.html",
+}  # fmt: skip
 
 
 async def rendered(session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None) -> str:
@@ -35,6 +43,18 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
             return log([it for it in records if record is None or getattr(it.event, "round", None) == record.name])
         case _:
             return transcript(session) if record is None else round_transcript(record)
+
+
+async def reported(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
+    """The report on a meeting in stages, in one of its formats."""
+    if not in_stages(session.charter):
+        raise UsageError(
+            "This session was not held in stages, and only such have a report.",
+            "`roundtable export` with markdown or html writes any session.",
+        )
+    made = {it.name: it.changes for it in await versions(store, session, records)}
+    blocks = report(session, records, made)
+    return as_markdown(blocks) if form == "report-md" else as_page(session, blocks)
 
 
 async def _counted_again(session: Session) -> Recount | None:
@@ -96,4 +116,4 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[
     return [folder / path for path in files]
 
 
-__all__ = ["LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "write_files"]
+__all__ = ["LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "reported", "write_files"]

@@ -14,6 +14,7 @@ from roundtable.voices.datafile import nearest
 
 LARGEST = 64_000
 MEETINGS = "meetings/*.toml"
+STAGES = "stages/*.toml"
 
 
 def prompts_of(meeting: str) -> str:
@@ -45,7 +46,7 @@ def of_workspace(workspace: Path, pattern: str) -> dict[str, Path]:
 def brought(workspace: Path) -> list[Path]:
     """Everything of a workspace that says what seats are told: it waits for the person's trust."""
     spoken = [it.name for it in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
-    kinds = [MEETINGS, *map(prompts_of, spoken)]
+    kinds = [MEETINGS, STAGES, *map(prompts_of, spoken)]
     return [path for kind in kinds for path in of_workspace(workspace, kind).values()]
 
 

@@ -18,28 +18,34 @@ _PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.
 _LARGEST = 1_000_000
 
 
-def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path) -> Commands:
-    """By name, the programs that say whether this workspace is sound; none where nothing says how."""
+def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path, tree: Path | None = None) -> Commands:
+    """By name, the programs that say whether this workspace is sound; none where nothing says how.
+
+    A `tree` of it has files that it may not have itself.
+    """
     if listed:
         return {name: tuple(argv) for name, argv in listed.items()}
     with git_of(workspace) as git:
         files, untracked = git.files(), frozenset(git.untracked())
     came = [path for path in files if path not in untracked]
-    found = {**_python(workspace, files, came), **_javascript(workspace, files), **_compiled(files)}
+    if tree is not None:
+        with git_of(tree) as git:
+            files = git.files()
+    at = tree or workspace
+    found = {**_python(at, files, _own_python(workspace, came)), **_javascript(at, files), **_compiled(files)}
     return {name: argv for name, argv in found.items() if shutil.which(argv[0])}
 
 
-def _python(workspace: Path, files: Sequence[str], came: Sequence[str]) -> Commands:
+def _python(at: Path, files: Sequence[str], own: Path | None) -> Commands:
     """The tests in Python, by the project's own interpreter if it has one; with pytest where they need it."""
     tests = [path for path in files if PurePosixPath(path).match("test_*.py") or path.endswith("_test.py")]
     if not tests:
         return {}
-    own = _own_python(workspace, came)
     python = str(own or sys.executable)
     has_pytest = any(own.parent.parent.glob("lib*/python*/site-packages/pytest")) if own else _known("pytest")
     if has_pytest:
         return {"tests": (python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")}
-    if any(_PYTEST.search(_read(workspace / path)) for path in tests):
+    if any(_PYTEST.search(_read(at / path)) for path in tests):
         return {}
     return {"tests": (python, "-m", "unittest", "discover", "-q", *_start(tests))}
 

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from roundtable.app.checks import Checks
 from roundtable.app.requests import Requests
-from roundtable.core.effects import ChildEnded, Effect, OpenChild, ReadFiles, Result, RunChecks
+from roundtable.core.effects import ChildEnded, Effect, EndStage, OpenChild, ReadFiles, Result, RunChecks, StageEnded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Charter, Decision
 
@@ -45,12 +45,14 @@ class DeskPerformer:
                 return await self._checks.run(effect.checks)
             case OpenChild():
                 return await self._child(key, effect)
+            case EndStage():
+                return StageEnded(effect.end)
             case _:
                 return await self._workbench.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
         """Every effect is safe to do again, but for those of the workbench that write."""
-        if isinstance(effect, ReadFiles | RunChecks | OpenChild):
+        if isinstance(effect, ReadFiles | RunChecks | OpenChild | EndStage):
             return None
         return await self._workbench.recover(key, effect)
 

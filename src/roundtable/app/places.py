@@ -74,13 +74,18 @@ class Places(msgspec.Struct, frozen=True):
         """Folders of their own in which candidates and tasks are worked on."""
         return self.data / "worktrees"
 
+    @property
+    def nothing(self) -> Path:
+        """The empty folder that projects stand on which start from nothing."""
+        return self.data / "nothing"
+
     def socket(self, session: str) -> Path:
         """Where the process that runs a session lets others listen."""
         path = self.data / "live" / f"{session}.sock"
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path
-        folder = f"roundtable-{os.getuid()}-{sha256(os.fsencode(self.data)).hexdigest()[:12]}"
-        return Path(tempfile.gettempdir()) / folder / f"{session[-12:]}.sock"
+        name = f"{sha256(os.fsencode(self.data)).hexdigest()[:12]}-{session[-12:]}.sock"
+        return Path(tempfile.gettempdir()) / f"roundtable-{os.getuid()}" / name
 
 
 def workspace_of(start: Path) -> Path:

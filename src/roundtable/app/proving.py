@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from roundtable.app.bench.drafts import Drafts
 from roundtable.app.checks import outcome_of
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
@@ -75,7 +76,8 @@ class Proving:
             each.mkdir()
         try:
             names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
-            draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace) if patch else Drafting(())
+            laid = Drafting(await Drafts(self._store).files(effect.draft))
+            draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace) if patch else laid
             makers = [partial(self._made, now, effect.tip, draft.files, names)]
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))

@@ -55,7 +55,8 @@ class Money(msgspec.Struct, frozen=True):
 class SeatQuote(msgspec.Struct, frozen=True):
     """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record.
 
-    `cannot_speak` is the reason where none of its voices is there to be asked; its figures then say what it would be.
+    `judge` is the voice it judges through, where that is another. `cannot_speak` is the reason where none of its voices
+    is there to be asked; its figures then say what it would be.
     """
 
     seat: str
@@ -71,6 +72,7 @@ class SeatQuote(msgspec.Struct, frozen=True):
     keeps_session: bool
     seconds: float | None
     cannot_speak: str = ""
+    judge: str = ""
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -111,17 +113,31 @@ class _Voice(NamedTuple):
         return 0 if self.measure else self.tariff.thinking // USUAL_THOUGHT
 
 
+_NOBODY = _Voice("", Tariff("free"), None)
+
+
+class _Part(NamedTuple):
+    """What a seat's calls through one chain of voices come to."""
+
+    calls: Span
+    input_tokens: Span
+    output_tokens: Span
+    usd: Money
+    unpriced: tuple[str, ...]
+    seconds: float | None
+
+
 async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await desk.draft(agenda)
     rehearsal = Rehearsal(charter, texts)
     known = measures(await _recent(desk))
 
-    def voices(seat: Seat) -> list[_Voice]:
-        return [_Voice(name, desk.tariffs.of(name), known.get(name)) for name in seat.voices]
+    def voice(name: str) -> _Voice:
+        return _Voice(name, desk.tariffs.of(name), known.get(name))
 
     silent = desk.cannot_speak(charter.seats)
-    seats = [await _seat(rehearsal, seat, voices(seat), silent.get(seat.name, "")) for seat in charter.seats]
+    seats = [await _seat(rehearsal, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
     tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
     usd = Money(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
@@ -158,27 +174,45 @@ def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float
     return None if None in amounts and not told else told
 
 
-async def _seat(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice], cannot_speak: str) -> SeatQuote:
-    """The first voice is the likely one; at most it is the dearest of the chain."""
-    first = voices[0] if voices else _Voice("", Tariff("free"), None)
-    likely = rehearsal.likely(seat, first.answer, first.thought, first.overhead)
-    most = [rehearsal.most(seat, voice.tariff.thinking, voice.overhead) for voice in voices] or [[]]
-    cheap = await _dollars(first.tariff, likely)
-    dear = [await _dollars(voice.tariff, calls, cached=True) for voice, calls in zip(voices, most, strict=False)]
+async def _seat(rehearsal: Rehearsal, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
+    """What it says as itself, and what it says as a judge."""
+    chains = {judging: [voice(name) for name in seat.chain(judging=judging)] for judging in (False, True)}
+    own, judged = [await _part(rehearsal, seat, voices, judging=judging) for judging, voices in chains.items()]
+    parts = (own, judged)
+    first = next(iter(chains[False]), _NOBODY)
+    usd = [part.usd for part in parts]
+    seconds = [part.seconds for part in parts if part.calls.likely]
     return SeatQuote(
         seat.name,
         first.name,
         first.tariff.paid,
-        Span(len(likely), max(map(len, most))),
-        Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
-        Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
-        Money(cheap, _known(max, dear or [0.0])),
-        tuple(voice.name for voice, cost in zip(voices, dear, strict=True) if cost is None),
+        _sum(part.calls for part in parts),
+        _sum(part.input_tokens for part in parts),
+        _sum(part.output_tokens for part in parts),
+        Money(_known(sum, [it.likely for it in usd]), _known(sum, [it.most for it in usd])),
+        tuple(dict.fromkeys(name for part in parts for name in part.unpriced)),
         first.overhead,
         first.measure is not None,
         first.tariff.keeps_session,
-        round(first.measure.seconds * len(likely), 1) if first.measure else None,
+        None if None in seconds else round(sum(it or 0.0 for it in seconds), 1),
         cannot_speak,
+        seat.judge if judged.calls.most else "",
+    )
+
+
+async def _part(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
+    """The first voice is the likely one; at most it is the dearest of the chain."""
+    first = next(iter(voices), _NOBODY)
+    likely = rehearsal.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
+    most = [rehearsal.most(seat, it.tariff.thinking, it.overhead, judging=judging) for it in voices] or [[]]
+    dear = [await _dollars(it.tariff, calls, cached=True) for it, calls in zip(voices, most, strict=False)]
+    return _Part(
+        Span(len(likely), max(map(len, most))),
+        Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
+        Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
+        Money(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
+        tuple(it.name for it, cost in zip(voices, dear, strict=True) if cost is None),
+        first.measure.seconds * len(likely) if first.measure else None,
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import NamedTuple
-
-import msgspec
 
 from roundtable.app.meetings import rules_of
 from roundtable.core.codecs import codec
-from roundtable.core.values import Charter, Expect, Seat
+from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.protocols import PlannedRound
 from roundtable.store.facts import digest_of
@@ -39,24 +38,38 @@ class Rehearsal:
         sizes = {digest_of(text): len(text) for text in texts}
         self._charter = charter
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
-        self._rounds = _within(
-            rules.plan(msgspec.convert(charter.settings, rules.settings), charter.options), charter.limits.rounds
-        )
+        self._rounds = _within(rules.planned(charter.settings, charter.options), charter.limits.rounds)
 
-    def likely(self, seat: Seat, answer: int, thought: int, overhead: int) -> list[Call]:
-        """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads."""
-        rounds = [round for round in self._rounds if round.likely]
+    def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[Call]:
+        """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.
+
+        Those in which it is `judging`, or the others.
+        """
+        rounds = self._expected_of(seat)
         prompts = self._prompts(seat, rounds, answer * BYTES_PER_TOKEN)
         return [
-            Call(prompt // BYTES_PER_TOKEN + overhead, (BALLOT if round.turns.secret else answer) + thought)
+            Call(prompt // BYTES_PER_TOKEN + overhead, (BALLOT if _is_ballot(round) else answer) + thought)
             for round, prompt in zip(rounds, prompts, strict=True)
+            if round.turns.judging == judging
         ]
 
-    def most(self, seat: Seat, thinking: int, overhead: int) -> list[Call]:
+    def _expected_of(self, seat: Seat) -> list[PlannedRound]:
+        """All that are likely, but of those in which one judges only where its turn comes."""
+        judges = [it.name for it in self._charter.seats if Right.JUDGE in it.rights] or [""]
+        turn = cycle(judges)
+        likely = (round for round in self._rounds if round.likely)
+        return [round for round in likely if not round.turns.judging or next(turn) == seat.name]
+
+    def most(self, seat: Seat, thinking: int, overhead: int, *, judging: bool) -> list[Call]:
         """Every call there can be: each answer as long as allowed, and asked for once more to be mended."""
-        longest = self._charter.limits.max_tokens
+        usual = self._charter.limits.max_tokens
+        longest_of_all = max((round.tokens or usual for round in self._rounds), default=usual)
+        prompts = self._prompts(seat, self._rounds, longest_of_all * FINEST)
         calls: list[Call] = []
-        for round, prompt in zip(self._rounds, self._prompts(seat, self._rounds, longest * FINEST), strict=True):
+        for round, prompt in zip(self._rounds, prompts, strict=True):
+            if round.turns.judging != judging:
+                continue
+            longest = round.tokens or usual
             asked = prompt // FINEST + overhead
             calls.append(Call(asked, longest + thinking))
             calls.append(Call(asked + longest + self._form(round) // FINEST, longest + thinking))
@@ -78,6 +91,7 @@ class Rehearsal:
             if round.turns.visibility in ("previous_rounds", "same_round"):
                 new += others * answer * (unread + (round.turns.visibility == "same_round"))
                 unread = 0
+            new += len(charter.seats) * answer if round.turns.judging else 0
             prompts.append(system + new + (0 if alone else own))
             if not round.turns.secret:
                 own += new + answer
@@ -87,6 +101,10 @@ class Rehearsal:
     def _form(self, round: PlannedRound) -> int:
         choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
         return len(codec(round.codec).text_format(Expect(round.codec, choices)).encode())
+
+
+def _is_ballot(round: PlannedRound) -> bool:
+    return round.turns.secret and not round.turns.judging
 
 
 def _within(rounds: Sequence[PlannedRound], most: int) -> list[PlannedRound]:

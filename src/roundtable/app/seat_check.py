@@ -10,6 +10,7 @@ import msgspec
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.discovery import ask_local, configured, discover, key_source, proposed, remembered
+from roundtable.app.judges import with_judges
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.asking import ask_once
@@ -40,9 +41,13 @@ class VoiceCheck(msgspec.Struct, frozen=True):
 
 
 class Participant(VoiceCheck, frozen=True):
-    """One seat: the first voice of its chain that is well, else the first with its trouble; and all of them."""
+    """One seat: the first voice of its chain that is well, else the first with its trouble; and all of them.
+
+    `judge` is the voice it judges through where that is another; without it, its own will do.
+    """
 
     voices: tuple[VoiceCheck, ...] = ()
+    judge: VoiceCheck | None = None
 
 
 class Seating(msgspec.Struct, frozen=True):
@@ -64,8 +69,12 @@ async def check_seats(desk: Roundtable, told: Told | None = None) -> Seating:
     except RoundtableError:
         found = {it.name: VoiceCheck("ok" if it.usable else "unusable", it.voice, it.note) for it in configured(desk)}
         return Seating("config", {name: _participant([check]) for name, check in found.items()})
+    seats = with_judges(seats, desk.endpoints)
     checked = await asyncio.gather(*(_check(desk, seat, told) for seat in seats))
-    participants = {seat.name: _participant(checks) for seat, checks in zip(seats, checked, strict=True)}
+    judges = [await _look_at(desk, seat.judge) if seat.judge else None for seat in seats]
+    participants = {
+        seat.name: _participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
+    }
     return Seating(source, participants, asked=told is not None)
 
 
@@ -77,9 +86,9 @@ async def _seats(desk: Roundtable) -> tuple[Source, Sequence[Seat]]:
     return "found", proposed(await discover(desk))
 
 
-def _participant(checks: Sequence[VoiceCheck]) -> Participant:
+def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
     first = next((it for it in checks if it.status == "ok"), checks[0])
-    return Participant(first.status, first.voice, first.note, tuple(checks))
+    return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 
 async def _check(desk: Roundtable, seat: Seat, told: Told | None) -> list[VoiceCheck]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from roundtable.core.values import Limits, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.voices.tariffs import Tariffs
+from roundtable.voices.tariffs import Tariff, Tariffs
 
 UNKNOWN = 32_000
 """Tokens that a model is taken to have room for where nobody says how many it has."""
@@ -16,23 +16,28 @@ UNKNOWN = 32_000
 class Room(NamedTuple):
     """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
 
-    `voice` has the smallest window. Where no window is known, there is no bound to what may be named.
+    `voice` has the smallest window. Where no window is known, there is no bound to what may be named; `all_known`
+    says whether that of every voice is.
     """
 
     gathered: int
     asked_for: int
     named: int | None = None
     voice: str = ""
+    all_known: bool = False
 
 
-def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int) -> Room:
-    """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests."""
-    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.voices}
+def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False) -> Room:
+    """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests.
+
+    Who is `judging` has the window of its judge as well.
+    """
+    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.chain(judging=judging)}
     left = {
-        voice: max(0, (tariff.window or UNKNOWN) - tariff.overhead - tariff.thinking - limits.max_tokens)
+        voice: max(0, (_takes(tariff) or UNKNOWN) - tariff.overhead - tariff.thinking - limits.max_tokens)
         for voice, tariff in voices.items()
     }
-    known = {voice: left[voice] for voice, tariff in voices.items() if tariff.window}
+    known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
     smallest = min(known, key=lambda voice: known[voice], default="")
     least = min(left.values(), default=UNKNOWN)
     return Room(
@@ -40,4 +45,11 @@ def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int)
         BYTES_PER_TOKEN * min(most, least // 4),
         BYTES_PER_TOKEN * known[smallest] if smallest else None,
         smallest,
+        len(known) == len(voices),
     )
+
+
+def _takes(tariff: Tariff) -> int:
+    """The tokens of one call, 0 where nobody knows: those of a window, or of a minute where these are fewer."""
+    window = tariff.window or UNKNOWN
+    return tariff.per_minute if 0 < tariff.per_minute < window else tariff.window

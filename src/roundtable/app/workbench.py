@@ -4,55 +4,101 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from roundtable.app.bench.carrying import Carrying
+from roundtable.app.bench.cutting import Cutting, RoomOf
+from roundtable.app.bench.delivering import Delivering
 from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.fresh import empty_root, from_nothing
+from roundtable.app.bench.listing import Listing
+from roundtable.app.bench.running import Running
 from roundtable.app.bench.splicing import spliced
 from roundtable.app.bench.telling import Telling
 from roundtable.app.bench.trying import Trying, asker
+from roundtable.app.config import Config
+from roundtable.app.places import Places
 from roundtable.app.proving import Proving
 from roundtable.core.effects import (
     ApplyChange,
+    CutForReview,
+    Deliver,
     Drafted,
     DraftMove,
+    ListProject,
     PlanChange,
     ProveClaims,
     Rehearse,
     Result,
+    RunProject,
     Synthesise,
     TryCandidates,
 )
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox, Store
+from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed
-from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox import find_sandbox
 
+Commands = Mapping[str, Sequence[str]]
 _ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
 
-Bench = TryCandidates | Synthesise | DraftMove | PlanChange | Rehearse | ApplyChange | ProveClaims
+Bench = (
+    TryCandidates
+    | Synthesise
+    | DraftMove
+    | PlanChange
+    | Rehearse
+    | ApplyChange
+    | ProveClaims
+    | ListProject
+    | CutForReview
+    | RunProject
+    | Deliver
+)
+
+
+class Tools:
+    """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
+
+    def __init__(
+        self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: Commands
+    ) -> None:
+        self.root = root
+        self.drafts = Drafts(store)
+        self.delivering = Delivering(self.drafts)
+        self.trying = Trying(self.drafts, root, redactor, checks)
+        self.carrying = Carrying(self.drafts, self.trying, root, journals)
+        self.proving = Proving(store, root, redactor, lambda: find_sandbox(config.sandbox))
+        self.listing = Listing(store, self.drafts, root, redactor, config.context.ignore)
 
 
 class Workbench:
-    """The workshop as the desk knows it, in one workspace. Only `ApplyChange` writes there."""
+    """The workshop as the desk knows it, in one workspace. Only `ApplyChange` writes there, and `Deliver` elsewhere."""
 
     def __init__(
-        self,
-        store: Store,
-        workspace: Path,
-        feed: Feed,
-        journals: Path,
-        checks: Mapping[str, Sequence[str]],
-        sandbox: SandboxSettings,
+        self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: RoomOf
     ) -> None:
         self._store = store
         self._feed = feed
-        self._sandbox = sandbox
-        self._drafts = Drafts(store)
-        self._trying = Trying(self._drafts, workspace, feed.redactor, checks)
-        self._carrying = Carrying(self._drafts, self._trying, workspace, journals)
-        self._proving = Proving(store, workspace, feed.redactor, lambda: find_sandbox(sandbox))
+        self._places = places
+        self._config = config
+        self._cutting = Cutting(store, room_of)
+        self._running = Running(store, feed, config.sandbox)
+        self._here = self._on(workspace, config.checks)
+
+    def _on(self, root: Path, checks: Commands) -> Tools:
+        return Tools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
+
+    @cached_property
+    def _fresh(self) -> Tools:
+        return self._on(empty_root(self._places.nothing), {})
+
+    def _tools(self, session: Session) -> Tools:
+        """Those for the folder that a session works on."""
+        return self._fresh if from_nothing(session.charter) else self._here
 
     async def perform(self, key: str, effect: Bench) -> Result | Fault:
         """Do it; the key begins with the session."""
@@ -66,39 +112,47 @@ class Workbench:
 
     async def recover(self, key: str, effect: Bench) -> Result | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
-        return await self._carrying.recover(key) if isinstance(effect, ApplyChange) else None
+        return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
 
     async def _perform(self, key: str, effect: Bench) -> Result | Fault:
+        records = await self._store.read(key.partition("/")[0])
+        session = Session.fold(key.partition("/")[0], records)
+        tools = self._tools(session)
         match effect:
             case TryCandidates() | Rehearse():
-                return await self._run(key, effect)
+                return await self._run(key, session, tools, effect)
             case Synthesise():
-                return await spliced(self._drafts, effect)
+                return await spliced(tools.drafts, effect)
             case DraftMove():
-                return await self._drafted(await self._session(key), effect)
+                return await _drafted(session, tools, effect)
             case PlanChange():
-                return await self._carrying.plan(await self._session(key), effect)
+                return await tools.carrying.plan(session, effect)
             case ApplyChange():
-                return await self._carrying.apply(key, await self._store.read(key.partition("/")[0]), effect)
+                return await tools.carrying.apply(key, records, effect)
             case ProveClaims():
-                return await self._proving.prove(await self._session(key), effect)
+                return await tools.proving.prove(session, effect)
+            case ListProject():
+                return await tools.listing.listed(effect.draft)
+            case Deliver():
+                return await tools.delivering.deliver(session.id, records, effect)
+            case CutForReview():
+                return await self._cutting.cut(session, effect, await tools.listing.found(effect.draft))
+            case RunProject():
+                return await self._running.run(key, tools.root, effect)
 
-    async def _run(self, key: str, effect: TryCandidates | Rehearse) -> Result | Fault:
-        sandbox: Sandbox | str = await find_sandbox(self._sandbox)
+    async def _run(self, key: str, session: Session, tools: Tools, effect: TryCandidates | Rehearse) -> Result | Fault:
+        sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
         if isinstance(sandbox, str):
             return Fault.of(FaultKind.MISSING, sandbox)
         tell = Telling(self._feed, key)
         if isinstance(effect, Rehearse):
-            return await self._carrying.rehearse(effect, sandbox, tell)
-        return await self._trying.candidates(await self._session(key), effect, sandbox, tell)
+            return await tools.carrying.rehearse(effect, sandbox, tell)
+        return await tools.trying.candidates(session, effect, sandbox, tell)
 
-    async def _drafted(self, session: Session, effect: DraftMove) -> Drafted:
-        move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
-        over = await self._drafts.files(effect.over)
-        wish = await asyncio.to_thread(self._trying.wish, move, asker(session), over, effect.scope)
-        draft = await self._drafts.keep(wish.files)
-        return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)
 
-    async def _session(self, key: str) -> Session:
-        id = key.partition("/")[0]
-        return Session.fold(id, await self._store.read(id))
+async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted:
+    move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
+    over = await tools.drafts.files(effect.over)
+    wish = await asyncio.to_thread(tools.trying.wish, move, asker(session), over, effect.scope)
+    draft = await tools.drafts.keep(wish.files)
+    return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)

@@ -10,12 +10,13 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
 from roundtable.cli.choices import REASONS, choice
+from roundtable.cli.going_back import ask_where_back, goes_back
 from roundtable.cli.words import Line, gate_words
 from roundtable.core.events import HEADLESS, Event, GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
-from roundtable.core.views.changes import asks_for_approval, candidates, planned
+from roundtable.core.views.changes import asks_for_a_phrase, asks_for_approval, candidates, planned
 from roundtable.core.views.serving import served_lines
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Gatekeeper:
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:
-        if not gate.writes:
+        if not (asks_for_approval(gate) or asks_for_a_phrase(gate)):
             return await self._ask_for_option(gate)
         answer = await self._ask_to_write(gate)
         if answer is None:
@@ -148,11 +149,18 @@ class Gatekeeper:
             if option is not None:
                 break
             self._display.tell([Line(f"There is no option {typed}.", "fault"), *gate_words(gate)[1:]])
-        if option in REASONS and not reason:
-            reason = await read_line(f"{REASONS[option]} [Enter for nothing]: ")
-            if reason is None:
-                return self.give_up()
-        await self._answer(gate.id, option, reason)
+        said = await self._words_with(gate, option, reason)
+        if said is None:
+            return self.give_up()
+        await self._answer(gate.id, option, said)
+
+    async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
+        """What the person adds to an option that means little without it; None where they left."""
+        if goes_back(gate, option):
+            return await ask_where_back(await self._desk.session(self._session), said, read_line)
+        if said or option not in REASONS:
+            return said
+        return await read_line(f"{REASONS[option]} [Enter for nothing]: ")
 
     async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
         try:

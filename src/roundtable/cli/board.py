@@ -28,6 +28,7 @@ from roundtable.core.events import (
     SeatMissed,
     SessionAmended,
     TurnAsked,
+    TurnDelayed,
     TurnInterrupted,
 )
 from roundtable.core.values import Charter, Usage
@@ -175,6 +176,8 @@ class Board:
         match event:
             case TurnAsked() | CallFailed() | TurnInterrupted() | MoveMade() | SeatMissed():
                 self._turn(event, at)
+            case TurnDelayed() if event.seat in self.seats:
+                self.seats[event.seat].remark = event.words
             case RoundOpened():
                 self.past.add(self.round)
                 self.round, self.electorate, self.done = event.round, event.electorate, set()

@@ -25,6 +25,8 @@ MEANINGS = {
 REASONS = {
     "back": "What should they think about again?",
     "reject": "Why not? Later meetings are told",
+    "retry": "What is to be different this time?",
+    "own": "What is it to be?",
 }
 """The options that mean little without a word from the person."""
 

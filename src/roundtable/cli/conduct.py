@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from roundtable.cli.asking import Gatekeeper
 from roundtable.cli.board import View
 from roundtable.cli.displays import Display, Manner, display
+from roundtable.cli.going_back import line_gone_back_to
 from roundtable.cli.output import INTERRUPTED, NO_DECISION, address_of, ended_with, let_go_of_stdout, note
 from roundtable.cli.words import decision_words
 from roundtable.core.events import Delta, Recorded
@@ -38,7 +39,7 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     known = state.seq if state.runs else 0
     show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
     keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless), colors=manner.live)
-    stopped = await _Holding(desk, state.id, address, show, keeper).hold()
+    stopped = await Holding(desk, state.id, address, show, keeper).hold()
     if desk.folder.trouble:
         note(desk.folder.trouble)
     if stopped is not None:
@@ -48,7 +49,8 @@ async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless:
     code = await conclude(desk, state.id, show, address, strict=strict)
     for trouble in await desk.hooks.troubles():
         note(trouble)
-    return code
+    line = await line_gone_back_to(desk, await desk.session(state.id))
+    return code if line is None else await conduct(desk, line, manner, headless=headless, strict=strict)
 
 
 async def conclude(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
@@ -82,7 +84,7 @@ def _say_open(gate: Gate | None, address: str) -> None:
             note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 
-class _Holding:
+class Holding:
     """One run and whoever follows it; whichever ends first, the other is brought to its end too."""
 
     def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: Gatekeeper) -> None:

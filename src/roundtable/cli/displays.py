@@ -70,7 +70,7 @@ def display(manner: Manner, view: View) -> Display:
     if manner.json:
         return JsonLines(outlet)
     if not manner.live:
-        return PlainLines(outlet, view.brief_until)
+        return PlainLines(outlet, view)
     from roundtable.cli.panels import LivePanels
 
     return LivePanels(outlet, view)
@@ -102,10 +102,10 @@ class JsonLines:
 class PlainLines:
     """Lines for pipes and for terminals that cannot move the cursor; words come whole, when a turn ends."""
 
-    def __init__(self, outlet: Outlet, brief_until: int = 0) -> None:
+    def __init__(self, outlet: Outlet, view: View) -> None:
         self.outlet = outlet
-        self._brief_until = brief_until
-        self._teller = Teller()
+        self._brief_until = view.brief_until
+        self._teller = Teller(view.charter)
 
     def take(self, item: Recorded | Delta) -> None:
         """The lines of one fact, or of what a step says while it runs."""

@@ -118,7 +118,10 @@ def _verdict(report: Report) -> str:
 def _seat(name: str, seat: Participant) -> list[str]:
     """A line for each voice; one that cannot speak is no harm where another of the chain can."""
     harm = "–" if seat.status == "ok" else "✗"
-    return [_line("✓" if it.status == "ok" else harm, f"seat {name}", _voice(it)) for it in seat.voices]
+    lines = [_line("✓" if it.status == "ok" else harm, f"seat {name}", _voice(it)) for it in seat.voices]
+    if judge := seat.judge:
+        lines.append(_line("✓" if judge.status == "ok" else "–", f"seat {name} as a judge", _voice(judge)))
+    return lines
 
 
 def _voice(check: VoiceCheck) -> str:

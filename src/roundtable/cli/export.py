@@ -17,7 +17,8 @@ from roundtable.core.views.layouts import LAYOUTS
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-FORMATS = ("markdown", "html", "json", "jsonl")
+REPORTS = ("report-md", "report-html")
+FORMATS = ("markdown", "html", "json", "jsonl", *REPORTS)
 
 
 @click.command()
@@ -31,13 +32,15 @@ FORMATS = ("markdown", "html", "json", "jsonl")
 def export(session: str, form: str, layout: str | None, output: str | None, force: bool) -> None:
     """Write a session to files: markdown, html, json, jsonl.
 
-    HTML is one file without scripts, with the map of who stood with whom. Layouts: `runs` writes sessions/, runs/ and
-    logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md, and debate/vote-results.md where
-    ballots were cast.
+    HTML is one file without scripts, with the map of who stood with whom. A meeting in stages has a report as well,
+    report-md or report-html: decisions, disputes, findings, runs, costs and what came from whom. Layouts: `runs`
+    writes sessions/, runs/ and logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md, and
+    debate/vote-results.md where ballots were cast.
 
     \b
     Examples:
       roundtable export last --format html -o decision.html
+      roundtable export last --format report-html -o report.html
       roundtable export last --layout debate -o docs
     """
     from roundtable.app.exporting import PRINT, SUFFIXES, write_files
@@ -56,14 +59,17 @@ def export(session: str, form: str, layout: str | None, output: str | None, forc
 
 async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
-    from roundtable.app.exporting import laid_out, rendered
+    from roundtable.app.exporting import laid_out, rendered, reported
 
     id = await desk.find(address)
     records = await desk.store.read(id)
     session = Session.fold(id, records)
-    files = (
-        await laid_out(desk.store, session, records, layout) if layout else {"": await rendered(session, records, form)}
-    )
+    if layout:
+        files = await laid_out(desk.store, session, records, layout)
+    elif form in REPORTS:
+        files = {"": await reported(desk.store, session, records, form)}
+    else:
+        files = {"": await rendered(session, records, form)}
     return session.charter.slug or id, files
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roundtable.cli.going_back import check_where_back, goes_back
 from roundtable.cli.parley import ASK, CONFIRM, SOME
 from roundtable.cli.words import Line
 from roundtable.core.changes import Choice, Hunk
@@ -29,6 +30,8 @@ def about(session: Session, gate: Gate) -> list[Line]:
 
 def check(session: Session, gate: Gate, option: str, text: str) -> None:
     """Refuse an answer at once that would come to nothing later."""
+    if goes_back(gate, option):
+        check_where_back(session, text)
     found = planned(session) if gate.writes else None
     if found is None:
         return

@@ -30,7 +30,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "From a decision to code": {
         "build": ("roundtable.cli.build", "build", "Have a task written by every seat, run, judged and put together."),
+        "sdlc": ("roundtable.cli.sdlc", "sdlc", "Take an idea through seven stages to a running program."),
         "apply": ("roundtable.cli.apply", "apply", "Carry out what a session decided; you approve each change."),
+        "project": ("roundtable.cli.project", "project", "See what a meeting in stages made, and take it with you."),
         "undo": ("roundtable.cli.undo", "undo", "Take back what the table wrote here, byte for byte."),
         "worktrees": (
             "roundtable.cli.worktrees",
@@ -42,12 +44,19 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "watch": ("roundtable.cli.follow", "watch", "Follow a session that runs here or in another process."),
         "resume": ("roundtable.cli.follow", "resume", "Go on with a session that was stopped or paused."),
         "pause": ("roundtable.cli.steer", "pause", "Let a running session finish its turns and then wait."),
+        "stop": ("roundtable.cli.steer", "stop", "End the program that a session runs; the session goes on."),
         "cancel": ("roundtable.cli.steer", "cancel", "End a session now; what was said is kept."),
         "say": ("roundtable.cli.steer", "say", "Put a note to the table; seats hear it at their next turn."),
         "gates": ("roundtable.cli.gates", "gates", "List the gates that wait for an answer."),
         "answer": ("roundtable.cli.steer", "answer", "Answer the gate at which a session waits."),
         "amend": ("roundtable.cli.steer", "amend", "Change a session's name, seats, files or limits."),
         "branch": ("roundtable.cli.steer", "branch", "Start anew from before a round of a session."),
+        "rollback": (
+            "roundtable.cli.rollback",
+            "rollback",
+            "Go back to a stage of a session, on a line of its own.",
+        ),
+        "chat": ("roundtable.cli.chat", "chat", "Ask the judge about the state of a session, without changing it."),
     },
     "The record": {
         "show": ("roundtable.cli.show", "show", "Print a session: the decision first, then how it came about."),
@@ -56,6 +65,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "roundtable.cli.sessions",
             "status",
             "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
+        ),
+        "diff-sessions": (
+            "roundtable.cli.diff_sessions",
+            "diff_sessions",
+            "Compare two sessions: stages, decisions, files, costs.",
         ),
         "recount": ("roundtable.cli.recount", "recount", "Decide again without a seat, or by another rule, for free."),
         "export": ("roundtable.cli.export", "export", "Write a session to files: markdown, html, json, jsonl."),

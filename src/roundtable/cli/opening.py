@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,8 +26,13 @@ if TYPE_CHECKING:
 
 def hold(given: Given) -> int:
     """Hold the meeting that was asked for and follow it to its end; the exit code is returned."""
+    return hold_as(given, lambda _: given)
+
+
+def hold_as(given: Given, told: Callable[[Roundtable], Given]) -> int:
+    """The same where only the desk can say all that the meeting is told."""
     given.manner.check()
-    return at_desk(lambda desk: _hold(desk, given))
+    return at_desk(lambda desk: _hold(desk, told(desk)))
 
 
 async def _hold(desk: Roundtable, given: Given) -> int:

@@ -75,7 +75,7 @@ class LivePanels:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter)
-        self._teller = Teller()
+        self._teller = Teller(view.charter)
         self._colors = seat_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
@@ -231,7 +231,9 @@ class LivePanels:
     def _head(self, width: int, now: float) -> Iterator[Text]:
         board = self._board
         yield Text(one_line(board.question, width - 1), "bold", no_wrap=True)
-        parts = [f"round {short(board.round)}" if board.round else "opening"]
+        stage = board.round.partition("/")[0]
+        round = short(board.round) if stage == self._view.charter.meeting else one_line(board.round)
+        parts = [f"round {round}" if round else "opening"]
         if board.electorate:
             parts.append(f"{len(board.done)} of {len(board.electorate)} done")
         parts += [f"{count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]

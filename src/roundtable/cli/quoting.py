@@ -54,7 +54,8 @@ def rough(amount: float) -> str:
 
 def _row(seat: SeatQuote) -> tuple[str, ...]:
     tokens = (_counted(seat.input_tokens), _counted(seat.output_tokens))
-    return (seat.seat, seat.voice, _counted(seat.calls), *tokens, _cost(seat), _remarks(seat))
+    voice = f"{seat.voice}; judges: {seat.judge}" if seat.judge else seat.voice
+    return (seat.seat, voice, _counted(seat.calls), *tokens, _cost(seat), _remarks(seat))
 
 
 def _counted(span: Span) -> str:

@@ -48,6 +48,28 @@ async def _pause(desk: Roundtable, address: str) -> str:
 
 @click.command()
 @session_argument
+def stop(session: str) -> None:
+    """End the program that a session runs; the session goes on.
+
+    \b
+    Example:
+      roundtable stop last
+    """
+    click.echo(at_desk(lambda desk: _stop(desk, session)))
+
+
+async def _stop(desk: Roundtable, address: str) -> str:
+    state, address = await _running(desk, address)
+    if not state.programs:
+        raise UsageError("This session runs no program now.", f"To end the session: roundtable cancel {address}")
+    await desk.stop_run(state.id)
+    if await desk.holder(state.id) is None:
+        return f"Nobody runs {address}; it goes on without the program: roundtable resume {address}"
+    return f"The program of {address} is being stopped; the session goes on"
+
+
+@click.command()
+@session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
 def cancel(session: str, reason: str) -> None:
     """End a session now; what was said is kept.

@@ -48,7 +48,7 @@ def voices(as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it)) for it in found["endpoints"]]
+    rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it) + _judges(it)) for it in found["endpoints"]]
     rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
     for model in found["embedded"]:
         usable = "yes" if model.installed and found["embedded_runtime"] else "no"
@@ -56,6 +56,10 @@ def voices(as_json: bool) -> None:
         rows.append((f"embedded:{model.name}", usable, note))
     show_table(("voice", "usable", "note"), rows)
     click.echo("\n" + _USAGE, err=True)
+
+
+def _judges(it: EndpointState) -> str:
+    return f"; judges as {it.judge}" if it.judge and it.usable else ""
 
 
 def _endpoint_note(it: EndpointState) -> str:

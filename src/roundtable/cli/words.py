@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from roundtable.cli.choices import MEANINGS, letters, meaning
 from roundtable.cli.output import sentence
+from roundtable.cli.stage_heads import StageHeads
+from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
@@ -28,14 +30,16 @@ from roundtable.core.events import (
     SeatMissed,
     SessionAmended,
     SessionOpened,
+    StopAsked,
     TurnAsked,
+    TurnDelayed,
     TurnInterrupted,
     Unknown,
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.rules.building import LATER
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Expect, Gate, MoveStatus
+from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, Outcome, Seat
 from roundtable.core.views import clean, one_line, phrases
 from roundtable.core.views.changes import Carried, carried, diff_lines, diffstat, place, said_words, taken
 from roundtable.core.views.costs import NOTHING, costs, price
@@ -64,13 +68,18 @@ class Line(NamedTuple):
 class Teller:
     """Tells facts as they come: why a seat's voices failed with the next one it asks, a choice with what was chosen."""
 
-    def __init__(self) -> None:
+    def __init__(self, charter: Charter | None = None) -> None:
+        self._heads = StageHeads(charter)
         self._failed: dict[str, dict[str, Fault]] = {}
         self._proposals: dict[str, str] = {}
         self._expect = Expect()
 
     def facts(self, event: Event) -> list[Line]:
         """What is worth telling of one fact; the decision has its own block at the end."""
+        head = self._heads.head(event)
+        return [*((Line(""), Line(head, "decision")) if head else ()), *self._told(event)]
+
+    def _told(self, event: Event) -> list[Line]:
         match event:
             case CallFailed(delay=None):
                 self._failed.setdefault(event.seat, {})[event.voice] = event.fault
@@ -102,7 +111,7 @@ def _facts(event: Event) -> list[Line]:
             lines = [Line(f"{glyph_of(event.fault)} {fault_words(event.fault)}", "fault", event.seat)]
             partial = one_line(phrases.glimpse(event.partial, GLIMPSE))
             return lines + ([Line(f"Until then: {partial}", "dim", event.seat)] if partial else [])
-        case CallFailed() | TurnAsked() | TurnInterrupted():
+        case CallFailed() | TurnAsked() | TurnDelayed() | TurnInterrupted():
             return _call(event)
         case SessionOpened():
             return _opened(event)
@@ -187,8 +196,10 @@ def glyph_of(fault: Fault) -> str:
     return {FaultKind.TIMEOUT: TIMED_OUT, FaultKind.CANCELLED: WAITING}.get(fault.kind, ERROR)
 
 
-def _call(event: CallFailed | TurnAsked | TurnInterrupted) -> list[Line]:
+def _call(event: CallFailed | TurnAsked | TurnDelayed | TurnInterrupted) -> list[Line]:
     match event:
+        case TurnDelayed():
+            return [Line(one_line(event.words), "dim", event.seat)]
         case CallFailed():
             again = f"Trying again in {event.delay:.1f} s." if event.delay is not None else ""
             words = f"{event.fault.kind.replace('_', ' ')}: {sentence(event.fault.message)}"
@@ -219,17 +230,23 @@ def short(round: str) -> str:
 
 def _opened(event: SessionOpened) -> list[Line]:
     charter = event.charter
-    seats = ", ".join(f"{seat.name} ({', then '.join(seat.voices) or 'no voice'})" for seat in charter.seats)
+    seats = ", ".join(f"{seat.name} ({_reached(seat)})" for seat in charter.seats)
     lines = [Line(f"Question: {one_line(charter.question)}", "strong"), Line(f"Seats: {one_line(seats)}", "dim")]
     if charter.options:
         lines.append(Line(f"Options: {one_line(', '.join(charter.options))}", "dim"))
     return lines + [Line(one_line(line), "dim") for line in phrases.surroundings(charter)]
 
 
+def _reached(seat: Seat) -> str:
+    judge = f"; judges through {seat.judge}" if seat.judge else ""
+    return (", then ".join(seat.voices) or "no voice") + judge
+
+
 def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
     match event:
         case RoundOpened():
             secret = " (a ballot the other seats never read)" if event.turns.secret else ""
+            secret = " (the judge)" if event.turns.judging else secret
             return Line(f"Round {event.round}{secret}: {', '.join(event.electorate)}", "system")
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
@@ -242,8 +259,12 @@ def _round(event: RoundOpened | RoundClosed | LimitReached) -> Line:
 
 def _effect(event: EffectStarted | EffectDone | EffectFailed) -> list[Line]:
     match event:
+        case EffectStarted(effect=EndStage()):
+            return []
         case EffectStarted():
             return [Line(begun_words(event.step, event.effect), "dim")]
+        case EffectDone(result=StageEnded()):
+            return [Line(line, "strong") for line in served_lines(event.step, event.result)]
         case EffectDone():
             return [Line(line, "dim") for line in served_lines(event.step, event.result)]
         case EffectFailed():
@@ -276,6 +297,8 @@ def _person(event: Event) -> list[Line]:
         case CancelAsked():
             reason = f": {one_line(event.reason)}" if event.reason else ""
             return [Line(f"{_who(event.by)} cancelled the session{reason}.", "person")]
+        case StopAsked():
+            return [Line(f"{_who(event.by)} stopped the program.", "person")]
         case GateAnswered():
             reason = f": {one_line(said_words(event))}" if event.text else ""
             return [Line(f"Gate {event.gate}: {one_line(event.option)}{reason} ({_who(event.by)}).", "person")]
@@ -316,7 +339,8 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
     headline = f"Decision {outcome}{position}" if decision.settled else f"No decision ({outcome})"
     yield Line(headline, "decision")
     yield Line(one_line(decision.how))
-    yield Line(one_line(f"{_counted(decision)} {phrases.one_model(session)}"))
+    if basis := one_line(f"{_counted(decision)} {phrases.one_model(session)}"):
+        yield Line(basis)
     change = carried(session)
     if change is not None:
         yield from _change(session, change, address)
@@ -326,7 +350,7 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         yield from _votes(decision)
         yield from _text(decision)
         yield from _minority(decision)
-    if decision.next_step and change is None:
+    if decision.next_step and change is None and decision.outcome is not Outcome.CANCELLED:
         yield Line(f"What next: {one_line(MEANINGS.get(decision.next_step, decision.next_step))}.", "system")
     yield from _bill(session)
     yield Line(f"See it again: roundtable show {address}", "dim")
@@ -344,6 +368,8 @@ def _notices(decision: Decision) -> Iterator[Line]:
 
 
 def _counted(decision: Decision) -> str:
+    if not decision.electorate:
+        return ""
     seats = ", ".join(f"{seat}†" if seat in decision.conformity else seat for seat in decision.counted)
     mark = "; † changed without a named reason, counted at its blind position" if decision.conformity else ""
     return f"Counted {len(decision.counted)} of {len(decision.electorate)}{f' ({seats}{mark})' if seats else ''}."

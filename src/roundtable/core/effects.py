@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from roundtable.core.changes import Hunk, Refusal
 from roundtable.core.sandbox import Limit
+from roundtable.core.stages import StageEnd, Took
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
 
 
@@ -28,11 +31,12 @@ class OpenChild(Value, frozen=True, tag="open_child", tag_field="effect"):
 class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"):
     """Run what these seats wrote in a round (a changeset each, in their moves) against checks and each other's tests.
 
-    A seat's later round, listed after, stands for its earlier one.
+    A seat's later round, listed after, stands for its earlier one. All are laid over the draft `over`, if there is one.
     """
 
     rounds: tuple[str, ...]
     seats: tuple[str, ...]
+    over: Digest = ""
 
 
 class Synthesise(Value, frozen=True, tag="synthesise", tag_field="effect"):
@@ -64,11 +68,13 @@ class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
 class Rehearse(Value, frozen=True, tag="rehearse", tag_field="effect"):
     """Merge what was chosen of a draft in a scratch tree, run the checks there, and see that every hunk survived.
 
-    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten.
+    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten. What
+    there was before is the workspace, with the draft `over` laid over it if there is one.
     """
 
     draft: Digest
     choice: str = ""
+    over: Digest = ""
 
 
 class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
@@ -84,13 +90,56 @@ class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
     """Run the proofs that seats gave for their claims in these rounds; what they come to settles the claims.
 
     They run on the workspace, or on the commit `tip`, with the `patch` laid over it if there is one. Where something
-    is before it, the commit `base` or the tree without the patch, each proof runs there as well.
+    is before it, the commit `base` or the tree without the patch, each proof runs there as well. Of a project, they run
+    on the workspace with its `draft`, and nothing is before it.
     """
 
     rounds: tuple[str, ...]
     base: str = ""
     tip: str = ""
     patch: Digest = ""
+    draft: Digest = ""
+
+
+class ListProject(Value, frozen=True, tag="list_project", tag_field="effect"):
+    """Snapshot every file of a project, which is the workspace with a draft laid over it."""
+
+    draft: Digest = ""
+
+
+class CutForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect"):
+    """Cut a project into chunks of at most so many tokens, each with a map of what in it hangs on the rest.
+
+    Every one has room in the windows of these seats, or of all, besides an `answer` of so many tokens.
+    """
+
+    draft: Digest
+    tokens: int
+    answer: int
+    seats: tuple[str, ...] = ()
+
+
+class RunProject(Value, frozen=True, tag="run_project", tag_field="effect"):
+    """Run a project in the sandbox as its own files say; `install` are the arguments of the install step that a person
+    has allowed, and of no other."""
+
+    draft: Digest
+    install: tuple[str, ...] = ()
+
+
+class Deliver(Value, frozen=True, tag="deliver", tag_field="effect"):
+    """Hand a finished project over, as a new folder, a git repository or a zip; `gate` is where the person said so."""
+
+    draft: Digest
+    form: Literal["folder", "git", "zip"]
+    into: str
+    gate: str
+
+
+class EndStage(Value, frozen=True, tag="end_stage", tag_field="effect"):
+    """Put on the record what a stage came to, so that everybody finds it there."""
+
+    end: StageEnd
 
 
 Effect = (
@@ -104,6 +153,11 @@ Effect = (
     | Rehearse
     | ApplyChange
     | ProveClaims
+    | ListProject
+    | CutForReview
+    | RunProject
+    | Deliver
+    | EndStage
 )
 
 
@@ -180,14 +234,6 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     how: str = ""
     sandbox: str = ""
     apart: dict[str, dict[str, str]] = {}
-
-
-class Took(Value, frozen=True):
-    """One symbol, import or file of a synthesis and the seat it came from."""
-
-    path: str
-    symbol: str
-    seat: str
 
 
 class Removed(Value, frozen=True):
@@ -292,6 +338,64 @@ class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
     sandbox: str = ""
 
 
+class ProjectListed(Value, frozen=True, tag="project_listed", tag_field="result"):
+    """The files of a project that may be shown, by path; `refused` says which may not and why."""
+
+    items: tuple[ContextItem, ...] = ()
+    refused: dict[str, str] = {}
+
+
+class Chunk(Value, frozen=True):
+    """A part of a project that is reviewed at once: files, or parts of long ones as `path:first-last`, and the map."""
+
+    files: tuple[ContextItem, ...]
+    map: ContextItem | None = None
+    tokens: int = 0
+
+
+class CutUp(Value, frozen=True, tag="cut_up", tag_field="result"):
+    """The chunks of a project, the most important first; every file is in exactly one, or in parts of it."""
+
+    chunks: tuple[Chunk, ...] = ()
+    refused: dict[str, str] = {}
+
+
+class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
+    """How a project was run (`compose`, `dockerfile` or `plan`), and how each step ended; none where nothing could be.
+
+    `why` says in a sentence what stood in the way, `notes` what has to be known besides. `wants_install` are the
+    arguments of an install step that nobody has allowed; it was run without. `stopped` is true where the person stopped
+    it.
+    """
+
+    how: str = ""
+    steps: tuple[CheckOutcome, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    wants_install: tuple[str, ...] = ()
+    stopped: bool = False
+    sandbox: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ran, and every step did what it should."""
+        return bool(self.steps) and not self.why and not self.stopped and all(it.passed for it in self.steps)
+
+
+class Delivered(Value, frozen=True, tag="delivered", tag_field="result"):
+    """Where a project was handed over to, and its last commit where it is a repository."""
+
+    path: str
+    files: tuple[str, ...] = ()
+    commit: str = ""
+
+
+class StageEnded(Value, frozen=True, tag="stage_ended", tag_field="result"):
+    """What a stage came to."""
+
+    end: StageEnd
+
+
 Result = (
     FilesRead
     | ChecksRun
@@ -303,7 +407,12 @@ Result = (
     | Rehearsed
     | Applied
     | ClaimsProven
+    | ProjectListed
+    | CutUp
+    | ProjectRan
+    | Delivered
+    | StageEnded
 )
 
-Served = FilesRead | ChecksRun | CandidatesTried | Rehearsed | Applied | ClaimsProven
+Served = FilesRead | ChecksRun | CandidatesTried | Rehearsed | Applied | ClaimsProven | ProjectRan
 """What lies before the seats from the next turn on."""

@@ -95,6 +95,12 @@ class CancelAsked(Fact, frozen=True, tag="cancel.asked"):
     reason: str = ""
 
 
+class StopAsked(Fact, frozen=True, tag="stop.asked"):
+    """A person wants the program that is being run to end now; the session goes on."""
+
+    by: str = ""
+
+
 HEADLESS, DEADLINE, AHEAD = "headless default", "deadline default", "answered ahead"
 """Who answered a gate at which nobody was asked."""
 
@@ -176,6 +182,22 @@ class TurnAsked(Fact, frozen=True, tag="turn.asked"):
     structured: bool = False
     prompt_bytes: int = 0
     purpose: Literal["answer", "retry", "repair", "fallback", "again"] = "answer"
+
+
+class TurnDelayed(Fact, frozen=True, tag="turn.delayed"):
+    """A call waits for its turn, for about so many seconds; the seat's own time stands still meanwhile."""
+
+    round: str
+    seat: str
+    call: str
+    voice: str
+    seconds: float
+    why: str
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        return f"waits about {max(1, round(self.seconds))} s for its turn: {self.why}"
 
 
 class CallFailed(Fact, frozen=True, tag="call.failed"):
@@ -314,6 +336,7 @@ Event: TypeAlias = (
     | PauseAsked
     | ContinueAsked
     | CancelAsked
+    | StopAsked
     | GateAnswered
     | SessionAmended
     | EntryWritten
@@ -321,6 +344,7 @@ Event: TypeAlias = (
     | ChangeUndone
     | RoundOpened
     | TurnAsked
+    | TurnDelayed
     | CallFailed
     | TurnInterrupted
     | MoveMade
@@ -336,7 +360,7 @@ Event: TypeAlias = (
 )
 
 PERSONS: tuple[type[Fact], ...] = (
-    *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked),
+    *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked, StopAsked),
     *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten, ChangeUndone),
 )
 """Facts a person states from any process: taken whoever holds the lease."""

@@ -31,8 +31,9 @@ class Voice(Protocol):
 
     `speak` yields pieces of text as they come and ends with exactly one Reply or one Fault; nothing
     follows it. An empty piece is a sign of life: the call is on its way after a wait for its turn, or
-    the model is at work and has nothing to say yet. A fault carries what the call used, where that is
-    known. It never raises for a failure of the outside world. Closing or cancelling the iterator stops
+    the model is at work and has nothing to say yet. `Waits` is one that says
+    that the call waits for its turn, until the next piece. A fault carries what the call used, where that
+    is known. It never raises for a failure of the outside world. Closing or cancelling the iterator stops
     the real work: the HTTP stream, the child process, the inference slot. One voice serves many calls at
     once.
     """
@@ -152,7 +153,8 @@ class Leases(Protocol):
 
 
 class Sandbox(Protocol):
-    """Where programs run that nobody has read: no network, nothing of the person's, bounds on everything.
+    """Where programs run that nobody has read: no network but for a job that a person allowed one, nothing of the
+    person's, bounds on everything.
 
     `run` yields output as it comes and ends with exactly one Exit. Closing or cancelling the iterator ends everything
     that was started. Nothing is left behind, whatever happens. `name` is what people are told it is.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.effects import Effect, FilesRead, Result, Served
+from roundtable.core.effects import Effect, FilesRead, Result, RunProject, Served
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
@@ -34,7 +34,9 @@ from roundtable.core.events import (
     SessionEnded,
     SessionForgotten,
     SessionOpened,
+    StopAsked,
     TurnAsked,
+    TurnDelayed,
     TurnInterrupted,
     Unknown,
 )
@@ -151,7 +153,8 @@ class Session:
         self.remarks: list[tuple[int, str]] = []
         self.effects: dict[str, Effect] = {}
         self.results: dict[str, Result | Fault] = {}
-        self.served: list[tuple[int, Served]] = []
+        self.told_to_stop: set[str] = set()
+        self.served: list[tuple[int, str, Served]] = []
         self.entries: dict[str, Entry] = {}
         self.undone: dict[str, ChangeUndone] = {}
         self.limit_stops: dict[str, LimitReached] = {}
@@ -194,6 +197,12 @@ class Session:
         return next((gate for gate in self.gates.values() if gate.id not in self.answers), None)
 
     @property
+    def programs(self) -> list[str]:
+        """The steps whose program is being run, or was when its process ended."""
+        begun = (step for step, effect in self.effects.items() if isinstance(effect, RunProject))
+        return [step for step in begun if step not in self.results]
+
+    @property
     def status(self) -> str:
         """One word for lists; whether a process is alive is not on the record."""
         if self.decision is not None:
@@ -212,14 +221,15 @@ class Session:
 
     def substitutions(self) -> tuple[Substitution, ...]:
         """Who was heard through another voice than its first: the chain is a person's choice, its use is told."""
-        rounds: dict[tuple[str, str], list[str]] = {}
+        rounds: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         causes: dict[tuple[str, str], Fault] = {}
         for record in self.rounds.values():
             for turn in record.turns.values():
                 for failed in turn.failures:
                     causes[turn.seat, failed.voice] = causes["", failed.voice] = failed.fault
-                if turn.move is not None and turn.move.voice != self.seat(turn.seat).voices[0]:
-                    rounds.setdefault((turn.seat, turn.move.voice), []).append(record.name)
+                chain = self.seat(turn.seat).chain(judging=record.opened.turns.judging)
+                if turn.move is not None and turn.move.voice != chain[0]:
+                    rounds.setdefault((turn.seat, turn.move.voice, chain), []).append(record.name)
         unknown = Fault.of(FaultKind.MISSING, "it was not to be had.")
 
         def cause(seat: str, voice: str) -> Fault:
@@ -230,12 +240,12 @@ class Session:
             Substitution(
                 seat,
                 voice,
-                (chain := self.seat(seat).voices)[0],
+                chain[0],
                 tuple(names),
                 cause(seat, chain[0]),
                 {it: cause(seat, it) for it in chain[1 : chain.index(voice)]},
             )
-            for (seat, voice), names in rounds.items()
+            for (seat, voice, chain), names in rounds.items()
         )
 
     def context(self, heard: int | None = None) -> list[tuple[int, ContextItem]]:
@@ -282,7 +292,7 @@ class Session:
                 self.results[event.step] = event.fault
             case GateOpened():
                 self.gates[event.gate.id] = event.gate
-            case Unknown():
+            case TurnDelayed() | Unknown():
                 pass
             case _:
                 self._take_person(event, recorded.seq)
@@ -291,7 +301,7 @@ class Session:
         """What seats asked for, or had run, lies before the whole table from here on."""
         self.results[event.step] = event.result
         if isinstance(event.result, Served):
-            self.served.append((seq, event.result))
+            self.served.append((seq, event.step, event.result))
         if isinstance(event.result, FilesRead):
             self.context_added += [(seq, item) for item in event.result.items]
 
@@ -339,6 +349,7 @@ class Session:
         | PauseAsked
         | ContinueAsked
         | CancelAsked
+        | StopAsked
         | GateAnswered
         | SessionAmended
         | EntryWritten
@@ -355,6 +366,8 @@ class Session:
                 self.paused = False
             case CancelAsked():
                 self.cancel = event
+            case StopAsked():
+                self.told_to_stop |= set(self.programs)
             case GateAnswered():
                 gate = self.gates.get(event.gate)
                 if gate is not None and event.option in gate.options and event.gate not in self.answers:

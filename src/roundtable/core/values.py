@@ -52,6 +52,11 @@ class Seat(Value, frozen=True):
     color: str = ""
     rights: tuple[Right, ...] = (Right.SPEAK, Right.VOTE, Right.JUDGE)
 
+    def chain(self, *, judging: bool = False) -> tuple[str, ...]:
+        """Its voices in the order they are tried; for who judges, its judge's before them."""
+        judges = (self.judge,) if judging and self.judge else ()
+        return tuple(dict.fromkeys((*judges, *self.voices)))
+
     @property
     def usual_color(self) -> str:
         """The colour people know such a seat by, if they know one."""
@@ -141,7 +146,9 @@ class Turns(Value, frozen=True):
     """Who speaks when and who sees what: independent settings, never separate loops.
 
     `secret` rounds are ballots: counted, never read out to the other seats. In a round `at_bench`, a voice that can
-    edit files does so in a worktree of its own, and what it changed there is part of its answer.
+    edit files does so in a worktree of its own, and what it changed there is part of its answer. A `judging` seat
+    speaks through its judge's voice, if it has one. Of a meeting in stages, seats hear only the rounds of the `stage`
+    they are in: what the earlier ones came to is put before them as such.
     """
 
     concurrency: Literal["parallel", "sequential"] = "parallel"
@@ -150,6 +157,12 @@ class Turns(Value, frozen=True):
     order: Literal["listed", "priority", "shuffle", "rotate"] = "listed"
     secret: bool = False
     at_bench: bool = False
+    judging: bool = False
+    stage: str = ""
+
+    def hears(self, name: str) -> bool:
+        """Whether a round or step of that name is of the same stage."""
+        return not self.stage or name.startswith(f"{self.stage}/")
 
 
 class Prompt(Value, frozen=True):
@@ -157,7 +170,8 @@ class Prompt(Value, frozen=True):
 
     `lists` are read out to every seat in an order of its own, so that nothing is always first; `quotes` in theirs.
     Both are the seats' words and are fenced, as `values`, which are ours or the person's, are not.
-    `agreed` are the points that are settled, each with its id; they stand at the head of the turn.
+    `agreed` are the points that are settled, each with its id; they stand at the head of the turn. `files` are shown
+    in this turn as context is.
     """
 
     template: str
@@ -165,13 +179,32 @@ class Prompt(Value, frozen=True):
     lists: dict[str, tuple[str, ...]] = {}
     quotes: dict[str, str] = {}
     agreed: tuple[str, ...] = ()
+    files: tuple[ContextItem, ...] = ()
 
 
 class Expect(Value, frozen=True):
-    """The form an answer must have: a codec, and what may be chosen where there is a choice."""
+    """The form an answer must have: a codec, what may be chosen where there is a choice, and how long it may be.
+
+    Without `tokens`, the limit of the session holds.
+    """
 
     codec: str = "free"
     choices: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+class Waits(str):
+    """An empty piece of a voice's: the call waits for its turn, for about so many seconds. `why` says at whose word."""
+
+    __slots__ = ("seconds", "why")
+
+    seconds: float
+    why: str
+
+    def __new__(cls, seconds: float, why: str) -> Waits:
+        piece = super().__new__(cls, "")
+        piece.seconds, piece.why = seconds, why
+        return piece
 
 
 class Timing(Value, frozen=True):

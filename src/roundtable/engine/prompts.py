@@ -13,10 +13,19 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.effects import Applied, CandidatesTried, ChecksRun, ClaimsProven, Rehearsed, Served
+from roundtable.core.effects import (
+    Applied,
+    CandidatesTried,
+    ChecksRun,
+    ClaimsProven,
+    ProjectRan,
+    Rehearsed,
+    Served,
+)
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.rules.building import told_of, what_broke
 from roundtable.core.rules.decrees import unanswered
+from roundtable.core.rules.running import ran_words
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
 from roundtable.core.views.clean import one_line
@@ -83,7 +92,8 @@ def recollection(entries: Sequence[Recalled]) -> str:
 def served(result: Served, seat: str) -> list[str]:
     """What came of a step: files are shown as context, so here only what was not shown, what checks and proofs said.
 
-    Whose proof it was is not told: what it came to does not hang on that. Of candidates, each seat is told of its own.
+    Whose proof it was is not told: what it came to does not hang on that. Of candidates, each seat is told of its own,
+    but for a judge, who is not to know which is its own.
     """
     match result:
         case ClaimsProven():
@@ -92,6 +102,8 @@ def served(result: Served, seat: str) -> list[str]:
             return [quoted("check", "your change", told_of(it)) for it in result.candidates if it.seat == seat]
         case Rehearsed():
             return [quoted("check", "the rehearsal", told)] if (told := what_broke(result)) else []
+        case ProjectRan():
+            return [quoted("check", "the program", ran_words(result))]
         case Applied():
             return [quoted("check", "the workspace", f"Written: {', '.join(map(one_line, result.files))}.")]
         case _:
@@ -117,6 +129,7 @@ def needed(session: Session, round: RoundRecord) -> set[Digest]:
         if record.seq <= round.seq:
             opened = record.opened
             digests |= {opened.template, opened.text_format, opened.json_format}
+            digests |= {item.digest for item in opened.prompt.files}
     return digests - {""}
 
 
@@ -159,6 +172,8 @@ class Layout:
             turn = record.turns.get(seat)
             if record.seq >= before.seq or turn is None or record.opened.turns.secret:
                 continue
+            if not before.opened.turns.hears(record.name):
+                continue
             if turn.move is not None and turn.move.status is MoveStatus.MADE:
                 asked = next(ask for _, ask in turn.asked if ask.call == turn.move.call)
                 turns.append((record, asked, turn.move.raw or turn.move.text))
@@ -196,6 +211,7 @@ class Layout:
             for seq, item in context
             if known < seq <= asked.heard
         ]
+        parts += [quoted("context", item.name, self._texts[item.digest]) for item in round.opened.prompt.files]
         parts += [
             quoted("note", "the person", note.text)
             for seq, note in self._session.notes
@@ -205,7 +221,10 @@ class Layout:
             quoted("note", "the person", text) for seq, text in self._session.remarks if known < seq <= asked.heard
         ]
         parts += [
-            told for seq, result in self._session.served if known < seq <= asked.heard for told in served(result, seat)
+            told
+            for seq, step, result in self._session.served
+            if known < seq <= asked.heard and round.opened.turns.hears(step)
+            for told in served(result, "" if round.opened.turns.judging else seat)
         ]
         parts += self._peers(round, seat, asked, earlier)
         parts.append(self._instructions(round, seat))
@@ -242,7 +261,7 @@ class Layout:
         until = _horizon(round, asked)
         heard: list[MoveMade] = []
         for record in self._session.rounds.values():
-            if record.opened.turns.secret:
+            if record.opened.turns.secret or not turns.hears(record.name):
                 continue
             for turn in record.turns.values():
                 move = turn.move

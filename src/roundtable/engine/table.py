@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
@@ -29,6 +28,7 @@ from roundtable.core.ports import Performer, Voices, Workplaces
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clerk import Clerk
+from roundtable.engine.clock import Clock, clock
 from roundtable.engine.heeding import Heeding
 from roundtable.engine.limits import over_limit, quorate
 from roundtable.engine.prompts import Layout, opening_texts, shuffled
@@ -155,11 +155,8 @@ class RecordedTable:
         # Seats that wait for each other get the time they would have had side by side.
         patience = len(record.opened.order) if one_by_one else 1
         try:
-            async with asyncio.timeout(limits.round_deadline * max(1, patience)) as clock:
-                if one_by_one:
-                    await self._in_turn(record, clock)
-                else:
-                    await self._together(record)
+            async with clock(limits.round_deadline * max(1, patience)) as own:
+                await (self._in_turn if one_by_one else self._together)(record, own)
         except TimeoutError:
             how = "deadline"
         if self._session.cancel is not None:
@@ -177,10 +174,9 @@ class RecordedTable:
         self._raise_if_cancelled()
         return closed
 
-    def _start(self, record: RoundRecord, seat: str) -> asyncio.Task[None]:
-        taker = TurnTaker(
-            self._clerk, self._voices, self._layout, record, self._session.seat(seat), self._useless, self._workplaces
-        )
+    def _start(self, record: RoundRecord, seat: str, clock: Clock) -> asyncio.Task[None]:
+        who = self._session.seat(seat)
+        taker = TurnTaker(self._clerk, self._voices, self._layout, record, who, self._useless, self._workplaces, clock)
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
         task.add_done_callback(self._left)
@@ -192,9 +188,9 @@ class RecordedTable:
         if not task.cancelled():
             task.exception()
 
-    async def _together(self, record: RoundRecord) -> None:
+    async def _together(self, record: RoundRecord, clock: Clock) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
-        pending = {self._start(record, seat) for seat in record.opened.order if not record.turns[seat].over}
+        pending = {self._start(record, seat, clock) for seat in record.opened.order if not record.turns[seat].over}
         early = record.opened.limits.close_on_quorum
         when = asyncio.FIRST_COMPLETED if early else asyncio.FIRST_EXCEPTION
         while pending:
@@ -204,26 +200,24 @@ class RecordedTable:
             if self._enough(record):
                 return
 
-    async def _in_turn(self, record: RoundRecord, clock: asyncio.Timeout) -> None:
+    async def _in_turn(self, record: RoundRecord, clock: Clock) -> None:
         """One after the other, each at a turn boundary. A pause does not eat the round's time."""
         waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
         for seat in waiting:
             if seat != waiting[0] and not await self._still_going(clock):
                 return
-            task = self._start(record, seat)
+            task = self._start(record, seat, clock)
             await asyncio.wait({task})
             self._settle(task)
             if self._enough(record):
                 return
 
-    async def _still_going(self, clock: asyncio.Timeout) -> bool:
-        began, until = time.monotonic(), clock.when() or 0.0
-        clock.reschedule(None)
+    async def _still_going(self, clock: Clock) -> bool:
         try:
-            await self._boundary()
+            with clock.still():
+                await self._boundary()
         except Cancelled:
             return False
-        clock.reschedule(until + time.monotonic() - began)
         return True
 
     @staticmethod

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Literal
 from zlib import crc32
 
@@ -14,16 +13,17 @@ import msgspec
 
 from roundtable.core.codecs import codec, read
 from roundtable.core.codecs.speech import Speech
-from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
+from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices, Workplaces
 from roundtable.core.redacted_stream import RedactedStream
 from roundtable.core.session import RoundRecord
 from roundtable.core.usage import Usage
-from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing
+from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits
 from roundtable.core.verdict import Parse
 from roundtable.core.wording import fenced
 from roundtable.engine.clerk import Clerk
+from roundtable.engine.clock import Clock, clock
 from roundtable.engine.prompts import Layout, needed
 
 Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
@@ -45,14 +45,14 @@ class _Spoken(msgspec.Struct):
 
 
 class _Share(msgspec.Struct, frozen=True):
-    """What one voice may use of a seat's time, which ends at `end`, while so many `voices` wait for their turn."""
+    """What one voice may use of a seat's time, of which so many `voices` want their part."""
 
-    end: float
+    clock: Clock
     voices: int
 
     def left(self) -> float:
         """Its even part of the seconds that are left now."""
-        return (self.end - time.monotonic()) / self.voices
+        return self.clock.left() / self.voices
 
 
 class TurnTaker:
@@ -67,7 +67,9 @@ class TurnTaker:
         seat: Seat,
         useless: set[str],
         workplaces: Workplaces | None,
+        round_clock: Clock,
     ) -> None:
+        self._round_clock = round_clock
         self._workplaces = workplaces
         self._place = ""
         self._useless = useless
@@ -75,6 +77,7 @@ class TurnTaker:
         self._voices = voices
         self._round = round
         self._seat = seat
+        self._all_voices = seat.chain(judging=round.opened.turns.judging)
         self._expect = round.opened.expect
         self._codec = codec(self._expect.codec)
         self._layout = layout
@@ -94,12 +97,11 @@ class TurnTaker:
         """Ask until there is an answer, the voices are used up or the seat's time is over."""
         purpose: Purpose = "again" if self._calls else "answer"
         chain = self._chain()
-        end = time.monotonic() + self._limits.seat_timeout
         try:
-            async with asyncio.timeout(self._limits.seat_timeout):
+            async with clock(self._limits.seat_timeout) as self._clock:
                 for index, name in enumerate(chain):
-                    purpose = purpose if name == self._seat.voices[0] else "fallback"
-                    if await self._try_voice(name, purpose, _Share(end, len(chain) - index)):
+                    purpose = purpose if name == self._all_voices[0] else "fallback"
+                    if await self._try_voice(name, purpose, _Share(self._clock, len(chain) - index)):
                         return
         except TimeoutError:
             self._last_fault = self._out_of_time()
@@ -119,7 +121,7 @@ class TurnTaker:
 
     def _chain(self) -> Sequence[str]:
         """The seat's voices, without those that this run has found useless, unless there is no other."""
-        return [voice for voice in self._seat.voices if voice not in self._useless] or self._seat.voices
+        return [voice for voice in self._all_voices if voice not in self._useless] or self._all_voices
 
     async def _stopped(self) -> None:
         """Our run ends in mid-turn: keep the words. A cancelled session never asks again, an interrupted one does."""
@@ -151,7 +153,7 @@ class TurnTaker:
             self._next_call()
             await self._failed(name, voice, None)
             return False
-        until = time.monotonic() + share.left()
+        for_others = share.clock.left() - share.left()
         while True:
             place = await self._workplace(voice)
             if isinstance(place, Fault):
@@ -163,7 +165,7 @@ class TurnTaker:
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
-            delay = self._delay(spoken.end, until)
+            delay = self._delay(spoken.end, share.clock.left() - for_others)
             await self._failed(name, spoken.end, delay)
             if delay is None:
                 return False
@@ -186,7 +188,7 @@ class TurnTaker:
         event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
         await self._clerk.record(event)
 
-    def _delay(self, fault: Fault, until: float) -> float | None:
+    def _delay(self, fault: Fault, left: float) -> float | None:
         """How long to wait before the next try; None when another try cannot help."""
         if not fault.retryable or self._retries_left <= 0:
             return None
@@ -194,7 +196,7 @@ class TurnTaker:
         delay = min(LONGEST_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
         if fault.retry_after:  # not all seats at the same moment
             delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
-        return delay if delay < until - time.monotonic() else None
+        return delay if delay < left else None
 
     async def _speak(
         self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...], share: _Share | None = None
@@ -210,22 +212,28 @@ class TurnTaker:
         patience = share.left() if share is not None and share.voices > 1 else None
         silence = asyncio.timeout(patience)
         first, end = 0.0, None
-        began = time.monotonic()
+        began = self._clock.left()
         try:
-            async with silence, aclosing(_guarded(voice, request)) as stream:
-                async for piece in stream:
-                    if share is not None and patience is not None:
-                        patience = share.left()
-                        silence.reschedule(asyncio.get_running_loop().time() + patience)
-                    if not piece:
-                        continue
-                    if not first:
-                        first = time.monotonic() - began
-                        await asyncio.shield(writing)
-                    if isinstance(piece, str):
-                        self._hear(asked, words.feed(speech.feed(piece)))
-                    else:
-                        end = piece
+            with ExitStack() as standing:
+                async with silence, aclosing(_guarded(voice, request)) as stream:
+                    async for piece in stream:
+                        standing.close()
+                        if isinstance(piece, Waits):
+                            silence.reschedule(None)
+                            await self._stand_still(asked, piece, standing, writing)
+                            continue
+                        if share is not None and patience is not None:
+                            patience = share.left()
+                            silence.reschedule(asyncio.get_running_loop().time() + patience)
+                        if not piece:
+                            continue
+                        if not first:
+                            first = began - self._clock.left()
+                            await asyncio.shield(writing)
+                        if isinstance(piece, str):
+                            self._hear(asked, words.feed(speech.feed(piece)))
+                        else:
+                            end = piece
             if isinstance(end, Reply):  # what waits in a broken stream may be half a secret, and stays unsaid
                 self._hear(asked, words.finish())
         except TimeoutError:
@@ -234,8 +242,18 @@ class TurnTaker:
             end = Fault.of(FaultKind.TIMEOUT, f"{name} was silent for {patience:.0f} s.", retryable=False)
         finally:
             await writing
-        timing = Timing(round(first, 4), round(time.monotonic() - began, 4))
+        timing = Timing(round(first, 4), round(began - self._clock.left(), 4))
         return _Spoken(asked, await self._with_changes(_checked(end, name)), timing)
+
+    async def _stand_still(
+        self, asked: TurnAsked, wait: Waits, standing: ExitStack, writing: asyncio.Future[None]
+    ) -> None:
+        """Until its turn has come, neither the seat's time nor the round's runs; who watches is told why."""
+        standing.enter_context(self._clock.still())
+        standing.enter_context(self._round_clock.still())
+        await asyncio.shield(writing)
+        told = TurnDelayed(asked.round, asked.seat, asked.call, asked.voice, round(wait.seconds, 1), wait.why)
+        await self._clerk.record(told)
 
     def _hear(self, asked: TurnAsked, words: str) -> None:
         if words:
@@ -267,12 +285,12 @@ class TurnTaker:
             self._call,
             self._seat.name,
             messages,
-            session=session.id,
+            session="/".join(filter(None, (session.id, self._round.opened.turns.stage))),
             aside=self._round.opened.turns.secret,
             workplace=self._place,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
-            max_tokens=self._limits.max_tokens,
+            max_tokens=self._expect.tokens or self._limits.max_tokens,
             seed=_seed(session.charter.seed, self._call),
             timeout=self._limits.seat_timeout,
         )

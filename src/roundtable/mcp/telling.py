@@ -23,6 +23,8 @@ from roundtable.core.events import (
     SeatMissed,
     SessionAmended,
     SessionEnded,
+    StopAsked,
+    TurnDelayed,
     kind_of,
 )
 from roundtable.core.ledger import Entry
@@ -208,7 +210,7 @@ def words(event: Event) -> str:
 
 def _words(event: Event) -> str:
     match event:
-        case MoveMade() | SeatMissed() | CallFailed():
+        case MoveMade() | SeatMissed() | CallFailed() | TurnDelayed():
             return _turn_words(event)
         case RoundOpened():
             return f"Round {event.round} opened: {', '.join(event.electorate)}."
@@ -231,8 +233,10 @@ def _words(event: Event) -> str:
             return _person_words(event)
 
 
-def _turn_words(event: MoveMade | SeatMissed | CallFailed) -> str:
+def _turn_words(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
     match event:
+        case TurnDelayed():
+            return f"{event.seat} {event.words}."
         case MoveMade():
             ballot = f"ballot: {rates(event.verdict)}" if event.verdict.ratings else ""
             said = ballot or stands_for(event.verdict) or event.text
@@ -253,6 +257,8 @@ def _person_words(event: Event) -> str:
             return f"{event.by or 'A person'} paused the meeting."
         case CancelAsked():
             return f"{event.by or 'A person'} cancelled the meeting. {one_line(event.reason, LONGEST)}".strip()
+        case StopAsked():
+            return f"{event.by or 'A person'} stopped the program."
         case SessionAmended():
             return f"{event.by or 'A person'} amended the session."
         case _:

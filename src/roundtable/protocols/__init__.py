@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from roundtable.core.faults import NotFound
-from roundtable.protocols import apply, build, code_red, council, debate, knights, review, second_opinion, vote
+from roundtable.protocols import (
+    apply,
+    build,
+    chat,
+    code_red,
+    council,
+    debate,
+    knights,
+    review,
+    sdlc,
+    second_opinion,
+    vote,
+)
 from roundtable.protocols.protocol import PlannedRound, Protocol
 
 __all__ = ["PROTOCOLS", "PlannedRound", "Protocol", "protocol"]
 
 PROTOCOLS = {
     each.PROTOCOL.name: each.PROTOCOL
-    for each in (council, knights, debate, second_opinion, code_red, vote, review, build, apply)
+    for each in (council, knights, debate, second_opinion, code_red, vote, review, build, apply, sdlc)
 }
+
+ASIDE = {chat.PROTOCOL.name: chat.PROTOCOL}
+"""What is held about another session, and never convened by its name."""
 
 
 def protocol(name: str) -> Protocol:
     """A meeting by its name."""
-    if name not in PROTOCOLS:
+    known = PROTOCOLS | ASIDE
+    if name not in known:
         raise NotFound(f"There is no meeting called {name}.", f"Meetings: {', '.join(PROTOCOLS)}.")
-    return PROTOCOLS[name]
+    return known[name]

@@ -63,7 +63,8 @@ def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]
 async def build(table: Table) -> Decision:
     """Hold the meeting."""
     settings = msgspec.convert(table.charter.settings, Settings)
-    proposed = await table.ask("build/1-propose", Prompt(PROPOSE.template), expect=form_of(table), turns=PROPOSE.turns)
+    prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
+    proposed = await table.ask("build/1-propose", prompt, expect=form_of(table), turns=PROPOSE.turns)
     if not proposed.moves:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.changes import Operation
-from roundtable.core.codecs.changes import changes_of
-from roundtable.core.effects import CandidatesTried, Drafted, DraftMove, Rehearse, Rehearsed, Synthesise, Synthesised
+from roundtable.core.effects import CandidatesTried, Synthesised
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
 from roundtable.core.rules.order_swapped import standing
@@ -16,7 +14,8 @@ from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.protocols.carrying_out import Course
 from roundtable.protocols.protocol import PlannedRound
-from roundtable.protocols.trying import done, form_of
+from roundtable.protocols.splicing import Refining, last_written, spliced
+from roundtable.protocols.trying import form_of
 
 JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
 REFINE = PlannedRound("refine", "changes", Turns(visibility="own"), likely=False)
@@ -47,7 +46,7 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
-        text = "\n\n".join(f"{it}\n{rule.unsigned(_written(rounds, names[it]))}" for it in order)
+        text = "\n\n".join(f"{it}\n{rule.unsigned(last_written(rounds, names[it]))}" for it in order)
         prompt = Prompt(JUDGE.template, quotes={"candidates": text})
         expect = Expect(JUDGE.codec, tuple(names))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE.turns)
@@ -60,36 +59,25 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     return await _merged(table, course, result, base, wanted, rule.judged(heard, verdicts, names, base))
 
 
-def _written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
-    """What a seat wrote last."""
-    move = next(found for round in reversed(rounds) if (found := round.by(seat)))
-    return changes_of(move.text).operations
-
-
 async def _merged(
     table: Table, course: Course, result: CandidatesTried, base: str, wanted: Sequence[str], why: str
 ) -> Merged:
-    """Splice in what the judges want; what cannot be spliced is asked for once. What breaks anything is dropped."""
-    drafts = {it.seat: it.draft for it in rule.alike(result)}
-    alone = Merged(base, drafts[base], (base,), why)
+    """The base with what the judges want in it, or alone where that did not pass."""
+    best = {it.seat: it for it in rule.alike(result)}
+    alone = Merged(base, best[base].draft, (base,), why)
     if not wanted:
         return alone
-    made = await done(table, f"{course.stage}/synthesise", Synthesise(base, drafts, tuple(wanted)), Synthesised)
-    draft = made.draft
-    name = f"{course.stage}/{course.rounds}-refine"
-    if made.left and await table.may_open(name):
-        prompt = Prompt(REFINE.template, quotes={"wanted": rule.left_over(made)})
-        files = rule.concerned(made)
-        expect = Expect(form_of(table).codec, files)
-        said = await table.ask(name, prompt, expect=expect, seats=(base,), turns=REFINE.turns)
-        if said.by(base):
-            refined = await done(table, f"{name}/draft", DraftMove(name, base, draft, files), Drafted)
-            draft = draft if refined.refused or not refined.draft else refined.draft
-    if draft == drafts[base]:
-        return alone
-    again = await done(table, f"{course.stage}/try-merged", Rehearse(draft), Rehearsed)
-    if rule.trouble(again) or not all(it.passed for it in again.checks):
+    refining = Refining(f"{course.stage}/{course.rounds}-refine", _refine, form_of(table), REFINE.turns)
+    drafts = {seat: it.draft for seat, it in best.items()}
+    it = await spliced(table, course.stage, best[base], drafts, wanted, refining)
+    if it.broke:
         stands = f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
-        return Merged(base, drafts[base], (base,), stands)
-    authors = tuple(dict.fromkeys((base, *(it.seat for it in made.took))))
-    return Merged(base, again.draft, authors, f"{why} {rule.spliced(made, base)}")
+        return Merged(base, it.draft, (base,), stands)
+    if it.draft == alone.draft:
+        return alone
+    authors = tuple(dict.fromkeys((base, *(took.seat for took in it.made.took))))
+    return Merged(base, it.draft, authors, f"{why} {rule.spliced(it.made, base)}")
+
+
+async def _refine(made: Synthesised) -> Prompt:
+    return Prompt(REFINE.template)

@@ -17,13 +17,15 @@ Retries = Annotated[int, msgspec.Meta(ge=0, le=3)]
 class PlannedRound(msgspec.Struct, frozen=True):
     """One round it may come to: the template of its prompt, the form of its answers, who reads whom.
 
-    Not `likely`: only at worst. For a quote, never for the meeting itself.
+    Not `likely`: only at worst. `tokens` is the longest answer; without it, the limit of the session holds. For a
+    quote, never for the meeting itself.
     """
 
     template: str
     codec: str
     turns: Turns
     likely: bool = True
+    tokens: int = 0
 
 
 class Protocol(msgspec.Struct, frozen=True):
@@ -48,6 +50,10 @@ class Protocol(msgspec.Struct, frozen=True):
     gathers: bool = False
     writes: bool = False
     filled: tuple[str, ...] = ()
+
+    def planned(self, settings: dict[str, Any], options: Sequence[str]) -> tuple[PlannedRound, ...]:
+        """The rounds it may come to with these settings."""
+        return self.plan(msgspec.convert(settings, self.settings), options)
 
     def may_be_set(self) -> dict[str, Any]:
         """The settings that a file may hold, with their defaults."""

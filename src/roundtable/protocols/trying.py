@@ -9,7 +9,7 @@ from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules.building import failed
-from roundtable.core.values import Expect, Prompt, Round, Turns
+from roundtable.core.values import ContextItem, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
 T = TypeVar("T")
@@ -38,9 +38,10 @@ async def done(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     return result
 
 
-def form_of(table: Table) -> Expect:
+def form_of(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
     """How changes are to be written: whole files, or parts of those that are long."""
-    return Expect("changes-in-parts" if any(it.size > LONG for it in table.charter.context) else "changes")
+    files = (*table.charter.context, *shown)
+    return Expect("changes-in-parts" if any(it.size > LONG for it in files) else "changes")
 
 
 async def tried(table: Table, stage: str, written: Round, mends: int) -> tuple[tuple[Round, ...], CandidatesTried]:

@@ -36,6 +36,8 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     costs a long prompt its place there, so long prompts ask for the form in words.
     `reasoning` models think before they speak: they get `thinking_tokens` on top of the limit for words.
     `rename`, `omit`, `extra` and `schema_without` adapt the request; `omit_for` does so by a glob on the model's name.
+    `context` and `tokens_per_minute` are by a glob on the model's name as well: how much it takes in at once, and how
+    much an account may send it and have back in a minute, which the models of one glob share.
     `conversation_field` and `conversation_header` tell a prompt cache which calls belong together.
     """
 
@@ -55,6 +57,7 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     concurrency: int = 4
     per_minute: int = 0
+    tokens_per_minute: dict[str, int] = {}
     context: dict[str, int] = {}
 
     structured: Which = False
@@ -90,7 +93,11 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     def window(self, model: str) -> int:
         """How many tokens this model can take in; 0 where nobody knows."""
-        return next((size for glob, size in self.context.items() if fnmatchcase(model, glob)), 0)
+        return _first(self.context, model)[1]
+
+    def rate(self, model: str) -> tuple[str, int]:
+        """The glob of the models that share a limit with this one, and their tokens a minute; 0 where there is none."""
+        return _first(self.tokens_per_minute, model)
 
     def vendor_of(self, model: str) -> str:
         """Whose model it is: a reseller's models belong to the maker named before the slash."""
@@ -103,6 +110,10 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         """The body's keys that this model's server does not take."""
         by_model = (keys for glob, keys in self.omit_for.items() if fnmatchcase(model, glob))
         return set(self.omit).union(*by_model)
+
+
+def _first(sizes: Mapping[str, int], model: str) -> tuple[str, int]:
+    return next(((glob, size) for glob, size in sizes.items() if fnmatchcase(model, glob)), ("", 0))
 
 
 def _among(which: Which, model: str) -> bool:
@@ -119,6 +130,10 @@ def read_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoi
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Leave it out for 4.")
     if endpoint.per_minute < 0:
         raise ConfigError(f"{where}: per_minute must be 0 or more.", "Leave it out where there is no limit.")
+    if min(endpoint.tokens_per_minute.values(), default=1) < 1:
+        raise ConfigError(
+            f"{where}: tokens_per_minute must be 1 or more for each model.", "Leave out those that have no limit."
+        )
     return msgspec.structs.replace(
         endpoint, base_url=endpoint.base_url.rstrip("/"), key=key_reference(endpoint.key, where)
     )

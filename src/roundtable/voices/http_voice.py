@@ -10,8 +10,8 @@ from hashlib import sha256
 import httpx2
 import msgspec
 
-from roundtable.core.faults import Fault
-from roundtable.core.values import Reply, Request, Usage
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Request, Usage, Waits
 from roundtable.voices import http_faults
 from roundtable.voices.dialects import dialect_for
 from roundtable.voices.dialects.base import sound
@@ -53,24 +53,34 @@ class HttpVoice:
         self._client = client
         self._key = key
         self._pace = pace or Pace(endpoint.concurrency, endpoint.per_minute)
+        self._rate = self._pace.rate(*endpoint.rate(model))
         self._price = None if endpoint.local else price
         self._headers = self._usual_headers()
 
     async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault, None]:
         """Ask once; retries are the engine's."""
         hearing = Hearing(self.name, self._key, self._dialect.answer())
-        try:
-            async with self._pace.turn(request.timeout):
-                yield ""  # its turn has come
-                async with self._asked(request) as response, aclosing(self._heard(response, hearing)) as words:
-                    async for piece in words:
-                        yield piece
-        except TooSlow as error:
-            yield rushed(self.name, error)
+        tokens = _tokens_of(request) + self._dialect.most_tokens(request)
+        if not self._rate.takes(tokens):
+            yield self._too_large(tokens)
             return
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            hearing.broke(error)
-        end = hearing.ending(_tokens_of(request))
+        if wait := self._rate.wait(tokens):
+            yield Waits(wait, f"{self.name} takes {self._rate.limit:,} tokens a minute")
+        async with self._rate.share(tokens) as share:
+            try:
+                async with self._pace.turn(request.timeout):
+                    self._rate.send(share)
+                    yield ""  # its turn has come
+                    async with self._asked(request) as response, aclosing(self._heard(response, hearing)) as words:
+                        async for piece in words:
+                            yield piece
+            except TooSlow as error:
+                yield rushed(self.name, error)
+                return
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                hearing.broke(error)
+            end = hearing.ending(_tokens_of(request))
+            share.tokens = end.usage.tokens
         self._pace.heard(end)
         yield await self._priced(end)
 
@@ -121,6 +131,17 @@ class HttpVoice:
                         break
                 if hearing.fault is None:
                     yield await _rest(chunks, hearing)
+
+    def _too_large(self, tokens: int) -> Fault:
+        """Waiting would not help: all of a minute's tokens are fewer than this call may use."""
+        models, _ = self._endpoint.rate(self._model)
+        return Fault.of(
+            FaultKind.RATE_LIMITED,
+            f"This call may use {tokens:,} tokens, and {self.name} takes {self._rate.limit:,} a minute.",
+            retryable=False,
+            help=f'Show less, or leave the seat out. Where your account may use more, raise "{models}" under '
+            f"[endpoints.{self._endpoint.name}.tokens_per_minute].",
+        )
 
     async def _priced(self, end: Reply | Fault) -> Reply | Fault:
         """What a call cost is what the server says, else what the price list says; on one's own machine nothing."""

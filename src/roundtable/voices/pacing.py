@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.voices.token_rate import WINDOW, TokenRate
 
-WINDOW = 60.0
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 
@@ -26,9 +26,11 @@ class TooSlow(Exception):
 class Pace:
     """How fast one endpoint or agent may be asked. Retries are the engine's: nothing here asks twice."""
 
-    def __init__(self, concurrency: int, per_minute: int = 0) -> None:
+    def __init__(self, concurrency: int, per_minute: int = 0, window: float = WINDOW) -> None:
         self._slots = asyncio.Semaphore(concurrency)
         self._per_minute = per_minute
+        self._window = window
+        self._rates: dict[str, TokenRate] = {}
         self._sent: deque[float] = deque(maxlen=per_minute or 1)
         self._not_before = 0.0
         self._guess = FIRST_WAIT
@@ -47,6 +49,10 @@ class Pace:
                 self._sent.append(self._now())
             yield
 
+    def rate(self, models: str, limit: int) -> TokenRate:
+        """The tokens that these models of the account share; 0 is no limit."""
+        return self._rates.setdefault(models, TokenRate(limit, self._window))
+
     def heard(self, end: object) -> None:
         """Learn from how a call ended: a refusal for haste slows every seat down, any other ending does not."""
         if not isinstance(end, Fault):
@@ -64,7 +70,7 @@ class Pace:
 
     def _wait(self) -> float:
         full = len(self._sent) == self._per_minute > 0
-        free_at = self._sent[0] + WINDOW if full else 0.0
+        free_at = self._sent[0] + self._window if full else 0.0
         return max(self._not_before, free_at) - self._now()
 
     @staticmethod

@@ -21,7 +21,8 @@ _BYTES_PER_TOKEN = 4
 class Tariff(msgspec.Struct, frozen=True):
     """Who pays, by which price list, and how many tokens go with our words: sent along, or thought before the first.
 
-    `window` is how many it can take in at once, 0 where nobody knows.
+    `window` is how many it can take in at once, 0 where nobody knows, and `per_minute` how many in a minute, 0 where
+    that is not limited.
     """
 
     paid: Literal["free", "tokens", "plan"]
@@ -31,6 +32,7 @@ class Tariff(msgspec.Struct, frozen=True):
     thinking: int = 0
     keeps_session: bool = False
     window: int = 0
+    per_minute: int = 0
 
 
 class Tariffs:
@@ -71,8 +73,8 @@ class Tariffs:
 
 
 def _endpoint(endpoint: Endpoint, model: str) -> Tariff:
-    window = endpoint.window(model)
+    window, (_, per_minute) = endpoint.window(model), endpoint.rate(model)
     if endpoint.local:
-        return Tariff("free", window=window)
+        return Tariff("free", window=window, per_minute=per_minute)
     thinking = endpoint.thinking_tokens if endpoint.thinks(model) else 0
-    return Tariff("tokens", endpoint.prices, model, thinking=thinking, window=window)
+    return Tariff("tokens", endpoint.prices, model, thinking=thinking, window=window, per_minute=per_minute)

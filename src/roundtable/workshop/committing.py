@@ -38,12 +38,14 @@ class Commit(msgspec.Struct, frozen=True):
     producers: tuple[str, ...] = ()
     approved_by: str = ""
     checks: dict[str, str] = {}
+    stage: str = ""
 
     @property
     def text(self) -> str:
         """The message and its trailers, each in a line of its own."""
         told = [
             ("Roundtable-Session", self.session),
+            ("Roundtable-Stage", self.stage),
             ("Roundtable-Decision", self.decision),
             *(("Produced-By", seat) for seat in self.producers),
             ("Approved-By", self.approved_by),
@@ -232,15 +234,22 @@ class Repository:
         found = zip(files.items(), told, strict=True)
         return {path: f"{_EXECUTABLE if runs else _PLAIN} {digest}" for (path, (_, runs)), digest in found}
 
-    def committed(self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path) -> str:
-        """A commit on top of another with these entries changed, made over an index of its own; no ref has it yet."""
+    def committed(
+        self, parent: str, entries: Mapping[str, str | None], text: str, by: str, index: Path, at: str = ""
+    ) -> str:
+        """A commit on top of another with these entries changed, made over an index of its own; no ref has it yet.
+
+        It is dated now, or `at` the time that is given.
+        """
         variables = {"GIT_INDEX_FILE": str(index)}
         if parent:
             self._must("read-tree", parent, variables=variables)
         self._put(entries, variables)
         tree = self._must("write-tree", "--missing-ok", variables=variables).decode().strip()
         parents = ("-p", parent) if parent else ()
-        made = self._must("commit-tree", tree, *parents, "-F", "-", input=text.encode(), config=self._author(by))
+        dated = {name: at for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE") if at}
+        said = ("commit-tree", tree, *parents, "-F", "-")
+        made = self._must(*said, input=text.encode(), config=self._author(by), variables=dated)
         return made.decode().strip()
 
     def move(self, move: RefMove, why: str) -> bool:

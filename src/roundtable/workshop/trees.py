@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
@@ -18,6 +19,7 @@ from roundtable.core.sandbox import Bounds
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import LOOK, NEW, Astray, Beneath, Content
 from roundtable.workshop.git import git_of
+from roundtable.workshop.sandbox.owners import is_orphan, own_name
 
 if TYPE_CHECKING:
     from roundtable.workshop.drafting import Written
@@ -31,11 +33,20 @@ _MOST = Bounds().disk
 @contextlib.asynccontextmanager
 async def scratch() -> AsyncGenerator[Path]:
     """A folder for trees that is gone afterwards; many files take a while to go, and nobody waits for them."""
-    folder = TemporaryDirectory(prefix="roundtable-")
+    await asyncio.to_thread(_sweep)
+    folder = TemporaryDirectory(prefix=f"{own_name()}-")
     try:
         yield Path(folder.name)
     finally:
         await asyncio.to_thread(folder.cleanup)
+
+
+def _sweep() -> None:
+    """Take away the folders that killed processes of ours have left behind."""
+    for path in Path(gettempdir()).glob("roundtable-*"):
+        with contextlib.suppress(OSError):
+            if is_orphan(path.name) and path.lstat().st_uid == os.getuid():
+                shutil.rmtree(path, ignore_errors=True)
 
 
 async def side_by_side(makers: Iterable[Callable[[], None]]) -> None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.trying import Made, Trying, asker, own_tests, tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
 from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
@@ -72,13 +72,14 @@ class Carrying:
         refused = await asyncio.to_thread(self._against, files)
         if refused or not files:
             return Rehearsed("", refused=refused or (_nothing(),))
+        over = await self._drafts.files(effect.over)
         lost: list[str] = []
 
         def merged(workspace: Path, into: Path, files: Sequence[Written]) -> None:
             committed_tree(workspace, into, files)
             lost.extend(lost_hunks(into, files))
 
-        checks, before = await self._checked(files, sandbox, tell, merged)
+        checks, before = await self._checked(files, over, sandbox, tell, merged)
         draft = effect.draft
         if effect.choice:
             draft = await self._drafts.keep(files)
@@ -88,28 +89,38 @@ class Carrying:
             before,
             tuple(lost),
             destroys=await asyncio.to_thread(destroyed, files, self._workspace),
-            leans=await self._leaning(files, checks, sandbox, tell),
+            leans=await self._leaning(files, over, checks, sandbox, tell),
         )
 
     async def _checked(
-        self, files: Sequence[Written], sandbox: Sandbox, tell: Tell, made: Made | None = None
+        self,
+        files: Sequence[Written],
+        over: Sequence[Written],
+        sandbox: Sandbox,
+        tell: Tell,
+        made: Made | None = None,
     ) -> tuple[tuple[CheckOutcome, ...], tuple[CheckOutcome, ...]]:
         """The workspace's checks with a draft and without; with it, its tests in Python too, checks or not."""
-        tests = {path: text for path, text in tests_of(files).items() if path.endswith(".py")}
-        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
+        tests = {path: text for path, text in tests_of(since(over, files)).items() if path.endswith(".py")}
+        trials = await self._trying.ran({BEFORE: over, _DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
         unrun = {path: False for path, text in tests.items() if "def test" in text}
         checks = (*trials.checks.get(_DRAFT, ()), *own_tests(trials.tests.get(_DRAFT) or unrun))
         return self._trying.clean(checks), self._trying.clean(trials.checks.get(BEFORE, ()))
 
     async def _leaning(
-        self, files: Sequence[Written], checks: Sequence[CheckOutcome], sandbox: Sandbox, tell: Tell
+        self,
+        files: Sequence[Written],
+        over: Sequence[Written],
+        checks: Sequence[CheckOutcome],
+        sandbox: Sandbox,
+        tell: Tell,
     ) -> tuple[str, ...]:
         """What else is not committed, if a check that fails without it passes in the workspace as it is."""
         failed = {it.name for it in checks if not it.passed}
         beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files) if failed else ()
         if not beside:
             return ()
-        here, _ = await self._checked(files, sandbox, tell)
+        here, _ = await self._checked(files, over, sandbox, tell)
         return beside if any(it.passed and it.name in failed for it in here) else ()
 
     async def apply(self, key: str, records: Sequence[Recorded], effect: ApplyChange) -> Applied | Fault:

@@ -64,3 +64,21 @@ class Drafts:
 
     async def _fetched(self, digest: Digest) -> bytes | None:
         return await self._store.fetch(digest) if digest else None
+
+
+def since(over: Sequence[Written], files: Sequence[Written]) -> tuple[Written, ...]:
+    """What a later draft of the same workspace changes of an earlier one, each file as the earlier one left it."""
+    was, now = {it.path: it for it in over}, {it.path: it for it in files}
+    changed = [it for path, it in now.items() if it != was.get(path)]
+    then = [
+        msgspec.structs.replace(it, before=was[it.path].after, was="", was_executable=was[it.path].executable)
+        if it.path in was
+        else it
+        for it in changed
+    ]
+    undone = [
+        Written(it.path, it.after, it.before, executable=it.was_executable, was_executable=it.executable)
+        for path, it in was.items()
+        if path not in now
+    ]
+    return (*then, *undone)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.drafts import Drafts, since
+from roundtable.app.bench.fresh import in_stages
 from roundtable.app.checks import recordable
-from roundtable.app.own_checks import Commands, own_checks
+from roundtable.app.own_checks import own_checks
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
@@ -46,19 +47,21 @@ Made = Callable[[Path, Path, Sequence[Written]], None]
 class Wish(msgspec.Struct, frozen=True):
     """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
 
+    `own` is what the seat itself changed of the draft that its words were laid over.
     `without` are new tests that are not to be written.
     """
 
     seat: str
     files: tuple[Written, ...]
     refused: tuple[Refusal, ...]
+    own: tuple[Written, ...] = ()
     checks: tuple[CheckOutcome, ...] = ()
     without: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
         """Whether all of it can be written, and every check passed on it."""
-        return bool(self.files) and not self.refused and all(it.passed for it in self.checks)
+        return bool(self.own) and not self.refused and all(it.passed for it in self.checks)
 
 
 class Trying:
@@ -79,7 +82,8 @@ class Trying:
         except Unreadable as error:
             return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, over, self._redactor.finds)
-        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(drafting.files)))
+        own = since(over, drafting.files)
+        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own)
 
     async def candidates(
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
@@ -87,14 +91,20 @@ class Trying:
         """Try what each of these seats wrote last in these rounds."""
         moves = {move.seat: move for name in effect.rounds for move in session.rounds[name].moves()}
         asked_by = asker(session)
-        wishes = [await asyncio.to_thread(self.wish, moves[seat], asked_by) for seat in effect.seats if seat in moves]
-        ready = {it.seat: it.files for it in wishes if it.files and not it.refused}
+        over = await self._drafts.files(effect.over)
+        wishes = [
+            await asyncio.to_thread(self.wish, moves[seat], asked_by, over) for seat in effect.seats if seat in moves
+        ]
+        ready = {it.seat: it for it in wishes if it.own and not it.refused}
         examples = examples_of(session.charter.question)
-        code = {seat: [it for it in files if not _is_new_test(it)] for seat, files in ready.items()}
-        tests = {seat: tests_of(files) for seat, files in ready.items()}
+        code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
+        tests = {seat: tests_of(it.own) for seat, it in ready.items()}
         calls = [it.call for it in examples]
-        trials = await self.ran(code, sandbox, tell, tests, _test_file(examples, ready), calls)
-        wishes = await self._without_unfit_tests([_judged(it, trials) for it in wishes], trials, sandbox, tell)
+        asked = _test_file(examples, {seat: it.files for seat, it in ready.items()})
+        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, calls)
+        needs_evidence = bool(trials.before) and not in_stages(session.charter)
+        wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
+        wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
         found = {it.seat: await self._candidate(it, trials, decided.clusters) for it in wishes}
@@ -108,21 +118,21 @@ class Trying:
         )
 
     async def _without_unfit_tests(
-        self, wishes: Sequence[Wish], trials: Trials, sandbox: Sandbox, tell: Tell
+        self, wishes: Sequence[Wish], over: Sequence[Written], trials: Trials, sandbox: Sandbox, tell: Tell
     ) -> list[Wish]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {it.seat: it.files for it in wishes if it.sound and any(map(_is_new_test, it.files))}
+        whole = {it.seat: it.files for it in wishes if it.sound and any(map(_is_new_test, it.own))}
         if not whole or not trials.before:
             return list(wishes)
-        again = await self.ran(whole, sandbox, tell)
+        again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
         unfit = {seat for seat in whole if not all(it.passed for it in again.checks[seat])}
         return [_without_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
             wish.seat,
-            await self._drafts.keep(wish.files),
-            tuple(it.path for it in wish.files),
+            await self._drafts.keep(wish.files) if wish.own else "",
+            tuple(it.path for it in wish.own),
             wish.refused,
             self.clean(wish.checks),
             trials.tests.get(wish.seat, {}),
@@ -141,19 +151,19 @@ class Trying:
         *,
         made: Made | None = None,
     ) -> Trials:
-        """Run the checks, and these tests and examples, on the workspace with each of these drafts and with none."""
+        """Run the checks, and these tests and examples, on the workspace with each of these drafts.
+
+        The one under `BEFORE` is what there was before any of the others: the workspace as it is, if there is none.
+        """
         make = made or partial(made_tree, names=await asyncio.to_thread(names_for_trees, self._workspace))
         async with scratch() as folder:
-            trees = {BEFORE: folder / "before"} | {name: folder / str(number) for number, name in enumerate(drafts)}
+            trees = {name: folder / str(number) for number, name in enumerate({BEFORE: (), **drafts})}
             await side_by_side(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            checks = await asyncio.to_thread(self.checks)
+            before = trees[BEFORE] if drafts.get(BEFORE) else None
+            checks = await asyncio.to_thread(own_checks, self._listed, self._workspace, before)
             return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples, asked=asked)
-
-    def checks(self) -> Commands:
-        """The workspace's own checks."""
-        return own_checks(self._listed, self._workspace)
 
     def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""
@@ -172,7 +182,7 @@ def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict
     return dict([it for it in came.items() if len(set(it[1].values())) > 1][:MOST_APART])
 
 
-def _judged(wish: Wish, trials: Trials) -> Wish:
+def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     """A wish with what running it showed.
 
     The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong. The
@@ -180,7 +190,7 @@ def _judged(wish: Wish, trials: Trials) -> Wish:
     those that failed and somebody else's tests show what it is for.
 
     Where the repository has checks, something must show what a change of code is for: one that passes them and does
-    nothing passes them too.
+    nothing passes them too. In stages, tests are written by themselves.
     """
     checks = trials.checks.get(wish.seat, ())
     tests = trials.tests.get(wish.seat, {})
@@ -194,15 +204,15 @@ def _judged(wish: Wish, trials: Trials) -> Wish:
         checks = (*checks, *own_tests(own))
     mended = any(it.passed and trials.before.get(it.name) is False for it in checks)
     ran = wish.seat in trials.checks
-    if trials.before and ran and _is_code(wish.files) and not (mended or shown_by):
+    if needs_evidence and ran and _is_code(wish.own) and not (mended or shown_by):
         checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
     return msgspec.structs.replace(wish, checks=checks)
 
 
 def _without_new_tests(wish: Wish) -> Wish:
-    kept = tuple(it for it in wish.files if not _is_new_test(it))
-    without = tuple(it.path for it in wish.files if _is_new_test(it))
-    return msgspec.structs.replace(wish, files=kept, without=without)
+    without = tuple(it.path for it in wish.own if _is_new_test(it))
+    files, own = (tuple(it for it in each if it.path not in without) for each in (wish.files, wish.own))
+    return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
 def _test_file(found: Sequence[Example], drafts: Mapping[str, Sequence[Written]]) -> dict[str, str]:

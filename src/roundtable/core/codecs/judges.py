@@ -18,6 +18,7 @@ from roundtable.core.verdict import Directives, Findings, Stance, Verdict
 
 _RULINGS = ("CONSENSUS", "DISCUSS")
 _BASE = re.compile(r"[\w@/-]+(?:\.[\w@/-]+)*")
+_LETTER = re.compile(r"[*_`\[ ]*(?:candidate[ _-])?([A-Z]{1,2})[*_`\].:, ]*", re.I)
 
 Parts = dict[str, object]
 """What a judge said under each label: a string, or a list of them."""
@@ -33,10 +34,17 @@ def _discussion(parts: Parts, expect: Expect) -> Verdict | None:
 def _merge(parts: Parts, expect: Expect) -> Verdict | None:
     named = fields.line(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
-    base = fields.leading_choice(named, expect.choices, named=True) if expect.choices else (match[0] if match else "")
+    base = _chosen(named, expect.choices) if expect.choices else (match[0] if match else "")
     if not base:
         return None
     return Verdict(directives=Directives(base, _list(parts, "incorporate"), _list(parts, "must_fix")))
+
+
+def _chosen(named: str, choices: Sequence[str]) -> str:
+    """Whose work is meant: by its name, or by the letter of `candidate-B` alone or with a space before it."""
+    letter = _LETTER.fullmatch(named)
+    of_letter = [it for it in choices if letter and it.casefold() == f"candidate-{letter[1].casefold()}"]
+    return fields.leading_choice(named, choices, named=True) or next(iter(of_letter), "")
 
 
 def _review(parts: Parts, expect: Expect) -> Verdict | None:
@@ -114,7 +122,10 @@ def _under_labels(body: str, labels: Sequence[str]) -> Parts:
 
 
 DISCUSSION = _judge(
-    "judge-discussion", (), _discussion, lambda expect: {"summary": words("what was agreed, if it is CONSENSUS", 600)}
+    "judge-discussion",
+    (),
+    _discussion,
+    lambda expect: {"summary": words("what was agreed, if it is CONSENSUS, in full", 3 * expect.tokens or 600)},
 )
 MERGE = _judge(
     "judge-merge",

@@ -45,10 +45,11 @@ class Standing(StrEnum):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A finding as one seat put it."""
+    """A finding as one seat put it in one round."""
 
     seat: str
     issue: Issue
+    round: str = ""
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -108,17 +109,17 @@ def place_of(location: str) -> Place:
     return Place(match[1].strip(), first, max(first, int(match[3] or 0)))
 
 
-def pooled(round: Round) -> tuple[Finding, ...]:
+def pooled(*rounds: Round) -> tuple[Finding, ...]:
     """The findings of all seats, each once, by severity, file and line, and numbered in this order: F1, F2 …
 
-    What one seat lists as two things stays two, unless it uses the same words: it should know.
+    What one seat lists as two things in a round stays two, unless it uses the same words: it should know. In another
+    round it may see the same thing from its other end.
     """
     groups: list[list[Said]] = []
-    for move in round.moves:
-        for issue in move.verdict.issues if move.verdict.counts else ():
-            said = Said(move.seat, issue)
-            group = next((it for it in groups if _belongs(said, it)), None)
-            (group.append(said) if group is not None else groups.append([said]))
+    moves = [move for round in rounds for move in round.moves if move.verdict.counts]
+    for said in (Said(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
+        group = next((it for it in groups if _belongs(said, it)), None)
+        (group.append(said) if group is not None else groups.append([said]))
     found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
     return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
 
@@ -176,18 +177,26 @@ def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
 
 
 def _belongs(said: Said, group: Sequence[Said]) -> bool:
-    own = [other for other in group if other.seat == said.seat]
+    own = [other for other in group if _at_once(said, other)]
     return any(_same(said, other) for other in own or group)
+
+
+def _at_once(one: Said, other: Said) -> bool:
+    """Whether one seat said both in one answer."""
+    return (one.seat, one.round) == (other.seat, other.round)
 
 
 def _same(one: Said, other: Said) -> bool:
     here, there = place_of(one.issue.location), place_of(other.issue.location)
     words, others = (telling_words(it.issue.text) for it in (one, other))
-    if one.seat == other.seat:
+    if _at_once(one, other):
         return words == others and here == there
+    alike = key_similarity("-".join(words), "-".join(others)) >= ALIKE
     if here.path != there.path:
-        return not (here.path and there.path) and words == others
-    if key_similarity("-".join(words), "-".join(others)) >= ALIKE:
+        if not (here.path and there.path):
+            return words == others
+        return alike and (there.path in one.issue.text or here.path in other.issue.text)
+    if alike:
         return True
     overlapping = bool(here.first) and here.first <= there.last and there.first <= here.last
     return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})

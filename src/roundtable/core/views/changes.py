@@ -66,6 +66,11 @@ def asks_for_approval(gate: Gate) -> bool:
     return gate.writes and "some" in gate.options
 
 
+def asks_for_a_phrase(gate: Gate) -> bool:
+    """Whether it asks about what would be lost for good, which only the typed phrase allows."""
+    return gate.writes and "confirm" in gate.options
+
+
 def planned(session: Session) -> tuple[Digest, Planned] | None:
     """The newest plan and the draft it is of."""
     for step, result in reversed(session.results.items()):

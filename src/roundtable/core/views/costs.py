@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -87,18 +87,19 @@ class _Call(NamedTuple):
 
 def costs(session: Session) -> Costs:
     """Every request of the session that went out and is over, failed ones too."""
-    free = _free_voices(session)
-    calls = [
-        (name, turn.seat, call)
-        for name, record in session.rounds.items()
-        for turn in record.turns.values()
-        for call in _calls(turn, free)
-    ]
+    calls = _billed(session)
     return Costs(
         tuple(_sum(it.name, (call for _, seat, call in calls if seat == it.name)) for it in session.charter.seats),
         tuple(_sum(round, (call for name, _, call in calls if name == round)) for round in session.rounds),
         _sum("total", (call for _, _, call in calls)),
     )
+
+
+def costs_by(session: Session, named: Callable[[str, str], str]) -> dict[str, Cost]:
+    """The same under other names, in the order they come up: `named` gives the one for a round and a seat."""
+    calls = _billed(session)
+    names = dict.fromkeys(named(round, seat) for round, seat, _ in calls)
+    return {it: _sum(it, (call for round, seat, call in calls if named(round, seat) == it)) for it in names}
 
 
 def price(used: Usage, *, priced: bool = True) -> str:
@@ -116,6 +117,17 @@ def price(used: Usage, *, priced: bool = True) -> str:
 def is_priced(used: Usage) -> bool:
     """Whether somebody told what this cost, or a plan paid for it."""
     return used.cost_usd is not None or bool(used.plan_tokens)
+
+
+def _billed(session: Session) -> list[tuple[str, str, _Call]]:
+    """Every request, with its round and its seat."""
+    free = _free_voices(session)
+    return [
+        (name, turn.seat, call)
+        for name, record in session.rounds.items()
+        for turn in record.turns.values()
+        for call in _calls(turn, free)
+    ]
 
 
 def _sum(name: str, calls: Iterable[_Call]) -> Cost:

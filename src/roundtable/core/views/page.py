@@ -10,52 +10,23 @@ from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.values import Decision
 from roundtable.core.views import changes, phrases
 from roundtable.core.views.agreement import agreement_map
-from roundtable.core.views.clean import clean, one_line
+from roundtable.core.views.clean import one_line
 from roundtable.core.views.costs import Cost, costs
-from roundtable.core.views.page_style import STYLE
+from roundtable.core.views.page_parts import NOBODY, document, seat_colors, table
+from roundtable.core.views.page_parts import line as _line
+from roundtable.core.views.page_parts import words as _words
 from roundtable.core.views.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
 from roundtable.core.views.states import status_words
-
-_COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
 
 
 def page(session: Session, recount: Recount | None = None) -> str:
     """The whole session, the decision on top, with the map of who stands with whom."""
-    return _document(session, _Page(session).whole(recount))
+    return document(session, _Page(session).whole(recount))
 
 
 def round_page(session: Session, record: RoundRecord) -> str:
     """One round of it."""
-    return _document(session, _Page(session).round(record))
-
-
-def _document(session: Session, body: Iterator[str]) -> str:
-    lines = [
-        "<!doctype html>",
-        f'<html lang="{escape(session.charter.language)}">',
-        "<head>",
-        '<meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_line(session.charter.question, 80)}</title>",
-        f"<style>\n{STYLE}\n</style>",
-        "</head>",
-        "<body>",
-        *body,
-        "</body>",
-        "</html>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _line(text: str, most: int = 0) -> str:
-    return escape(one_line(text, most))
-
-
-def _words(text: str) -> str:
-    """Somebody's words as they are, in the direction they are written in."""
-    return f'<div class="words" dir="auto">{escape(clean(text).strip()) or "(nothing)"}</div>'
+    return document(session, _Page(session).round(record))
 
 
 class _Page:
@@ -63,12 +34,7 @@ class _Page:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        seats = session.charter.seats
-        self._colors = {
-            seat.name: _COLORS.index(color) if color in _COLORS else place % len(_COLORS)
-            for place, seat in enumerate(seats)
-            for color in (seat.color or seat.usual_color,)
-        }
+        self._colors = seat_colors(session)
 
     def whole(self, recount: Recount | None) -> Iterator[str]:
         """Everything."""
@@ -94,7 +60,7 @@ class _Page:
         yield "</details>"
 
     def _class(self, seat: str) -> str:
-        return f"s{self._colors.get(seat, len(_COLORS) - 1)}"
+        return self._colors.get(seat, NOBODY)
 
     def _who(self, seat: str) -> str:
         return f'<span class="who {self._class(seat)}">{_line(seat)}</span>'
@@ -218,7 +184,7 @@ class _Page:
 def _change(session: Session) -> Iterator[str]:
     if tried := changes.candidates(session):
         yield "<h2>Candidates</h2>"
-        yield from _table(changes.CANDIDATE_HEAD, changes.candidate_rows(tried))
+        yield table(changes.CANDIDATE_HEAD, changes.candidate_rows(tried))
         yield f'<p class="soft">{_line(tried.how)}</p>'
     carried = changes.carried(session)
     if carried is None:
@@ -227,9 +193,9 @@ def _change(session: Session) -> Iterator[str]:
     told = (*changes.became_words(carried), *changes.plan_lines(carried.planned))
     yield f"<ul>{''.join(f'<li>{_line(it)}</li>' for it in told)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield from _table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
+        yield table(changes.CHECK_HEAD, changes.check_rows(carried.rehearsed))
     if carried.took:
-        yield from _table(changes.TOOK_HEAD, changes.took_rows(carried.took))
+        yield table(changes.TOOK_HEAD, changes.took_rows(carried.took))
     for it in carried.hunks:
         yield f'<div class="card"><b>{_line(it.hunk.id)}</b>: {_line(changes.provenance_words(it))}'
         yield _diff(changes.diff_lines(it.hunk))
@@ -245,17 +211,9 @@ def _diff(lines: Sequence[str]) -> str:
 def _recount(recount: Recount) -> Iterator[str]:
     yield "<h2>Counted again</h2>"
     yield "<h3>Without each seat</h3>"
-    yield from _table(SEAT_HEAD, seat_rows(recount))
+    yield table(SEAT_HEAD, seat_rows(recount))
     yield "<h3>By other rules</h3>"
-    yield from _table(RULE_HEAD, rule_rows(recount))
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield '<div class="scroll"><table>'
-    yield f"<tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>"
-    for row in rows:
-        yield f"<tr>{''.join(f'<td>{_line(cell)}</td>' for cell in row)}</tr>"
-    yield "</table></div>"
+    yield table(RULE_HEAD, rule_rows(recount))
 
 
 def _said(made: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:

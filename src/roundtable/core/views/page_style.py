@@ -26,6 +26,7 @@ h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: any
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 p { margin: .4rem 0; overflow-wrap: anywhere; }
+li { overflow-wrap: anywhere; }
 .soft { color: var(--soft); font-size: .875rem; }
 .words { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem;

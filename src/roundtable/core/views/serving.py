@@ -16,17 +16,25 @@ from roundtable.core.effects import (
     ChecksRun,
     ChildEnded,
     ClaimsProven,
+    CutForReview,
+    CutUp,
+    Deliver,
+    Delivered,
     Drafted,
     Effect,
     FilesRead,
     Left,
     PlanChange,
     Planned,
+    ProjectListed,
+    ProjectRan,
     Proof,
     ProveClaims,
     Rehearse,
     Rehearsed,
     Result,
+    RunProject,
+    StageEnded,
     Synthesise,
     Synthesised,
     TryCandidates,
@@ -44,6 +52,7 @@ from roundtable.core.views.changes import (
     written_words,
 )
 from roundtable.core.views.clean import one_line
+from roundtable.core.views.stages import stage_sentences
 
 _LONGEST = 160
 
@@ -68,6 +77,12 @@ def begun_words(step: str, effect: Effect) -> str:
             return "Writing it."
         case ProveClaims():
             return "Running the proofs, in the sandbox."
+        case CutForReview():
+            return "Reading the project and drawing its map."
+        case RunProject():
+            return "Running the program, in the sandbox."
+        case Deliver():
+            return "Handing the project over."
         case _:
             return f"Step {step} begins."
 
@@ -85,7 +100,7 @@ def served_lines(step: str, result: Result) -> list[str]:
             return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
         case Rehearsed() if result.checks:
             return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
-        case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed():
+        case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed() | StageEnded():
             return list(_sentences(result)) or ["Nothing came of it."]
         case _:
             return [f"Step {step} is done. {served_words(result)}".rstrip()]
@@ -110,6 +125,8 @@ def _sentences(result: Result) -> Iterator[str]:
             yield f"It ended: {result.decision.outcome}."
         case ClaimsProven():
             yield from map(_proof, result.proofs)
+        case ProjectListed() | CutUp() | ProjectRan() | Delivered() | StageEnded():
+            yield from stage_sentences(result)
         case _:
             yield from _of_the_bench(result)
 

@@ -103,7 +103,7 @@ def _change(session: Session) -> dict[str, Any] | None:
 
 
 def _seat(seat: Seat, state: str) -> dict[str, Any]:
-    return {"name": seat.name, "voices": list(seat.voices), "role": seat.role, "state": state}
+    return {"name": seat.name, "voices": list(seat.voices), "judge": seat.judge, "role": seat.role, "state": state}
 
 
 def _turn(turn: Turn, texts: bool) -> dict[str, Any]:

@@ -107,7 +107,8 @@ class Bubblewrap:
 
     def _options(self, job: Job, view: View) -> list[str]:
         disk = str(job.bounds.disk)
-        options = [*_APART, *self._way, "--dev", "/dev", "--size", str(_SMALL), "--tmpfs", "/dev/shm"]
+        options = [*_APART, *(("--share-net",) if job.network else ()), *self._way, "--dev", "/dev"]
+        options += ["--size", str(_SMALL), "--tmpfs", "/dev/shm"]
         options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
         for place in view.places:
             options += ["--ro-bind", place, place]

@@ -30,32 +30,34 @@ _NOTHING = "There is no Dockerfile and no compose file to build. Add one of them
 
 
 async def built_and_run(
-    engine: Engine, files: Mapping[str, str], bounds: Bounds = Bounds(seconds=600)
+    engine: Engine, files: Mapping[str, str], bounds: Bounds = Bounds(seconds=600), name: str = ""
 ) -> AsyncGenerator[Output | Exit]:
     """Build and run these files, each step within the bounds and without a network; nothing of it stays behind.
 
-    What the scan finds is not built at all. Closing the iterator ends the build or the containers.
+    What the scan finds is not built at all. Closing the iterator ends the build or the containers, which are called by
+    the `name` or begin with it.
     """
+    name = name or own_name()
     archive = packed(files)
     if refused := _refusal(files) or (archive if isinstance(archive, str) else ""):
         yield Exit(None, 0.0, refused)
         return
     assert isinstance(archive, bytes)
-    with TemporaryDirectory(prefix="roundtable-build-") as folder:
+    with TemporaryDirectory(prefix=f"{name}-build-") as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             await asyncio.to_thread(tar.extractall, folder, filter="data")
         path = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
         if path is None:
-            steps, cleaning = _of_dockerfile(engine, own_name(), folder, bounds)
+            steps, cleaning = _of_dockerfile(engine, name, folder, bounds)
         else:
-            found = await _of_compose(engine, own_name(), Path(folder, path), composed(files[path]), bounds)
+            found = await _of_compose(engine, name, Path(folder, path), composed(files[path]), bounds)
             if isinstance(found, str):
                 yield Exit(None, 0.0, found)
                 return
             steps, cleaning = found
             yield Output(HONEST.encode())
         try:
-            async with aclosing(_steps(engine, steps, bounds)) as run:
+            async with aclosing(commands(engine, steps, bounds)) as run:
                 async for it in run:
                     yield it
         finally:
@@ -116,7 +118,7 @@ def _bounded(names: Composed, bounds: Bounds) -> dict[str, object]:
     }
 
 
-async def _steps(engine: Engine, steps: Sequence[tuple[str, ...]], bounds: Bounds) -> AsyncGenerator[Output | Exit]:
+async def commands(engine: Engine, steps: Sequence[tuple[str, ...]], bounds: Bounds) -> AsyncGenerator[Output | Exit]:
     """One command after the other, as long as each ends well; the last one's end is the end of all."""
     end = Exit(0, 0.0)
     for argv in steps:

@@ -21,10 +21,10 @@ from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.supervising import Supervision, kill
 from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, view_of
 
+_ONCE = ("--rm", "--interactive", "--pull", "never")
 _ALONE = (
-    "--rm", "--interactive", "--pull", "never", "--network", "none", "--read-only", "--cap-drop", "ALL",
-    "--security-opt", "no-new-privileges", "--hostname", "sandbox", "--shm-size", "64m",
-    "--log-driver", "none", "--label", LABEL,
+    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--hostname", "sandbox",
+    "--shm-size", "64m", "--log-driver", "none", "--label", LABEL,
 )  # fmt: skip
 _PATIENCE = 20.0
 _BOUND = "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; true"
@@ -102,7 +102,8 @@ class Container:
 
     def _options(self, job: Job, view: View) -> list[str]:
         shown = SOURCE if job.works_on_copy else job.folder
-        options = [*alone(self._engine, job.bounds), "--entrypoint", "/bin/sh", "--workdir", job.folder]
+        options = alone(self._engine, job.bounds, network=job.network)
+        options += ["--entrypoint", "/bin/sh", "--workdir", job.folder]
         options += ["--user", f"{os.getuid()}:{os.getgid()}"]
         for place in view.places:
             options += _bound(place, place)
@@ -148,9 +149,10 @@ class Meter:
         return None
 
 
-def alone(engine: Engine, bounds: Bounds) -> list[str]:
-    """The options of a container that has nothing but itself, and that within bounds."""
-    options = [*_ALONE, "--memory", str(bounds.memory), "--memory-swap", str(bounds.memory)]
+def alone(engine: Engine, bounds: Bounds, *, network: bool = False) -> list[str]:
+    """The options of a container that has nothing but itself, and that within bounds; its engine's network at most."""
+    options = [*_ONCE, *(() if network else ("--network", "none")), *_ALONE]
+    options += ["--memory", str(bounds.memory), "--memory-swap", str(bounds.memory)]
     options += ["--cpus", f"{bounds.processors:g}", "--pids-limit", str(bounds.processes + OWN_PROCESSES)]
     return [*options, *engine.fresh("/tmp", writable(bounds))]
 

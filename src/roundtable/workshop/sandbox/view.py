@@ -25,6 +25,11 @@ VARIABLES = {
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store")
 _SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+_NETWORK = (
+    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
+)  # fmt: skip
+"""What finding another machine, and knowing it for what it says it is, needs besides."""
 _PASSED_OVER = frozenset({"node_modules", "site-packages", "__pycache__"})
 """Folders of other people's published code: what looks like a key there is none."""
 
@@ -45,9 +50,12 @@ def view_of(job: Job) -> View | None:
     program = _located(job.argv[0], folder)
     if program is None:
         return None
-    places = [*_SYSTEM, *_SETTINGS, *toolchain(program, folder)]
+    programs = [*filter(None, (_located(it, folder) for it in job.programs)), program]
+    places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
+    places += [place for it in programs for place in toolchain(it, folder)]
     files, folders = emptied(folder)
-    path = os.pathsep.join((str(Path(program).parent), "/usr/local/bin", "/usr/bin", "/bin"))
+    found_in = [str(Path(it).parent) for it in programs]
+    path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
     return View(program, tuple(it for it in dict.fromkeys(places) if os.path.exists(it)), files, folders, path)
 
 

@@ -23,7 +23,7 @@ _BETWEEN = {
     "the", "a", "an", "by", "with", "from", "version", "implementation", "function", "functions", "method", "methods",
     "class", "struct", "type", "helper", "constant", "its", "candidate", "seat", "also", "then", "please", "one", "as",
     "is", "instead", "definition", "module", "code", "over", "base", "whole", "entire", "complete", "full", "file",
-    "=", "*", "_", '"', "'", "“", "”", "→", "←", *_INTO,
+    "=", "*", "_", "(", ")", '"', "'", "“", "”", "→", "←", *_INTO,
 }  # fmt: skip
 _AND = {",", ";", "and", "&", "plus"}
 _REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*$", re.I | re.S)

@@ -13,6 +13,7 @@ _LEAVES = {
     "identifier", "type_identifier", "field_identifier", "property_identifier", "package_identifier",
     "namespace_identifier", "shorthand_property_identifier", "private_property_identifier", "constant", "name",
 }  # fmt: skip
+_PARAMETERS = {"parameters", "formal_parameters"}
 
 
 class Words(NamedTuple):
@@ -30,6 +31,7 @@ def words_in(language: Language, node: Node) -> Words:
     members: set[str] = set()
     made: set[str] = set()
     called: set[str] = set()
+    with_fields = {kind for kind, _ in language.calls | language.members | language.binds} | _PARAMETERS
     waiting = [(node, "")]
     while waiting:
         at, role = waiting.pop()
@@ -39,7 +41,8 @@ def words_in(language: Language, node: Node) -> Words:
         for index, child in enumerate(at.children):
             if not child.is_named:
                 continue
-            field = (at.type, at.field_name_for_child(index) or "")
+            # Asking for a field reads all children before it, and a list may have a hundred thousand.
+            field = (at.type, (at.field_name_for_child(index) or "") if at.type in with_fields else "")
             if field in language.calls:
                 called.add(spelled(_last_name(child)))
             waiting.append((child, _role(language, field, at, role)))
@@ -57,7 +60,7 @@ def _last_name(node: Node) -> Node:
 def _role(language: Language, field: tuple[str, str], parent: Node, role: str) -> str:
     if field in language.members:
         return "member"
-    if field in language.binds or (parent.type in {"parameters", "formal_parameters"} and not field[1]):
+    if field in language.binds or (parent.type in _PARAMETERS and not field[1]):
         return "made"
     inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target"}
     return role if inherits else ""

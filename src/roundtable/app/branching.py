@@ -1,0 +1,144 @@
+"""Another line from some point of a session on: it shares the record up to there, and the old one stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from roundtable.app.ids import new_session_id
+from roundtable.app.stages import decoded, encoded
+from roundtable.core.effects import EndStage
+from roundtable.core.events import (
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    LimitReached,
+    Recorded,
+    RoundOpened,
+    SessionOpened,
+)
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Charter, Gate
+from roundtable.core.views.clean import one_line
+from roundtable.core.views.stages import stage_ends
+from roundtable.protocols.sdlc import ANSWER
+from roundtable.protocols.sdlc import PROTOCOL as SDLC
+from roundtable.store.holders import this_process
+from roundtable.store.sqlite import SqliteStore
+
+BACK = "back"
+
+
+async def before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
+    """A line that leaves the old one before a round was opened: its id, and how it was opened."""
+    records = await store.read(session)
+    cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
+    if cut is None:
+        raise NotFound(f"There is no round {round} in this session.", "`roundtable show` lists its rounds.")
+    return await _branched(store, session, records, cut)
+
+
+async def before_stage(store: SqliteStore, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
+    """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
+    records = await store.read(session)
+    opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
+    stages = decoded(opened.charter.settings.get("stages", "[]")) if opened else ()
+    held = [it.name for it in stages if _beginning(records, it.name) is not None]
+    _check_held(stage, held)
+    added = tuple(
+        msgspec.structs.replace(it, instructions="\n".join(filter(None, (it.instructions, instructions))))
+        if it.name == stage
+        else it
+        for it in stages
+    )
+
+    def told(charter: Charter) -> Charter:
+        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encoded(added)})
+
+    cut = _beginning(records, stage)
+    assert cut is not None
+    return await _branched(store, session, records, cut, told)
+
+
+def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
+    """The first fact of a stage; where it was skipped, the person's answer that did so, for them to give anew."""
+    answered = 0
+    for it in records:
+        if isinstance(it.event, GateAnswered):
+            answered = it.seq
+        if _belongs(it.event, stage):
+            return answered if _skipped(it.event) else it.seq
+    return None
+
+
+def _skipped(event: Event) -> bool:
+    return isinstance(event, EffectStarted) and isinstance(event.effect, EndStage) and event.effect.end.how == "skipped"
+
+
+def _belongs(event: Event, stage: str) -> bool:
+    match event:
+        case RoundOpened() | LimitReached():
+            return event.round.startswith(f"{stage}/")
+        case EffectStarted():
+            return event.step.startswith(f"{stage}/")
+        case GateOpened():
+            return event.gate.id == f"after-{stage}"
+        case _:
+            return False
+
+
+async def _branched(
+    store: SqliteStore,
+    session: str,
+    records: Sequence[Recorded],
+    cut: int,
+    changed: Callable[[Charter], Charter] = lambda it: it,
+) -> tuple[str, SessionOpened]:
+    # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
+    opened, *kept = (it.event for it in records if it.seq < cut)
+    assert isinstance(opened, SessionOpened)
+    charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
+    child = new_session_id()
+    lease, _ = await store.acquire(child, this_process())
+    try:
+        await store.append_many(child, [SessionOpened(charter), *kept], lease)
+    finally:
+        await store.release(lease)
+    return child, SessionOpened(charter)
+
+
+def where_back(words: str) -> tuple[str, str]:
+    """The stage and what is to be different, as a person writes them with `back`: `architecture: use Flask`."""
+    stage, _, instructions = words.partition(":")
+    if not stage.strip():
+        raise UsageError("It is not said which stage to go back to.", "Write it as STAGE: WHAT IS TO BE DIFFERENT.")
+    return stage.strip(), instructions.strip()
+
+
+def went_back(session: Session) -> tuple[str, str] | None:
+    """Where a session that ended with `back` goes on, and what is to be different there."""
+    if session.decision is None or session.decision.next_step != BACK or session.charter.meeting != SDLC.name:
+        return None
+    said = [it.text for it in session.answers.values() if it.option == BACK and after_a_stage(session.gates[it.gate])]
+    return where_back(said[-1]) if said else None
+
+
+def after_a_stage(gate: Gate) -> bool:
+    """Whether it is one of those at which the person says how it goes on."""
+    return gate.again_of == ANSWER
+
+
+def check_back(session: Session, words: str) -> None:
+    """Refuse to go back to where nothing was held."""
+    _check_held(where_back(words)[0], [it.stage for it in stage_ends(session)])
+
+
+def _check_held(stage: str, held: Sequence[str]) -> None:
+    if stage not in held:
+        raise NotFound(
+            f"The stage {one_line(stage, 60)} was not held in this session.",
+            f"Go back to one of: {', '.join(held)}." if held else "It is no meeting in stages, or has not begun.",
+        )

@@ -1,0 +1,32 @@
+"""Two sessions of the record held against each other, with the files that each of them came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from roundtable.app.bench.drafts import Drafts
+from roundtable.core.session import Session
+from roundtable.core.stages import draft_after
+from roundtable.core.views.comparing import Compared, Files, compared
+from roundtable.core.views.stages import stage_ends
+from roundtable.workshop.drafting import Written
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+async def compare(desk: Roundtable, first: Session, second: Session) -> Compared:
+    """What is the same in both, and what is not."""
+    ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
+    return compared(first, second, (_standing(ours, theirs), _standing(theirs, ours)))
+
+
+async def _drafted(desk: Roundtable, session: Session) -> dict[str, Written]:
+    files = await Drafts(desk.store).files(draft_after(stage_ends(session)))
+    return {it.path: it for it in files}
+
+
+def _standing(own: Mapping[str, Written], other: Mapping[str, Written]) -> Files:
+    """What stands in every file that either wrote; one that this line did not touch is as the other found it."""
+    return {path: own[path].after if path in own else other[path].before for path in (*own, *other)}

@@ -1,0 +1,170 @@
+"""The stages of a long meeting as a person wants them: a shipped way through them or a list of their own, and options.
+
+A list is a TOML file with a `[[stages]]` for each. One that has the name of a shipped stage takes from it what it
+leaves out, so that often its name and what is different are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roundtable.app.meeting_files import STAGES, of_person, of_workspace, text_of
+from roundtable.app.places import Places
+from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
+from roundtable.core.stages import Stage
+from roundtable.core.values import Limits, Seat
+from roundtable.core.views.clean import one_line
+from roundtable.protocols.sdlc import MOST_ATTEMPTS
+from roundtable.voices.datafile import fill, nearest, parse_table
+
+USUAL = "sdlc"
+EVERY = ""
+"""The name under which an option is given that holds for all stages."""
+
+ROOM = {"discussion": 1, "files": 3, "review": 40, "run": 4}
+"""How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
+
+
+class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages we ship, and the ways through them."""
+
+    ways: dict[str, tuple[str, ...]]
+    stages: tuple[Stage, ...]
+
+
+class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of somebody's own."""
+
+    stages: list[dict[str, Any]]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a person says of the stages; options are by the name of a stage, or under `EVERY`."""
+
+    way: str = USUAL
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    instructions: dict[str, str] = {}
+    rounds: dict[str, int] = {}
+    judge: dict[str, str] = {}
+    speaking: str = ""
+
+
+class StageLists:
+    """The lists one can ask for by name here. What a workspace brings is there once the person trusts it."""
+
+    def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
+        self._places = places
+        self._workspace = workspace
+        self._is_trusted = is_trusted
+
+    def find(self, name: str) -> tuple[Stage, ...]:
+        """A shipped way, a list of the person's or of the workspace by its name, or the path of a file."""
+        ways = shipped().ways
+        if name in ways:
+            return tuple(it for it in shipped().stages if it.name in ways[name])
+        brought = of_workspace(self._workspace, STAGES)
+        if name in brought and not self._is_trusted():
+            raise NotTrusted(
+                f"This workspace brings the stages {name}, and you have not trusted it.",
+                f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
+            )
+        own = of_person(self._places, STAGES) | brought
+        path = own.get(name) or Path(name).expanduser()
+        if not path.is_file():
+            known = ", ".join((*ways, *own))
+            raise NotFound(
+                f"There are no stages called {one_line(name, 60)}, and no such file.",
+                f"Choose one of {known}, or give a TOML file with [[stages]].",
+            )
+        return own_stages(text_of(path), str(path))
+
+
+@cache
+def shipped() -> Shipped:
+    """The stages that come with Roundtable."""
+    path = resources.files("roundtable.protocols") / "stages" / "sdlc.toml"
+    return fill(Shipped, parse_table(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+
+
+def own_stages(text: str, where: str) -> tuple[Stage, ...]:
+    """The stages of somebody's own file."""
+    known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in shipped().stages}
+    listed = fill(Own, parse_table(text.encode(), where), where).stages
+    stages = [
+        fill(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
+        for number, it in enumerate(listed, 1)
+    ]
+    names = [it.name for it in stages]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
+    return tuple(stages)
+
+
+def as_wanted(stages: Sequence[Stage], wanted: Wanted) -> tuple[Stage, ...]:
+    """The same stages with what the person said over them; those that are left out stay in the list, disabled."""
+    names = [it.name for it in stages]
+    _check_names(names, (*wanted.only, *wanted.skip, *wanted.instructions, *wanted.rounds, *wanted.judge))
+    told: list[Stage] = []
+    for it in stages:
+        on = (it.name in wanted.only if wanted.only else it.enabled) and it.name not in wanted.skip
+        changes: dict[str, Any] = {
+            "enabled": on,
+            "instructions": wanted.instructions.get(it.name, it.instructions),
+            "rounds": wanted.rounds.get(it.name, wanted.rounds.get(EVERY, it.rounds)),
+            "judge": wanted.judge.get(it.name, wanted.judge.get(EVERY, it.judge)),
+            "speaking": wanted.speaking or it.speaking,
+        }
+        told.append(fill(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
+    if not any(it.enabled for it in told):
+        raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
+    return tuple(told)
+
+
+def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
+    for name in named:
+        if name != EVERY and name not in known:
+            near = nearest(name, known).strip()
+            help = f"{near} Stages: {', '.join(known)}.".strip()
+            raise UsageError(f"There is no stage {one_line(name, 60)} here.", help)
+
+
+def encoded(stages: Sequence[Stage]) -> str:
+    """The stages as the charter keeps them."""
+    return msgspec.json.encode(stages).decode()
+
+
+def decoded(stages: object) -> tuple[Stage, ...]:
+    """The stages of a charter, those included that are left out."""
+    return msgspec.json.decode(str(stages), type=tuple[Stage, ...])
+
+
+def with_stages(settings: dict[str, Any], seats: Sequence[Seat]) -> dict[str, Any]:
+    """What the meeting is told, with the usual stages where none were chosen; its judges must sit here."""
+    stages = decoded(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
+    names = [seat.name for seat in seats]
+    for it in stages:
+        if it.judge and it.judge not in names:
+            raise UsageError(
+                f"{one_line(it.judge, 60)} is to judge {it.name} and is not at the table.",
+                f"Name one of: {', '.join(names)}.",
+            )
+    return {**settings, "stages": encoded(stages)}
+
+
+def _usual() -> tuple[Stage, ...]:
+    return tuple(it for it in shipped().stages if it.name in shipped().ways[USUAL])
+
+
+def room_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
+    """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
+    if limits.rounds != Limits().rounds:
+        return limits
+    rounds = sum(it.rounds * ROOM[it.kind] * MOST_ATTEMPTS for it in decoded(settings["stages"]) if it.enabled)
+    return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

@@ -1,0 +1,56 @@
+"""What people are told when a project that was made from nothing is finished, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from roundtable.core.effects import Delivered
+from roundtable.core.faults import Fault
+from roundtable.core.rules.staging import finished
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Charter, Decision
+
+Form = Literal["folder", "git", "zip"]
+
+QUESTION = "The project is finished. How do you want it?"
+LATER = "later"
+DONE = "delivered"
+"""What a decision whose project was handed over has as its next step."""
+_ANY_TIME = "`roundtable project` with this session hands it over whenever you like."
+FORMS: Mapping[Form, str] = {
+    "folder": "as a plain folder",
+    "git": "as a git repository with a commit for each stage",
+    "zip": "as a zip",
+}
+
+
+def place(charter: Charter, form: Form) -> str:
+    """Where a project goes: where the person said at the opening, else into the workspace under the session's name."""
+    into = str(charter.settings.get("into", "")) or charter.slug
+    path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
+    return f"{path.removesuffix('.zip')}.zip" if form == "zip" else path
+
+
+def choices(charter: Charter) -> Mapping[str, str]:
+    """What can be done with it, and where each would put it."""
+    forms = {form: f"{how}: {place(charter, form)}" for form, how in FORMS.items()}
+    return {**forms, LATER: f"write nothing now; {_ANY_TIME}"}
+
+
+def kept(ends: Sequence[StageEnd]) -> Decision:
+    """It is finished, and nothing was written."""
+    return finished(ends, f"Nothing was written: {_ANY_TIME}")
+
+
+def handed_over(ends: Sequence[StageEnd], given: Delivered | Fault) -> Decision:
+    """It is finished, and stands where it was wanted; or it could not be put there."""
+    if isinstance(given, Fault):
+        why = f"It could not be handed over. {given.message} {given.help} {_ANY_TIME}"
+        return finished(ends, why)
+    commit = f" as commit {given.commit[:12]}" if given.commit else ""
+    files = f"{len(given.files)} file{'s' if len(given.files) != 1 else ''}"
+    decision = finished(ends, f"It was handed over{commit}, {files}: {given.path}")
+    return msgspec.structs.replace(decision, next_step=DONE)

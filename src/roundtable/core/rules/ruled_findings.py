@@ -1,0 +1,106 @@
+"""What becomes of findings once a judge has weighed them: to be mended, to be known, or nothing at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from roundtable.core.rules.findings import ALIKE, Finding, Standing, Weighed
+from roundtable.core.rules.similarity import key_similarity
+from roundtable.core.verdict import Findings
+from roundtable.core.wording import telling_words
+
+_ID = re.compile(r"\bF\d+\b")
+_LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
+_GRAVE = ("critical", "high")
+
+
+class Weight(StrEnum):
+    """What a finding weighs, under the words a judge uses."""
+
+    CRITICAL = "CRITICAL"
+    WARNING = "WARNINGS"
+    CLEAN = "CONFIRMED_CLEAN"
+
+
+class Ruled(msgspec.Struct, frozen=True):
+    """The findings by what they weigh, and what the judge said under each that is about none of them."""
+
+    weights: dict[str, Weight]
+    besides: dict[Weight, tuple[str, ...]] = {}
+
+    def weighing(self, weight: Weight, found: Sequence[Weighed]) -> list[Weighed]:
+        """Those of one weight."""
+        return [it for it in found if self.weights[it.finding.id] is weight]
+
+
+def by_severity(found: Sequence[Weighed]) -> Ruled:
+    """As the seats see it themselves: what is critical or high must be mended, unless a program refuted it."""
+    return Ruled({it.finding.id: _own(it) for it in found})
+
+
+def by_judge(found: Sequence[Weighed], said: Findings) -> Ruled:
+    """As the judge sees it; what it does not name weighs what the seats made of it, and no program is overruled.
+
+    A finding under two heads counts under the worse.
+    """
+    under = {Weight.CRITICAL: said.critical, Weight.WARNING: said.warnings, Weight.CLEAN: said.clean}
+    named = {weight: [_named(item, found) for item in items] for weight, items in under.items()}
+    weights = {it.finding.id: _weight(it, named) for it in found}
+    besides = {
+        weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids)
+        for weight, items in under.items()
+    }
+    return Ruled(weights, besides)
+
+
+def told(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) -> str:
+    """All of it for who goes on from here: under each head the findings, and what became of them."""
+    sections: list[str] = []
+    for weight in Weight:
+        lines = [*_lines(ruled.weighing(weight, found), became), *ruled.besides.get(weight, ())]
+        sections += ["\n".join((f"{weight}:", *(f"- {it}" for it in lines)))] if lines else []
+    return "\n\n".join(sections)
+
+
+def shown(found: Weighed, seats: int) -> str:
+    """A finding as it is read out, with how many saw it and what a program showed; by whom is not told."""
+    by = f"{len(found.finding.seats)} of {seats} found it."
+    proof = {Standing.REPRODUCED: " A program shows it.", Standing.REFUTED: " A program looked and did not find it."}
+    return f"{found.finding.line} ({by}{proof.get(found.standing, '')})"
+
+
+def _lines(found: Sequence[Weighed], became: Mapping[str, str]) -> Iterator[str]:
+    for it in found:
+        yield f"{it.finding.line} {became.get(it.finding.id, '')}".rstrip()
+
+
+def _own(found: Weighed) -> Weight:
+    if found.standing is Standing.REFUTED:
+        return Weight.CLEAN
+    return Weight.CRITICAL if found.finding.severity in _GRAVE else Weight.WARNING
+
+
+def _weight(found: Weighed, named: Mapping[Weight, Sequence[Sequence[str]]]) -> Weight:
+    if found.standing is Standing.REFUTED:
+        return Weight.CLEAN
+    said = next((weight for weight in Weight if any(found.finding.id in ids for ids in named[weight])), None)
+    if said is None or (said is Weight.CLEAN and found.standing is Standing.REPRODUCED):
+        return _own(found)
+    return said
+
+
+def _named(item: str, found: Sequence[Weighed]) -> tuple[str, ...]:
+    """The findings that something a judge said is about: those it begins with, else names, else has the words of."""
+    leading = _LEADING.match(item)
+    ids = _ID.findall(leading[1] if leading else item)
+    if ids:
+        return tuple(ids)
+    return tuple(it.finding.id for it in found if _alike(item, it.finding))
+
+
+def _alike(item: str, finding: Finding) -> bool:
+    return key_similarity("-".join(telling_words(item)), "-".join(telling_words(finding.text))) >= ALIKE

@@ -1,0 +1,86 @@
+"""What a stage says of the files that seats wrote: to a judge without names, to people with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from roundtable.core.changes import Operation
+from roundtable.core.effects import Candidate, CandidatesTried, Synthesised
+from roundtable.core.rules.base import listed
+from roundtable.core.rules.building import does, one_line, reasons, told_of, unsigned
+from roundtable.core.stages import Took
+from roundtable.core.wording import ended
+
+OPEN = "The judge sees no consensus yet. This is open:"
+_TOLD = 300
+NONE_PASSED = "Nothing that was written passed what was run."
+
+
+def eligible(tried: CandidatesTried) -> tuple[Candidate, ...]:
+    """Those a judge may choose from: what passed, or all that can be written as it is; the same bytes are one."""
+    can_be = [it for it in tried.candidates if it.draft and not it.refused]
+    passed = [it for it in can_be if it.passed] or can_be
+    return tuple({it.draft: it for it in reversed(passed)}.values())[::-1]
+
+
+def before_the_judge(
+    it: Candidate, tried: CandidatesTried, operations: Sequence[Operation], labels: Mapping[str, str]
+) -> str:
+    """A candidate as the judge reads it: under its blind name, with what running it showed."""
+    shown = "\n".join(filter(None, (told_of(it), _differing(it, tried))))
+    for seat, label in labels.items():
+        shown = re.sub(rf"(?<![\w-]){re.escape(seat)}: ", f"candidate-{label}: ", shown)
+    return f"candidate-{labels[it.seat]}\nRunning it: {shown}\n{unsigned(operations)}"
+
+
+def _differing(it: Candidate, tried: CandidatesTried) -> str:
+    said = does(tried, it.seat)
+    return f"Where they do not do the same: {said}." if said else ""
+
+
+def took_of(base: Candidate, made: Synthesised) -> tuple[Took, ...]:
+    """Whose every file is, and every part of one that came from somebody else."""
+    whole = {it.path for it in made.took if not it.symbol}
+    return (*(Took(path, "", base.seat) for path in base.files if path not in whole), *made.took)
+
+
+def wrote(took: Sequence[Took], ruling: str) -> str:
+    """What a stage came to, for the next ones: the files, and the ruling word for word."""
+    paths = sorted({one_line(it.path) for it in took})
+    return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
+
+
+def left_out(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str]:
+    """Who wrote something that nobody was to choose, and why, a sentence each."""
+    drafts = {it.draft for it in among}
+    for it in tried.candidates:
+        if it.draft not in drafts:
+            yield f"{it.seat}'s was left out. {' '.join(reasons(it))}"
+
+
+def doubts(it: Candidate) -> tuple[str, ...]:
+    """What has to be known of a candidate that was taken although it did not pass, or without its tests."""
+    said = () if it.passed else (f"{it.seat}'s did not pass what was run. {' '.join(reasons(it))}",)
+    paths = listed([one_line(path) for path in it.without])
+    return (*said, *((f"{paths} of {it.seat} was left out, since the code does not pass it.",) if paths else ()))
+
+
+def ran_as(it: Candidate, tried: CandidatesTried) -> str:
+    """What the person is told of a candidate: its files, and how it ran."""
+    how = "passed what was run." if it.passed else " ".join(reasons(it))
+    return f"{listed([one_line(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
+
+
+def whose(title: str, options: Sequence[str], *, judged: bool) -> str:
+    """What the person is asked where nobody's files are agreed on."""
+    heard = "The judge sees no consensus" if judged else "No judge could be heard"
+    still = f": {'; '.join(one_line(it) for it in options)}" if options else ""
+    return f"{title}: there is no agreement on whose files to take. {ended(f'{heard}{still}')} Whose shall it be?"
+
+
+def unfulfilled(base: str, undone: Sequence[str], broke: str) -> Iterator[str]:
+    """What the judge wanted and did not get, a sentence each; `broke` is what was wrong with it, if it was made."""
+    if broke:
+        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {one_line(broke)[:_TOLD]}"
+    yield from (f"The judge wanted this, and it was not done: {one_line(it)}" for it in undone)

@@ -1,0 +1,162 @@
+"""One stage in a report: what was agreed, what was in dispute and who settled it, what was found, run and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from roundtable.core.effects import CandidatesTried, CheckOutcome, ClaimsProven, ProjectRan
+from roundtable.core.events import AHEAD, GateAnswered
+from roundtable.core.rules.base import listed
+from roundtable.core.rules.findings import pooled, weighed
+from roundtable.core.rules.rulings import judge as ruling_of
+from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Gate, Outcome
+from roundtable.core.verdict import Verdict
+from roundtable.core.views.blocks import Block, Folded, Grid, Heading, Output, Points, Quote, Saying
+from roundtable.core.views.changes import CANDIDATE_HEAD, candidate_rows, said_words
+from roundtable.core.views.costs import NOTHING
+from roundtable.core.views.project import Attempt, Change, gates_of, results_of
+from roundtable.core.views.stages import end_sentences
+
+HOW = {
+    "agreed": "agreed",
+    "chosen": "decided by the person",
+    "alone": "one seat alone",
+    "skipped": "skipped",
+    "failed": "came to nothing",
+}
+_TOLD = 4_000
+"""Characters of what a program printed, from its end."""
+
+
+def stage_blocks(
+    session: Session, attempt: Attempt, titles: Mapping[str, str], changes: Sequence[Change], *, again: bool
+) -> Iterator[Block]:
+    """An attempt at a stage; one that was held `again` is told as what it was."""
+    name, end, _ = attempt
+    number = f", attempt {end.attempt}" if end.attempt > 1 or again else ""
+    tag = "sent back" if again else HOW[end.how]
+    yield Heading(2, f"{end.id} {titles.get(end.stage, end.stage)}{number}", tag)
+    if end.how == "skipped":
+        return
+    yield Saying(" ".join(end_sentences(end)))
+    if end.text:
+        yield Quote(end.text)
+    rounds = [it for key, it in session.rounds.items() if key.startswith(f"{name}/")]
+    yield from _findings(session, name, rounds)
+    yield from _runs(session, name)
+    yield from _candidates(session, name)
+    yield from _judges(rounds, end)
+    yield from _files(changes)
+    if told := tuple(answers(session, gates_of(session, name))):
+        yield Heading(3, "The person")
+        yield from told
+
+
+def _judges(rounds: Sequence[RoundRecord], end: StageEnd) -> Iterator[Block]:
+    """What judges said round by round, and what was in dispute until it was settled."""
+    judging = [it for it in rounds if it.opened.turns.judging]
+    rows = [
+        (record.name.partition("/")[2], seat, *_ruling(turn, end))
+        for record in judging
+        for seat, turn in record.turns.items()
+    ]
+    if rows:
+        yield Heading(3, "Judged")
+        yield Grid(("Round", "Judge", "Ruling", "In its words"), tuple(rows))
+
+
+def _ruling(turn: Turn, end: StageEnd) -> tuple[str, str]:
+    move = turn.as_move()
+    if move is None:
+        return "was not heard", turn.missed.fault.message if turn.missed else NOTHING
+    if not move.verdict.counts:
+        return "could not be read", NOTHING
+    said = _ruled(move.verdict)
+    if ruling_of(move).outcome is Outcome.REACHED:
+        return "consensus", "as it stands above" if said == end.text else said or NOTHING
+    return "in dispute", "; ".join(move.verdict.options) or said or NOTHING
+
+
+def _ruled(said: Verdict) -> str:
+    """A ruling in words: whose work is the base and what goes into it, what findings weigh, or what is agreed."""
+    if it := said.directives:
+        return "; ".join((f"base {it.base}", *it.incorporate, *(f"must be mended: {one}" for one in it.must_fix)))
+    if it := said.findings:
+        counts = {"critical": it.critical, "warnings": it.warnings, "confirmed clean": it.clean}
+        return ", ".join(f"{len(found)} {what}" for what, found in counts.items())
+    return said.summary
+
+
+def _findings(session: Session, name: str, rounds: Sequence[RoundRecord]) -> Iterator[Block]:
+    read = [it.result(it.closed) for it in rounds if it.opened.expect.codec == "findings" and it.closed]
+    proven = [
+        it for step, it in session.results.items() if step.startswith(f"{name}/") and isinstance(it, ClaimsProven)
+    ]
+    rows = [
+        (
+            it.finding.id,
+            it.finding.severity,
+            it.finding.said[0].issue.location,
+            it.finding.text,
+            listed(it.finding.seats),
+            it.standing,
+        )
+        for it in weighed(pooled(*read), proven)
+    ]
+    if rows:
+        yield Heading(3, "Found")
+        yield Grid(("", "Severity", "Where", "What is wrong", "Found by", "Proof"), tuple(rows))
+
+
+def _candidates(session: Session, name: str) -> Iterator[Block]:
+    tried = [
+        it for step, it in session.results.items() if step.startswith(f"{name}/") and isinstance(it, CandidatesTried)
+    ]
+    if tried:
+        yield Heading(3, "Candidates")
+        yield Grid(CANDIDATE_HEAD, tuple(candidate_rows(tried[-1])))
+        if tried[-1].how:
+            yield Saying(tried[-1].how, soft=True)
+
+
+def _runs(session: Session, name: str) -> Iterator[Block]:
+    for number, ran in enumerate(results_of(session, name, ProjectRan), 1):
+        yield Heading(3, f"Run {number}", "passed" if ran.passed else "stopped" if ran.stopped else "failed")
+        if ran.why:
+            yield Saying(ran.why)
+        if ran.steps:
+            yield Grid(("Step", "Command", "Ended", "Seconds"), tuple(map(_step, ran.steps)), figures=1)
+        said = "\n".join(f"$ {' '.join(it.argv)}\n{it.output.strip()}" for it in ran.steps if it.output.strip())
+        if said:
+            yield Folded("What it printed", (Output(said[-_TOLD:]),))
+
+
+def _step(it: CheckOutcome) -> tuple[str, ...]:
+    limit = f", limit of {it.limit}" if it.limit else ""
+    ended = "was stopped" if it.code is None else "passed" if it.passed else f"exit code {it.code}"
+    return it.name, " ".join(it.argv), f"{ended}{limit}", f"{it.seconds:.1f}"
+
+
+def _files(changes: Sequence[Change]) -> Iterator[Block]:
+    if changes:
+        yield Heading(3, "Files")
+        rows = tuple((it.path, it.became, it.words or NOTHING) for it in changes)
+        yield Grid(("File", "", "Who contributed what"), rows)
+
+
+def answers(session: Session, gates: Sequence[Gate]) -> Iterator[Block]:
+    """What a person was asked, and what they said."""
+    for gate in gates:
+        if said := session.answers.get(gate.id):
+            asked = "Afterwards:" if gate.id.startswith("after-") else gate.question
+            meant = gate.details.get(said.option, "")
+            words = f"{said.option} ({meant})" if meant else said.option
+            yield Points((f"{asked} {words}, {_by(said)}.",))
+            if said.text:
+                yield Quote(said_words(said), said.by)
+
+
+def _by(said: GateAnswered) -> str:
+    return said.by if said.by == AHEAD or said.by_default else f"by {said.by or 'a person'}"

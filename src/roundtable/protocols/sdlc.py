@@ -1,0 +1,141 @@
+"""Seven stages from an idea to a running program, with a person's yes between them.
+
+1. Each stage is held in its own way: words that are agreed on, files, a review, a program that is run. Every one gets
+   what the earlier ones agreed on word for word, and the project's files as they stand.
+2. After each, the person goes on, sends it back with new instructions, goes back to an earlier stage, skips the next
+   or ends it here. Nobody's yes is taken for granted: with nobody there, it ends after the first stage.
+3. In the end the project is handed over, as the person likes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from roundtable.core.effects import EndStage, StageEnded
+from roundtable.core.ports import Table
+from roundtable.core.rules import staging as rule
+from roundtable.core.rules.handing_over import FORMS, LATER
+from roundtable.core.stages import Stage, StageEnd
+from roundtable.core.values import Decision, Gate, Turns
+from roundtable.protocols.carrying_out import GATES
+from roundtable.protocols.protocol import PlannedRound, Protocol
+from roundtable.protocols.stages.delivering import DELIVER, delivered
+from roundtable.protocols.stages.discussing import discussed
+from roundtable.protocols.stages.reviewing import reviewed
+from roundtable.protocols.stages.running import RERUN, ran
+from roundtable.protocols.stages.setting import Setting
+from roundtable.protocols.stages.writing import written
+from roundtable.protocols.trying import NotDone, done
+
+HELD = {"discussion": discussed, "files": written, "review": reviewed, "run": ran}
+MOST_ATTEMPTS = 5
+"""How often one stage can be sent back before the person has to go on or end it."""
+
+GO_ON = {
+    "continue": "go on to the next stage",
+    "retry": "hold this stage again; say what is to be different",
+    "back": "go back to an earlier stage on a line of its own: say which, and what is to be different",
+    "skip": "go on, and leave the next stage out",
+    "complete": "end it here; what there is, is the result",
+    "stop": "stop here without a result",
+}
+ANSWER = "stages"
+"""What is answered ahead to all of these gates."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages as data, and what holds for all of them; the command fills in the first and the last two.
+
+    `chunk` is how many tokens of code are reviewed at once, `runs` how often a program that fails may be mended.
+    """
+
+    stages: str = "[]"
+    chunk: Annotated[int, Meta(ge=1_000)] = 20_000
+    runs: Annotated[int, Meta(ge=0, le=3)] = 3
+    existing: bool = False
+    into: str = ""
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """For each stage a round and a judge are to be expected, the others only where they do not agree."""
+    blind, judge = Turns(visibility="none"), Turns(visibility="none", secret=True, judging=True)
+    found: list[PlannedRound] = []
+    for stage in stages_of(settings):
+        codec = {"files": "changes", "review": "findings"}.get(stage.kind, "free")
+        for number in range(stage.rounds):
+            found.append(PlannedRound(rule.TEMPLATES[stage.kind], codec, blind, number == 0, stage.tokens))
+            found.append(PlannedRound("judge", "judge-discussion", judge, number == 0, stage.tokens))
+    return tuple(found)
+
+
+def stages_of(settings: Settings) -> tuple[Stage, ...]:
+    """Those that are to be held, in their order."""
+    return tuple(it for it in msgspec.json.decode(settings.stages, type=tuple[Stage, ...]) if it.enabled)
+
+
+async def sdlc(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    stages, ends = stages_of(settings), list[StageEnd]()
+    skipped = False
+    for index, stage in enumerate(stages):
+        if skipped:
+            ends.append(
+                await _ended(table, stage.name, Setting(table, stage, index, 1, tuple(ends)).end(how="skipped"))
+            )
+            skipped = False
+            continue
+        end, answer = await _held(table, stage, index, tuple(ends), last=index == len(stages) - 1)
+        ends.append(end)
+        if answer in ("stop", "complete", "back"):
+            return await delivered(table, ends) if answer == "complete" else rule.left(ends, answer)
+        skipped = answer == "skip"
+    return await delivered(table, ends)
+
+
+async def _held(
+    table: Table, stage: Stage, index: int, before: tuple[StageEnd, ...], *, last: bool
+) -> tuple[StageEnd, str]:
+    """Hold a stage until the person is content with it; returns what it came to and what they said."""
+    instructions = stage.instructions
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        setting = Setting(table, stage, index, attempt, before, instructions)
+        try:
+            end = await HELD[stage.kind](setting)
+        except NotDone as stop:
+            end = setting.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
+        end = await _ended(table, setting.name, end)
+        gate = f"after-{setting.name}"
+        barred = {"retry"} if attempt == MOST_ATTEMPTS else set[str]()
+        barred |= {"skip"} if last else set[str]()
+        details = {option: meaning for option, meaning in GO_ON.items() if option not in barred}
+        details |= {"continue": "take this as the result"} if last else {}
+        question = rule.after(stage, end, last=last)
+        answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=ANSWER))
+        if answer != "retry":
+            return end, answer
+        instructions = "\n".join(filter(None, (instructions, table.words(gate))))
+    raise AssertionError("the last attempt has no retry among its options")
+
+
+async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
+    return (await done(table, f"{name}/end", EndStage(end), StageEnded)).end
+
+
+PROTOCOL = Protocol(
+    "sdlc",
+    1,
+    sdlc,
+    Settings,
+    plan,
+    rule.PROMPTS,
+    "Seven stages from an idea to a running program, with your yes between them.",
+    gates=(ANSWER, RERUN, DELIVER, *GATES),
+    answers={ANSWER: ("continue",), RERUN: ("yes", "no"), DELIVER: (*FORMS, LATER), **GATES},
+    writes=True,
+    filled=("stages", "existing", "into"),
+)

@@ -1,0 +1,81 @@
+"""Puts what others have better into one candidate: by structure, and in words only what cannot be done so."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.changes import Operation
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.effects import Candidate, Drafted, DraftMove, Rehearse, Rehearsed, Synthesise, Synthesised
+from roundtable.core.ports import Table
+from roundtable.core.rules import building as rule
+from roundtable.core.values import Digest, Expect, Prompt, Round, Turns
+from roundtable.protocols.trying import done
+
+
+class Refining(msgspec.Struct, frozen=True):
+    """How the base's author is asked for what cannot be spliced; `prompt` is made for the draft as it then is."""
+
+    round: str
+    prompt: Callable[[Synthesised], Awaitable[Prompt]]
+    expect: Expect
+    turns: Turns
+
+
+class Spliced(msgspec.Struct, frozen=True):
+    """What came of it. `broke` says how it failed what the base had passed, so that the base stands alone.
+
+    `undone` are the directives that nobody carried out.
+    """
+
+    draft: Digest
+    made: Synthesised
+    broke: str = ""
+    undone: tuple[str, ...] = ()
+
+
+def last_written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
+    """What a seat wrote last."""
+    move = next(found for round in reversed(rounds) if (found := round.by(seat)))
+    return changes_of(move.text).operations
+
+
+async def spliced(
+    table: Table,
+    stage: str,
+    base: Candidate,
+    drafts: Mapping[str, Digest],
+    wanted: Sequence[str],
+    refining: Refining,
+    over: Digest = "",
+) -> Spliced:
+    """Splice in what is wanted; what cannot be spliced is asked for once. What breaks anything is dropped."""
+    effect = Synthesise(base.seat, dict(drafts), tuple(wanted))
+    made = await done(table, f"{stage}/synthesise", effect, Synthesised)
+    draft, undone = made.draft, tuple(it.directive for it in made.left)
+    if made.left and await table.may_open(refining.round):
+        refined = await _refined(table, base.seat, made, refining)
+        draft, undone = (refined, ()) if refined else (draft, undone)
+    if draft == base.draft:
+        return Spliced(draft, made, undone=undone)
+    again = await done(table, f"{stage}/try-merged", Rehearse(draft, over=over), Rehearsed)
+    if rule.is_worse(again, base):
+        broke = rule.trouble(again) or "A check fails on it."
+        return Spliced(base.draft, Synthesised(base.draft), broke, tuple(wanted))
+    return Spliced(again.draft, made, undone=undone)
+
+
+async def _refined(table: Table, seat: str, made: Synthesised, refining: Refining) -> Digest:
+    """The draft with what the base's author made of the rest; nothing where it cannot be written."""
+    files = rule.concerned(made)
+    prompt = await refining.prompt(made)
+    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": rule.left_over(made)})
+    expect = msgspec.structs.replace(refining.expect, choices=files)
+    said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
+    if not said.by(seat):
+        return ""
+    move = DraftMove(refining.round, seat, made.draft, files)
+    refined = await done(table, f"{refining.round}/draft", move, Drafted)
+    return "" if refined.refused else refined.draft

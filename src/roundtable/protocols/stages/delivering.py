@@ -1,0 +1,48 @@
+"""How a finished project reaches the person: as a folder, a git repository or a zip, once they say which.
+
+What extends a project of theirs goes the way of every change: shown hunk by hunk, approved, rehearsed, written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.faults import Fault
+from roundtable.core.ports import Table
+from roundtable.core.rules import handing_over as rule
+from roundtable.core.rules.building import unwritten
+from roundtable.core.rules.staging import finished
+from roundtable.core.stages import StageEnd, draft_after
+from roundtable.core.values import Decision, Digest, Gate, Outcome
+from roundtable.protocols.carrying_out import Course, carried_out
+from roundtable.protocols.trying import NotDone
+
+DELIVER = "deliver"
+
+
+async def delivered(table: Table, ends: Sequence[StageEnd]) -> Decision:
+    """Ask how the project is to be handed over, and do so; words alone are on the record, and need no handing over."""
+    decision, draft = finished(ends), draft_after(ends)
+    if not draft or decision.outcome is not Outcome.REACHED:
+        return decision
+    if table.charter.settings.get("existing"):
+        return await _extended(table, ends, decision, draft)
+    details = dict(rule.choices(table.charter))
+    form = await table.gate(Gate(DELIVER, rule.QUESTION, tuple(details), rule.LATER, details, writes=True))
+    if form not in ("folder", "git", "zip"):
+        return rule.kept(ends)
+    effect = Deliver(draft, form, rule.place(table.charter, form), DELIVER)
+    given = await table.do(f"{DELIVER}/hand-over", effect)
+    assert isinstance(given, Delivered | Fault)
+    return rule.handed_over(ends, given)
+
+
+async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
+    """Write it to the person's own project, as far as they allow."""
+    bases = [it.base for it in ends if it.base]
+    course = Course(DELIVER, bases[-1] if bases else table.charter.seats[0].name)
+    try:
+        return await carried_out(table, course, decision, draft)
+    except NotDone as stop:
+        return unwritten(decision, f"{stop.fault.message} {stop.fault.help}".strip())

@@ -1,0 +1,80 @@
+"""A stage that comes to words: all answer blind, a judge says whether they agree, and what is open is argued.
+
+After the last round without agreement the person is shown the dispute and chooses a direction.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Expect, Gate, Round
+from roundtable.protocols.stages.judging import Judged, judged
+from roundtable.protocols.stages.setting import Setting
+
+NEITHER = "none"
+
+
+async def discussed(setting: Setting) -> StageEnd:
+    """Hold the stage."""
+    verdict, names = Judged(), tuple[str, ...]()
+    for number in range(1, setting.stage.rounds + 1):
+        round = f"{setting.name}/{number}"
+        if number > 1 and not await setting.table.may_open(_name(round, number)):
+            break
+        held = await _asked(setting, round, number, verdict)
+        if not held.moves:
+            break
+        names = (*names, held.name)
+        verdict = await _judged(setting, round, held)
+        if verdict.consensus:
+            assert verdict.move is not None
+            text = verdict.move.verdict.summary
+            return setting.end(
+                how="agreed", text=text, judge=verdict.judge, rounds=names, notices=verdict.notices, draft=setting.draft
+            )
+    return await _disputed(setting, verdict, names)
+
+
+def _name(round: str, number: int) -> str:
+    return f"{round}-draft" if number == 1 else f"{round}-discuss"
+
+
+async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> Round:
+    """Drafts first, then what the others think of what is open."""
+    expect = Expect(tokens=setting.stage.tokens)
+    if number == 1:
+        prompt = await setting.prompt("draft")
+        turns = setting.turns(blind=setting.stage.speaking == "blind")
+    else:
+        prompt = await setting.prompt("discuss", {"open": "\n".join(f"- {it}" for it in verdict.options)}, files=False)
+        turns = setting.turns(blind=False)
+        if setting.stage.speaking == "blind":
+            turns = msgspec.structs.replace(turns, concurrency="parallel", visibility="previous_rounds", order="listed")
+    return await setting.table.ask(_name(round, number), prompt, expect=expect, seats=setting.seats, turns=turns)
+
+
+async def _judged(setting: Setting, round: str, held: Round) -> Judged:
+    """The judge reads the last round, each answer under no name and in an order of its own."""
+    prompt = await setting.prompt("judge", files=False)
+    answers = tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in held.moves)
+    prompt = msgspec.structs.replace(prompt, lists={"answers": answers})
+    expect = Expect("judge-discussion", tokens=setting.stage.tokens)
+    return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
+
+
+async def _disputed(setting: Setting, verdict: Judged, names: tuple[str, ...]) -> StageEnd:
+    """The person chooses a direction; their own words go before any of the options."""
+    options = {f"option-{number}": it for number, it in enumerate(verdict.options, 1)}
+    details = {**options, "own": "say it in your own words", NEITHER: "leave it open and end the stage here"}
+    gate = f"{setting.name}-dispute"
+    heard = "The judge sees no consensus" if verdict.judge else "No judge could be heard"
+    rounds = f"{len(names)} rounds" if len(names) != 1 else "one round"
+    question = f"{setting.stage.title}: after {rounds} there is no agreement. {heard}. Which way?"
+    answer = await setting.table.gate(Gate(gate, question, tuple(details), NEITHER, details))
+    words = setting.table.words(gate)
+    text = "\n".join(filter(None, (options.get(answer, ""), words)))
+    how = "chosen" if text and answer != NEITHER else "failed"
+    return setting.end(
+        how=how, text=text, judge=verdict.judge, rounds=names, notices=verdict.notices, draft=setting.draft
+    )

@@ -1,0 +1,74 @@
+"""One seat judges what the others said, unsigned; the judge's seat goes round, and one that fails is replaced.
+
+Nobody judges its own words while somebody else can. Where all have spoken, the judge reads its own among the others',
+under no name, and the stage says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.rules.base import listed
+from roundtable.core.rules.rulings import judge as ruling_of
+from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
+from roundtable.protocols.stages.setting import Setting
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What the judge said, if one could be heard: its move, and what has to be known of who it was."""
+
+    move: Move | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def judge(self) -> str:
+        """Who judged."""
+        return self.move.seat if self.move else ""
+
+    @property
+    def consensus(self) -> bool:
+        """Whether it found one."""
+        return ruling_of(self.move).outcome is Outcome.REACHED
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What is still open, as the judge puts it."""
+        verdict = self.move.verdict if self.move else None
+        return (verdict.options or ((verdict.summary,) if verdict.summary else ())) if verdict else ()
+
+
+def judges(setting: Setting, wrote: Sequence[str]) -> tuple[str, ...]:
+    """Who is asked to judge, one after the other until one can be heard.
+
+    First whom the stage names, then the seats from where the turn has come to, those before all who wrote nothing.
+    """
+    able = [seat.name for seat in setting.table.charter.seats if Right.JUDGE in seat.rights]
+    at = setting.index % len(able) if able else 0
+    rotated = [*able[at:], *able[:at]]
+    apart = [it for it in rotated if it not in wrote]
+    named = [setting.stage.judge] if setting.stage.judge in able else []
+    return tuple(dict.fromkeys((*named, *apart, *rotated)))
+
+
+async def judged(setting: Setting, round: str, prompt: Prompt, expect: Expect, wrote: Sequence[str]) -> Judged:
+    """The first judge who can be heard on this round's words; nobody where none can."""
+    turns = Turns(visibility="none", secret=True, judging=True, stage=setting.name)
+    failed: list[str] = []
+    for number, seat in enumerate(judges(setting, wrote), 1):
+        name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
+        if not await setting.table.may_open(name):
+            break
+        heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).by(seat)
+        if heard is not None and heard.verdict.counts:
+            return Judged(heard, _notices(setting, seat, wrote, failed))
+        failed.append(seat)
+    return Judged(notices=_notices(setting, "", wrote, failed))
+
+
+def _notices(setting: Setting, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
+    said = [f"{listed(failed)} could not be heard as judge."] if failed else []
+    if judge in wrote:
+        said.append(f"{judge} judged its own words among the others', unsigned, since everybody had spoken.")
+    return tuple(said)

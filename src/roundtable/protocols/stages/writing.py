@@ -1,0 +1,88 @@
+"""A stage that comes to files: all write them, all are run, and a judge says whose is the base and what others add.
+
+What is to be added is spliced in by structure, without a word being asked for. Where nothing passes, or the judge sees
+no consensus, all write again, knowing why; after the last round the person chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.effects import CandidatesTried, TryCandidates
+from roundtable.core.rules import writing as rule
+from roundtable.core.rules.building import candidate_names
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Expect, Round, Turns
+from roundtable.protocols.splicing import last_written
+from roundtable.protocols.stages.judging import Judged, judged
+from roundtable.protocols.stages.setting import Setting
+from roundtable.protocols.stages.settling import Work, agreed, undecided
+from roundtable.protocols.trying import done, form_of
+
+
+async def written(setting: Setting, template: str = "write") -> StageEnd:
+    """Hold the stage, or whatever else comes to files; `template` is what is asked first."""
+    rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), Judged()
+    for number in range(1, setting.stage.rounds + 1):
+        name = f"{setting.name}/{number}-{template}"
+        if number > 1 and not await setting.table.may_open(name):
+            break
+        held = await _asked(setting, name, number, verdict, template)
+        if not held.moves:
+            break
+        rounds = (*rounds, held)
+        result = await _run(setting, number, rounds)
+        found, last = rule.eligible(result), number == setting.stage.rounds
+        verdict = Judged()
+        if not last and not any(it.passed for it in found):
+            continue
+        if len(found) < 2:
+            break
+        verdict = await _judged(setting, rounds, result)
+        if verdict.consensus:
+            return await agreed(setting, Work(rounds, result, verdict))
+        if verdict.move is None:
+            break
+    return await undecided(setting, Work(rounds, result, verdict))
+
+
+async def _asked(setting: Setting, name: str, number: int, verdict: Judged, template: str) -> Round:
+    """All files, blind; later with what is open, what running the seat's own showed, and the others' work."""
+    shown = await setting.files()
+    expect = msgspec.structs.replace(form_of(setting.table, shown), tokens=setting.stage.tokens)
+    blind = setting.stage.speaking == "blind"
+    turns = setting.turns(blind=blind)
+    if number == 1:
+        prompt = await setting.prompt(template)
+    else:
+        prompt = await setting.prompt("rewrite", {"open": "\n".join(f"- {it}" for it in verdict.options)}, files=False)
+        ruled = rule.OPEN if verdict.options else rule.NONE_PASSED
+        prompt = msgspec.structs.replace(prompt, values={**prompt.values, "ruled": ruled})
+        if blind:
+            seen = "previous_rounds" if verdict.options else "own"
+            turns = Turns(visibility=seen, stage=setting.name)
+    turns = msgspec.structs.replace(turns, at_bench=_in_the_workspace(setting))
+    return await setting.table.ask(name, prompt, expect=expect, seats=setting.seats, turns=turns)
+
+
+def _in_the_workspace(setting: Setting) -> bool:
+    """Whether the project is as the workspace has it, so that a voice with hands can work on a copy of that."""
+    return bool(setting.table.charter.settings.get("existing")) and not setting.draft
+
+
+async def _run(setting: Setting, number: int, rounds: Sequence[Round]) -> CandidatesTried:
+    seats = dict.fromkeys(move.seat for round in rounds for move in round.moves)
+    effect = TryCandidates(tuple(it.name for it in rounds), tuple(seats), setting.draft)
+    return await done(setting.table, f"{setting.name}/{number}-try", effect, CandidatesTried)
+
+
+async def _judged(setting: Setting, rounds: Sequence[Round], result: CandidatesTried) -> Judged:
+    """The judge reads the candidates under no name and in an order of its own."""
+    found, labels = rule.eligible(result), setting.table.labels
+    texts = [rule.before_the_judge(it, result, last_written(rounds, it.seat), labels) for it in found]
+    prompt = await setting.prompt("judge-files", files=False)
+    prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
+    expect = Expect("judge-merge", tuple(candidate_names(found, labels)), setting.stage.tokens)
+    return await judged(setting, f"{setting.name}/{len(rounds)}", prompt, expect, [it.seat for it in found])

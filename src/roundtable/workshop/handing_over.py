@@ -1,0 +1,186 @@
+"""A whole project handed over where nothing stood: as a folder, a zip, or a repository with a commit per version.
+
+It is made beside its place and put there in one step. What is made of the same versions is the same, bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from roundtable.core.faults import UsageError
+from roundtable.core.rules.handing_over import Form
+from roundtable.core.values import digest_of
+from roundtable.workshop.beneath import Astray, Beneath
+from roundtable.workshop.committing import Commit, GitRefused, RefMove, Repository
+from roundtable.workshop.confining import twins_among
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.git import own_head, run_git
+from roundtable.workshop.trees import laid_over, names_for_trees
+
+Files = Mapping[str, Written]
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A project at one time: its files by path, when that was, and what a commit says of it.
+
+    `papers` are texts about it that only its repository has.
+    """
+
+    files: dict[str, Written]
+    at: str
+    commit: Commit
+    papers: dict[str, str] = {}
+
+
+def files_of(workspace: Path) -> dict[str, Written]:
+    """The files that a workspace has: what is neither ignored nor secret nor a link."""
+    found: dict[str, Written] = {}
+    with Beneath.of(workspace) as tree:
+        for path in names_for_trees(workspace):
+            with suppress(Astray):
+                if content := tree.read(path):
+                    found[path] = Written(path, None, content.data, executable=content.executable)
+    return found
+
+
+def laid_on(base: Files, draft: Sequence[Written]) -> dict[str, Written]:
+    """The files of a project once a draft is laid over it."""
+    gone = {it.was or it.path for it in draft}
+    stays = {path: it for path, it in base.items() if path not in gone}
+    return {**stays, **{it.path: it for it in draft if it.after is not None}}
+
+
+def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) -> str:
+    """Put the last of these versions there, all of it or nothing; a repository's last commit is returned.
+
+    Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
+    """
+    into = into.absolute()
+    beside = into.with_name(f".{into.name}.being-made")
+    into.parent.mkdir(parents=True, exist_ok=True)
+    _cleared(beside)
+    try:
+        commit = _made(beside, form, versions, into.name, by)
+        if _is_free(into, form):
+            os.rename(beside, into)
+        elif not _same(into, beside):
+            raise UsageError(f"{into} is there already, and nothing is written over it.", "Name another place.")
+        return commit
+    finally:
+        _cleared(beside)
+
+
+def _made(beside: Path, form: Form, versions: Sequence[Version], name: str, by: str) -> str:
+    last = versions[-1]
+    if form == "zip":
+        _zipped(beside, last, name.removesuffix(".zip"))
+        return ""
+    beside.mkdir()
+    files = _with_papers(last) if form == "git" else last.files
+    laid_over(beside, list(files.values()))
+    return _committed(beside, versions, by) if form == "git" else ""
+
+
+def _zipped(path: Path, version: Version, folder: str) -> None:
+    """Every file below one folder, in the order of their names and of the version's time."""
+    at = datetime.fromisoformat(version.at)
+    when = (at.year, at.month, at.day, at.hour, at.minute, at.second)
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as zip:
+        for name, file in sorted(version.files.items()):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", when)
+            entry.create_system = 3  # Unix, so that the mode is heeded
+            entry.external_attr = (stat.S_IFREG | (0o755 if file.executable else 0o644)) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            zip.writestr(entry, file.after or b"")
+
+
+# --- a repository ----------------------------------------------------------------------------------
+
+
+def _committed(folder: Path, versions: Sequence[Version], by: str) -> str:
+    """A repository in a folder that has the last version's files: a commit for each version in which files change."""
+    usual = run_git(folder, ("config", "--get", "init.defaultBranch")).said.decode(errors="replace").strip()
+    told = run_git(folder, ("init", "--quiet", "--template=", f"--initial-branch={usual or 'main'}"))
+    repository = Repository.of(folder)
+    if told.code or repository is None:
+        raise GitRefused(f"Git would not make a repository: {told.complaint}.", "Mend that, or take the folder.")
+    tip, standing = "", dict[str, str]()
+    with TemporaryDirectory(prefix="roundtable-") as scratch:
+        for version in versions:
+            entries = repository.stored(_placed(Path(scratch), _with_papers(version)))
+            changed = {path: entries.get(path) for path in {**standing, **entries}}
+            changed = {path: entry for path, entry in changed.items() if entry != standing.get(path)}
+            if changed:
+                index = Path(scratch) / "index"
+                tip = repository.committed(tip, changed, version.commit.text, by, index, version.at)
+                standing = entries
+    repository.move(RefMove(repository.checked_out(), "", tip), "handed over")
+    repository.stage("", tip, list(standing))
+    return tip
+
+
+def _placed(folder: Path, files: Files) -> dict[str, tuple[Path, bool]]:
+    """Where git finds the bytes of each file."""
+    places: dict[str, tuple[Path, bool]] = {}
+    for path, file in sorted(files.items()):
+        data = file.after or b""
+        place = folder / digest_of(data).removeprefix("sha256:")
+        place.write_bytes(data)
+        places[path] = place, file.executable
+    return places
+
+
+def _with_papers(version: Version) -> dict[str, Written]:
+    """The files and the papers, which give way where they would stand in the way of a file."""
+    papers = {path: Written(path, None, text.encode()) for path, text in version.papers.items()}
+    together = {**papers, **version.files}
+    return dict(version.files) if twins_among(list(together)) else together
+
+
+# --- what stands there -----------------------------------------------------------------------------
+
+
+def _is_free(into: Path, form: Form) -> bool:
+    """Whether nothing stands there; a folder that is empty is as good as none."""
+    if not os.path.lexists(into):
+        return True
+    return form != "zip" and into.is_dir() and not into.is_symlink() and not os.listdir(into)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two files, or two folders with all that is in them, are the same; of git it is the commit that counts."""
+    if one.is_symlink() or one.is_dir() != other.is_dir():
+        return False
+    if not one.is_dir():
+        return one.is_file() and one.read_bytes() == other.read_bytes()
+    return own_head(one) == own_head(other) and _inside(one) == _inside(other)
+
+
+def _inside(folder: Path) -> dict[str, tuple[bytes, bool]]:
+    found: dict[str, tuple[bytes, bool]] = {}
+    with Beneath.of(folder) as tree:
+        for at, folders, names in os.walk(folder):
+            folders[:] = [it for it in folders if Path(at, it) != folder / ".git"]
+            for path in (Path(at, name).relative_to(folder).as_posix() for name in names):
+                with suppress(Astray):
+                    content = tree.read(path)
+                    found[path] = (content.data, content.executable) if content else (b"", False)
+    return found
+
+
+def _cleared(path: Path) -> None:
+    """What a process that died here has left is made anew."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,92 @@
+"""Runs a project by its compose file or Dockerfile, on an engine of this machine, once the scan has read them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+
+from roundtable.core.effects import CheckOutcome, ProjectRan
+from roundtable.core.sandbox import Bounds, Exit
+from roundtable.workshop.running import CHECK, PATIENCE, RUN, STOPPED, hear_out, outcome_of
+from roundtable.workshop.running_lines import Lines, Tell
+from roundtable.workshop.running_plan import Plan
+from roundtable.workshop.sandbox import SandboxSettings
+from roundtable.workshop.sandbox.building import HONEST, built_and_run, commands
+from roundtable.workshop.sandbox.compose import composed, is_compose
+from roundtable.workshop.sandbox.engines import Engine
+from roundtable.workshop.sandbox.owners import own_name
+from roundtable.workshop.sandbox.scan import scanned
+
+DOCKERFILE = "Dockerfile"
+_ENGINES = ("docker", "podman")
+_LOOK = 0.2
+"""Seconds between two looks whether a container is there."""
+_PLAN_LESS = Plan((), seconds=600.0)
+
+
+def container_file(files: Mapping[str, str]) -> str:
+    """The compose file at the root, else the Dockerfile there; nothing where there is neither."""
+    composes = [path for path in sorted(files) if "/" not in path and is_compose(path)]
+    return next(iter(composes), DOCKERFILE if DOCKERFILE in files else "")
+
+
+def refusal(files: Mapping[str, str]) -> str:
+    """Why these files are not built, if they are not."""
+    told = [f"{it.path}, line {it.line}: {it.sentence}" for it in scanned(files)]
+    return " ".join(("It was not built.", *told)) if told else ""
+
+
+async def engine_of(settings: SandboxSettings) -> Engine | str:
+    """The first engine that answers of those the settings allow, or why there is none."""
+    wrong: list[str] = []
+    allowed = _ENGINES if settings.use == "auto" else (settings.use,)
+    for name in (it for it in allowed if it in _ENGINES):
+        engine = await Engine.find(name)
+        if isinstance(engine, Engine):
+            await engine.sweep()
+            return engine
+        wrong.append(engine)
+    return " ".join(wrong) or "Containers are not used here: `[sandbox] use` says bubblewrap."
+
+
+async def run_container(
+    engine: Engine, files: Mapping[str, str], plan: Plan | str, tell: Tell, stop: asyncio.Event
+) -> ProjectRan:
+    """Build and run it without a network. How it ends decides; of a service, what the check says inside it."""
+    file, name, said = container_file(files), own_name(), Lines(tell)
+    plan = _PLAN_LESS if isinstance(plan, str) else plan
+    asked_in = _asked_in(files, file, name)
+    checks = [asyncio.create_task(_checked(engine, asked_in, plan.check, tell))] if plan.check else []
+    run = built_and_run(engine, files, Bounds(seconds=plan.seconds), name)
+    end = await hear_out(run, said, stop.wait(), *checks)
+    checked = tuple(it.result() for it in checks if not it.cancelled())
+    end = Exit(0, end.seconds) if checked and end.stopped == STOPPED else end
+    how, notes = ("dockerfile", ()) if file == DOCKERFILE else ("compose", (HONEST.strip(),))
+    return ProjectRan(
+        how, (outcome_of(RUN, (engine.name, file), end, said), *checked), notes=notes, sandbox=engine.name
+    )
+
+
+def _asked_in(files: Mapping[str, str], file: str, name: str) -> str:
+    """The container that the check is run in: of a compose file, that of the first service which is built."""
+    if file == DOCKERFILE:
+        return name
+    found = composed(files[file])
+    service = next((it for it in found.services if it in found.built), next(iter(found.services), ""))
+    return f"{name}-{service}-1"
+
+
+async def _checked(engine: Engine, container: str, check: Sequence[str], tell: Tell) -> CheckOutcome:
+    """What the check says once the container is there, asked again for a while until it passes."""
+    until: float | None = None
+    while True:
+        await asyncio.sleep(_LOOK)
+        running = await engine.ask(("inspect", "--format", "{{.State.Running}}", container))
+        if running.text != "true":
+            continue
+        until = until or time.monotonic() + PATIENCE
+        said = Lines(tell)
+        end = await hear_out(commands(engine, [("exec", container, *check)], Bounds(seconds=PATIENCE)), said)
+        if end.code == 0 or time.monotonic() > until:
+            return outcome_of(CHECK, check, end, said)

@@ -1,0 +1,152 @@
+"""A project cut into what fits the windows of who is to read it: every file once, each part with its map."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.bench.cutting import MAP
+from roundtable.app.desk import Roundtable
+from roundtable.app.ids import new_session_id
+from roundtable.app.places import Places
+from roundtable.core.effects import CutForReview, CutUp
+from roundtable.core.events import SessionOpened
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.rules.findings import place_of
+from roundtable.core.values import Charter, Seat
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from tests.repository import repository
+
+WINDOWS = """
+[endpoints.lab]
+base_url = "http://127.0.0.1:9/v1"
+key = "none"
+local = true
+context = { large = 200_000, small = 8_000, tiny = 5_000, slow = 200_000 }
+tokens_per_minute = { slow = 8_000 }
+"""
+LONG = "".join(f"def step_{at}(value):\n    return value + {at}\n\n\n" for at in range(600))
+FILES = {
+    "app/main.py": "from app.steps import step_1\n\nprint(step_1(41))\n",
+    "app/steps.py": LONG,
+    "app/notes.py": LONG.replace("step", "note"),
+    "pyproject.toml": '[project]\nname = "app"\n',
+    "tests/test_main.py": "import app.main\n",
+    ".env": "TOKEN=1\n",
+    "image.png": "no text",
+}
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
+    places = Places(tmp_path / "home", tmp_path / "home")
+    places.config.mkdir(parents=True)
+    places.user_config.write_text(WINDOWS)
+    async with await Roundtable.open(repository(tmp_path / "work", FILES), places) as opened:
+        yield opened
+
+
+async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> CutUp | Fault:
+    """What is cut for seats with these voices, of the files in the workspace."""
+    session = new_session_id()
+    seats = tuple(Seat(f"seat-{at}", (voice,)) for at, voice in enumerate(voices))
+    charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
+    await desk.store.append(session, SessionOpened(charter))
+    done = await desk.performer.perform(f"{session}/code-review/cut", CutForReview("", tokens, answer))
+    assert isinstance(done, CutUp | Fault)
+    return done
+
+
+async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> CutUp:
+    done = await cut(desk, *voices, tokens=tokens)
+    assert isinstance(done, CutUp)
+    return done
+
+
+async def texts(desk: Roundtable, done: CutUp) -> dict[str, str]:
+    """Each file as it is put together from its parts."""
+    items = sorted((it for chunk in done.chunks for it in chunk.files), key=lambda it: place_of(it.name).first)
+    found: dict[str, str] = {}
+    for it in items:
+        path = place_of(it.name).path
+        found[path] = found.get(path, "") + (await desk.store.fetch(it.digest)).decode()
+    return found
+
+
+SHOWN = {path: text for path, text in FILES.items() if path not in (".env", "image.png")}
+
+
+@pytest.mark.feature("S0.147")
+async def test_what_fits_the_smallest_window_is_not_cut_at_all(desk: Roundtable) -> None:
+    done = await parts(desk, "lab:large", "lab:large", tokens=2_000)
+    (chunk,) = done.chunks
+    assert [it.name for it in chunk.files] == [
+        "app/main.py", "app/notes.py", "app/steps.py", "pyproject.toml", "tests/test_main.py",
+    ]  # fmt: skip
+    assert chunk.map is None, "who sees everything needs no map"
+    assert done.refused.keys() == {".env"}
+
+
+@pytest.mark.feature("S0.32", "S0.33")
+@pytest.mark.parametrize("voices", [("lab:large", "lab:small"), ("script:x.toml",)])
+async def test_one_small_window_or_one_that_nobody_knows_makes_parts_for_all(
+    desk: Roundtable, voices: tuple[str, ...]
+) -> None:
+    done = await parts(desk, *voices, tokens=2_000)
+    assert len(done.chunks) > 5
+    assert await texts(desk, done) == SHOWN
+    for chunk in done.chunks:
+        assert sum(it.size for it in chunk.files) / BYTES_PER_TOKEN <= chunk.tokens <= 2_000
+
+
+@pytest.mark.feature("S0.32")
+@pytest.mark.parametrize("voice", ["lab:small", "lab:slow"])
+async def test_each_part_with_its_map_and_an_answer_fits_the_smallest_window_and_a_minutes_tokens(
+    desk: Roundtable, voice: str
+) -> None:
+    done = await parts(desk, "lab:large", voice)
+    assert await texts(desk, done) == SHOWN
+    for chunk in done.chunks:
+        shown = sum(it.size for it in (*chunk.files, *filter(None, (chunk.map,))))
+        assert shown / BYTES_PER_TOKEN < 3 / 4 * (8_000 - 1_000)
+
+
+@pytest.mark.feature("S0.34", "S0.38")
+async def test_the_program_comes_first_and_each_part_knows_what_it_hangs_on(desk: Roundtable) -> None:
+    done = await parts(desk, "script:x.toml", tokens=4_000)
+    first = done.chunks[0]
+    assert first.files[0].name.startswith("app/")
+    assert first.map is not None
+    assert first.map.name == MAP
+    known = {
+        it.name: (await desk.store.fetch(chunk.map.digest)).decode()
+        for chunk in done.chunks
+        if chunk.map
+        for it in chunk.files
+    }
+    using = next(text for name, text in known.items() if name == "app/main.py")
+    assert "app/steps.py:5 def step_1(value)" in using
+
+
+async def test_a_window_without_room_for_any_code_is_said_before_anybody_is_asked(desk: Roundtable) -> None:
+    done = await cut(desk, "lab:large", "lab:tiny", answer=4096)
+    assert isinstance(done, Fault)
+    assert done.kind is FaultKind.CONTEXT_OVERFLOW
+    assert done.message == "lab:tiny has no room for code besides what was agreed on."
+    assert done.help == "Name seats with larger windows for this stage."
+
+
+async def test_a_seat_that_is_not_asked_in_a_stage_makes_its_parts_no_smaller(desk: Roundtable) -> None:
+    session = new_session_id()
+    seats = (Seat("claude", ("lab:large",)), Seat("pocket", ("lab:tiny",)))
+    charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
+    await desk.store.append(session, SessionOpened(charter))
+    effect = CutForReview("", 20_000, 4096, seats=("claude",))
+    done = await desk.performer.perform(f"{session}/code-review/cut", effect)
+    assert isinstance(done, CutUp)
+    assert len(done.chunks) == 1
+    missing = msgspec.structs.replace(effect, seats=())
+    assert isinstance(await desk.performer.perform(f"{session}/code-review/cut", missing), Fault)

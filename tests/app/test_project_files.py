@@ -1,0 +1,86 @@
+"""A project is a folder with a draft laid over it: which of its files are shown, and what one draft is to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtable.app.bench.drafts import Drafts, since
+from roundtable.app.bench.fresh import empty_root
+from roundtable.app.bench.listing import Listing
+from roundtable.core.changes import Changeset, Create
+from roundtable.core.redaction import Redactor
+from roundtable.store.memory import MemoryStore
+from roundtable.workshop.drafting import Written, drafted
+from tests.repository import git, repository
+
+SECRET = "sk-ant-api03-" + "a1B2c3D4e5" * 9
+HERE = {
+    "tests/test_app.py": "def test_app(): ...\n",
+    "pyproject.toml": "[project]\n",
+    "app.py": "print(1)\n",
+    "old.py": "print(0)\n",
+    "moved.py": "print(2)\n",
+    ".gitignore": "build/\n",
+    "build/out.py": "print(3)\n",
+    "vendor/lib.py": "print(4)\n",
+    ".env": "TOKEN=1\n",
+    "settings.py": f'KEY = "{SECRET}"\n',
+    "empty/__init__.py": "",
+}
+DRAFT = (
+    Written("app.py", b"print(1)\n", b"print('new')\n"),
+    Written("old.py", b"print(0)\n", None),
+    Written("here.py", b"print(2)\n", b"print(2)\n", was="moved.py"),
+    Written("zebra.py", None, b"print('z')\n"),
+    Written("data.bin.txt", None, b"\xff\xfe"),
+)
+
+
+async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_be_shown_says_why(
+    tmp_path: Path,
+) -> None:
+    repository(tmp_path / "code", HERE)
+    store = MemoryStore()
+    drafts = Drafts(store)
+    listing = Listing(store, drafts, tmp_path / "code", Redactor(), ("vendor",))
+    listed = await listing.listed(await drafts.keep(DRAFT))
+    assert [it.name for it in listed.items] == [
+        "app.py",
+        "here.py",
+        "zebra.py",
+        ".gitignore",
+        "pyproject.toml",
+        "tests/test_app.py",
+    ]
+    kept = {it.name: await store.fetch(it.digest) for it in listed.items}
+    assert kept["app.py"] == b"print('new')\n", "as the draft leaves it"
+    assert listed.items[0].size == len(kept["app.py"])
+    assert listed.refused == {
+        ".env": ".env is a sensitive file and is never shown to a model.",
+        "settings.py": "settings.py holds what looks like a secret (anthropic-key).",
+        "data.bin.txt": "data.bin.txt cannot be read as text.",
+        "empty/__init__.py": "empty/__init__.py holds nothing to show.",
+    }
+
+
+def test_what_a_later_draft_changes_is_told_by_what_the_earlier_one_left() -> None:
+    first = (Written("a.py", b"1", b"2"), Written("b.py", None, b"new"), Written("c.py", b"c", b"changed"))
+    later = (Written("a.py", b"1", b"3"), Written("b.py", None, b"new"), Written("d.py", None, b"d"))
+    assert since(first, later) == (
+        Written("a.py", b"2", b"3"),
+        Written("d.py", None, b"d"),
+        Written("c.py", b"changed", b"c"),
+    )
+    assert since(first, first) == ()
+    assert since((), later) == later
+
+
+def test_a_project_from_nothing_hangs_on_no_repository_above(tmp_path: Path) -> None:
+    """Some have a repository in their home that ignores everything but a few files."""
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("*\n")
+    root = empty_root(tmp_path / "data" / "nothing")
+    assert empty_root(root) == root, "made once"
+    drafting = drafted(Changeset((Create("app.py", "print(1)\n"),)), root)
+    assert drafting.refused == ()
+    assert [it.path for it in drafting.files] == ["app.py"]

@@ -1,0 +1,186 @@
+"""The stages as data: those we ship, the ways through them, a person's own list, and what is said over both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.config import trust
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import Places
+from roundtable.app.stages import Wanted, as_wanted, decoded, encoded, own_stages, shipped
+from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
+from roundtable.core.stages import Stage
+from roundtable.core.values import Charter, Limits, Seat
+
+SEATS = (Seat("ada", ("script:s.json",)), Seat("bob", ("script:s.json",)))
+
+SEVEN = {
+    "requirements": ("Requirements", "Principal Product Engineer", "discussion", 2048),
+    "architecture": ("Architecture", "Distinguished Software Architect", "discussion", 4096),
+    "development": ("Development", "Principal Software Engineer", "files", 8192),
+    "code-review": ("Code Review", "Staff Engineer", "review", 4096),
+    "qa": ("QA", "Principal QA Engineer", "files", 8192),
+    "devops": ("DevOps", "Senior Platform Engineer", "files", 4096),
+    "execution": ("Execution and Analysis", "SRE and Runtime Debugger", "run", 8192),
+}
+
+
+async def opened(desk: Roundtable, **agenda: object) -> Charter:
+    """The charter of a meeting in stages; nothing is on the record."""
+    return (await desk.draft(msgspec.convert({"question": "A to-do list", "meeting": "sdlc", **agenda}, Agenda)))[0]
+
+
+def names(stages: tuple[Stage, ...]) -> list[str]:
+    return [it.name for it in stages if it.enabled]
+
+
+@pytest.mark.feature("S0.9", "S0.21", "S0.22", "S0.23", "S0.24", "S0.25", "S0.26", "S0.27", "S0.28")
+def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -> None:
+    assert {it.name: (it.title, it.role, it.kind, it.tokens) for it in desk.stages.find("sdlc")} == SEVEN
+    assert names(desk.stages.find("sdlc")) == list(SEVEN)
+
+
+@pytest.mark.feature("S0.48", "S0.49", "S0.50")
+@pytest.mark.parametrize(
+    ("way", "held"),
+    [
+        ("spec", ["requirements", "architecture"]),
+        ("code", ["development", "code-review"]),
+        ("no-docker", ["requirements", "architecture", "development", "code-review", "qa"]),
+    ],
+)
+def test_there_are_lighter_ways_through_them(desk: Roundtable, way: str, held: list[str]) -> None:
+    assert names(desk.stages.find(way)) == held
+
+
+@pytest.mark.feature("S0.7", "S0.145")
+def test_every_stage_has_three_rounds_unless_the_person_says_otherwise() -> None:
+    assert {it.rounds for it in shipped().stages} == {3}
+    told = as_wanted(shipped().stages, Wanted(rounds={"": 2, "qa": 5}))
+    assert {it.name: it.rounds for it in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
+    with pytest.raises(ConfigError, match="rounds must be 9 or less"):
+        as_wanted(shipped().stages, Wanted(rounds={"qa": 10}))
+
+
+@pytest.mark.feature("S0.10", "S0.11", "S0.51")
+def test_stages_are_switched_off_and_instructed_before_the_start() -> None:
+    told = as_wanted(shipped().stages, Wanted(skip=("qa", "devops"), instructions={"architecture": "No framework."}))
+    assert names(told) == ["requirements", "architecture", "development", "code-review", "execution"]
+    assert len(told) == len(SEVEN), "what is left out is still known by its name"
+    assert {it.name: it.instructions for it in told if it.instructions} == {"architecture": "No framework."}
+    assert names(as_wanted(shipped().stages, Wanted(only=("qa", "development"), skip=("qa",)))) == ["development"]
+
+
+def test_who_judges_and_how_they_speak_is_said_for_one_stage_or_for_all() -> None:
+    told = as_wanted(shipped().stages, Wanted(judge={"": "ada", "qa": "bob"}, speaking="sequential"))
+    assert {it.name: it.judge for it in told} == {**dict.fromkeys(SEVEN, "ada"), "qa": "bob"}
+    assert {it.speaking for it in told} == {"sequential"}
+
+
+def test_a_stage_that_is_not_there_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="no stage architektur here") as wrong:
+        as_wanted(shipped().stages, Wanted(instructions={"architektur": "No framework."}))
+    assert wrong.value.help.startswith("Did you mean `architecture`?")
+    with pytest.raises(UsageError, match="No stage is left"):
+        as_wanted(shipped().stages, Wanted(skip=tuple(SEVEN)))
+
+
+OWN = """
+[[stages]]
+name = "requirements"
+instructions = "Ten lines at most."
+
+[[stages]]
+name = "threats"
+title = "Threats"
+role = "Security Engineer"
+kind = "discussion"
+tokens = 1024
+rounds = 1
+task = "Say what an attacker would try."
+"""
+
+
+def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk: Roundtable, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(OWN)
+    first, second = desk.stages.find(str(tmp_path / "mine.toml"))
+    assert (first.name, first.role, first.instructions) == (
+        "requirements",
+        "Principal Product Engineer",
+        "Ten lines at most.",
+    )
+    assert (second.name, second.role, second.tokens, second.rounds) == ("threats", "Security Engineer", 1024, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ('[[stages]]\nname = "threats"\n', "stage 1: there is no title."),
+        ('[[stages]]\nname = "qa"\ntone = "calm"\n', "stage 1: there is no setting tone."),
+        ('[[stages]]\nname = "qa"\nkind = "dance"\n', "stage 1: kind cannot be dance, only discussion, files"),
+        ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "there are two stages called qa."),
+        ("stages = 3\n", "stages must be a list, not a whole number."),
+        ("[[stages]\n", "mine.toml is not valid TOML"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused_with_the_place(text: str, wrong: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        own_stages(text, "mine.toml")
+    assert wrong in refused.value.message
+    assert refused.value.help
+
+
+def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_trusted(
+    desk: Roundtable, places: Places, workspace: Path
+) -> None:
+    with pytest.raises(NotFound, match="no stages called audit") as unknown:
+        desk.stages.find("audit")
+    assert "sdlc, spec, code, no-docker" in unknown.value.help
+    brought = workspace / ".roundtable" / "stages"
+    brought.mkdir(parents=True)
+    (brought / "audit.toml").write_text(OWN)
+    with pytest.raises(NotTrusted, match="brings the stages audit"):
+        desk.stages.find("audit")
+    trust(places, workspace)
+    assert names(desk.stages.find("audit")) == ["requirements", "threats"]
+    (brought / "audit.toml").write_text(OWN.replace("Ten", "Two"))
+    with pytest.raises(NotTrusted):
+        desk.stages.find("audit")
+    (places.config / "stages").mkdir(parents=True)
+    (places.config / "stages" / "mine.toml").write_text(OWN)
+    assert names(desk.stages.find("mine")) == ["requirements", "threats"]
+
+
+def test_the_list_in_the_docs_can_be_read() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sdlc.md").read_text()
+    listed = own_stages(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
+    assert [(it.name, it.rounds, it.judge, it.speaking) for it in listed] == [
+        ("requirements", 2, "", "blind"),
+        ("threats", 3, "claude", "blind"),
+        ("development", 3, "", "sequential"),
+    ]
+    assert all(f"| `{name}` | {role} |" in page for name, (_, role, _, _) in SEVEN.items())
+
+
+async def test_who_asks_for_the_meeting_alone_gets_all_seven(desk: Roundtable) -> None:
+    assert names(decoded((await opened(desk, seats=SEATS)).settings["stages"])) == list(SEVEN)
+
+
+async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
+    stages = encoded(as_wanted(shipped().stages, Wanted(judge={"qa": "cora"})))
+    with pytest.raises(UsageError, match="cora is to judge qa") as refused:
+        await opened(desk, seats=SEATS, settings={"stages": stages})
+    assert "ada, bob" in refused.value.help
+
+
+async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
+    desk: Roundtable,
+) -> None:
+    spec = encoded(as_wanted(desk.stages.find("spec"), Wanted()))
+    few = await opened(desk, seats=SEATS, settings={"stages": spec})
+    assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
+    assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds
+    assert (await opened(desk, seats=SEATS, limits=Limits(rounds=20))).limits.rounds == 20

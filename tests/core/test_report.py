@@ -1,0 +1,205 @@
+"""The report on a meeting in stages: everything that has to be known of it, and nothing that its words could forge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.core.effects import (
+    Candidate,
+    CandidatesTried,
+    CheckOutcome,
+    ClaimsProven,
+    Deliver,
+    Delivered,
+    EndStage,
+    ProjectRan,
+    Proof,
+    Result,
+    RunProject,
+    StageEnded,
+    TryCandidates,
+)
+from roundtable.core.events import (
+    AHEAD,
+    DecisionMade,
+    EffectDone,
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    NoteSaid,
+    Recorded,
+    RoundClosed,
+    RoundOpened,
+    SeatMissed,
+    SessionOpened,
+)
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.rules.staging import finished
+from roundtable.core.session import Session
+from roundtable.core.stages import Stage, StageEnd, Took
+from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
+from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
+from roundtable.core.views.blocks import as_markdown
+from roundtable.core.views.page_parts import as_page
+from roundtable.core.views.project import Change
+from roundtable.core.views.report import report
+from tests.core.test_views import NASTY, SEATS, made, read_page, tokens
+
+JUDGING = Turns(secret=True, judging=True)
+GO_ON = {"continue": "go on to the next stage", "retry": "hold this stage again", "stop": "stop here"}
+DOWN = Fault.of(FaultKind.OVERLOADED, "It is overloaded.")
+STAGES = (
+    Stage("requirements", "Requirements", "Engineer", "discussion", "Say what.", 2048),
+    Stage("development", "Development", "Engineer", "files", "Write it.", 8192),
+    Stage("code-review", "Code Review", "Reviewer", "review", "Read it.", 4096),
+    Stage("execution", "Execution", "SRE", "run", "Run it.", 8192),
+)
+CHANGES = {"development": (Change("app.py", "new", "claude", (Took("app.py", "login", "gpt"),), "sha256:1"),)}
+
+
+def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
+    """A round, all of whose seats were heard that are not missing in it."""
+    turns = JUDGING if "judge" in name else Turns()
+    absent = tuple(it.seat for it in moves if isinstance(it, SeatMissed))
+    heard = tuple(it for it in seats if it not in absent)
+    opening = RoundOpened(name, seats, seats, turns, Expect(codec), Prompt("x"), "sha256:0")
+    return [opening, *moves, RoundClosed(name, "all", heard, absent)]
+
+
+def step(name: str, effect: Any, result: Result) -> list[Event]:
+    return [EffectStarted(name, effect), EffectDone(name, result)]
+
+
+def ended(end: StageEnd, option: str = "continue", text: str = "", by: str = "maria") -> list[Event]:
+    name = end.stage if end.attempt == 1 else f"{end.stage}-{end.attempt}"
+    gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON)
+    told = step(f"{name}/end", EndStage(end), StageEnded(end))
+    return [*told, GateOpened(gate), GateAnswered(gate.id, option, text, by=by)]
+
+
+def facts(text: str) -> list[Recorded]:
+    """Four stages in which everything happens that can; `text` is what everybody says."""
+    disputed = Verdict(Stance.AMEND, options=(f"Keep them {text}", "Remove them"))
+    merged = Verdict(Stance.SUPPORT, directives=Directives("candidate-B", (f"login {text}",)))
+    ruled = Verdict(Stance.SUPPORT, findings=Findings(critical=("F1",)))
+    found = Verdict(issues=(Issue(f"It drops the connection {text}", severity="high", location="app.py:18"),))
+    gate = Gate("requirements-2-dispute", "Which way?", ("option-1", "none"), "none", {"option-1": "Keep them"})
+    failing = CheckOutcome("check", ("python3", "smoke.py"), 1, f"Traceback {text}", 0.3)
+    passing = CheckOutcome("check", ("python3", "smoke.py"), 0, "ok", 0.2)
+    tried = CandidatesTried((Candidate("claude", "sha256:2", cluster=1), Candidate("gpt", "sha256:3", cluster=2)))
+    first = StageEnd("D1", "requirements", 1, "agreed", "Too much.", judge="claude", rounds=("requirements/1-draft",))
+    again = StageEnd("D1", "requirements", 2, "chosen", text, judge="gpt", notices=(f"claude was not heard {text}",))
+    wrote = StageEnd(
+        "D2", "development", 1, "agreed", text, "sha256:9", "gpt", "claude", (Took("app.py", "login", "gpt"),)
+    )
+    reviewed = StageEnd("D3", "code-review", 1, "agreed", text, "sha256:9", judge="gemini")
+    ran = StageEnd("D4", "execution", 1, "agreed", text, "sha256:9", base="claude")
+    settings: dict[str, Any] = {"stages": msgspec.json.encode(STAGES).decode(), "into": "/home/maria/todo"}
+    charter = Charter("A to-do list", tuple(Seat(it, (f"lab:{it}",)) for it in SEATS), "sdlc", 1, settings=settings)
+    events: list[Event] = [
+        SessionOpened(charter),
+        *held("requirements/1-draft", *(made("requirements/1-draft", it, text) for it in SEATS)),
+        *ended(first, "retry", f"Leave lists out {text}"),
+        *held("requirements-2/1-judge", SeatMissed("requirements-2/1-judge", "claude", DOWN), seats=("claude",)),
+        *held("requirements-2/1-judge-2", made("requirements-2/1-judge-2", "gpt", text, disputed), seats=("gpt",)),
+        GateOpened(gate),
+        GateAnswered(gate.id, "option-1", text, by="maria"),
+        *ended(again),
+        NoteSaid(f"Mind the phones {text}", by="maria"),
+        *held("development/1-write", *(made("development/1-write", it, text) for it in SEATS)),
+        *step("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
+        *held("development/1-judge", made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
+        *ended(wrote, by=AHEAD),
+        *held("code-review/1-chunk", made("code-review/1-chunk", "gpt", text, found), seats=("gpt",), codec="findings"),
+        *step(
+            "code-review/1-chunk/proofs",
+            TryCandidates((), ()),
+            ClaimsProven((Proof(f"It drops the connection {text}", "gpt", held=True),)),
+        ),
+        *held("code-review/2-judge", made("code-review/2-judge", "gemini", text, ruled), seats=("gemini",)),
+        *ended(reviewed),
+        *step("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,))),
+        *step("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
+        *ended(ran),
+        *step("deliver/x", Deliver("sha256:9", "git", "/home/maria/todo", "deliver"), Delivered("/home/maria/todo")),
+        DecisionMade(finished((again, wrote, reviewed, ran))),
+    ]
+    return [Recorded(n, f"2026-11-15T18:00:{n:02}.000000Z", "s-1", event) for n, event in enumerate(events, 1)]
+
+
+def reported(text: str) -> tuple[str, str]:
+    """The report in both forms."""
+    records = facts(text)
+    session = Session.fold("s-1", records)
+    blocks = list(report(session, records, CHANGES))
+    return as_markdown(blocks), as_page(session, blocks)
+
+
+TOLD = (
+    "D1 Requirements, attempt 1",
+    "sent back",
+    "Leave lists out",
+    "D1 Requirements, attempt 2",
+    "decided by the person",
+    "was not heard",
+    "It is overloaded.",
+    "in dispute",
+    "Keep them",
+    "Remove them",
+    "Which way? option-1 (Keep them), by maria.",
+    "Afterwards: continue (go on to the next stage), answered ahead.",
+    "base candidate-B; login",
+    "claude, login from gpt",
+    "Mind the phones",
+    "1 critical, 0 warnings, 0 confirmed clean",
+    "app.py:18",
+    "It drops the connection",
+    "reproduced",
+    "Run 1",
+    "exit code 1",
+    "Traceback",
+    "Run 2",
+    "Handed over: /home/maria/todo",
+    "Tokens and money by stage and seat:",
+    "4,400 · $0.0400",
+    "D4",
+    "Execution",
+)
+
+
+@pytest.mark.parametrize("part", TOLD)
+def test_the_report_tells_it_in_both_forms(part: str) -> None:
+    markdown, html = reported("plainly.")
+    assert part in markdown.replace("\\", "")
+    assert part in read_page(html).text
+
+
+def test_what_was_decided_stands_in_it_word_for_word() -> None:
+    words = "R1 It stores notes.\n\n    indented, and  spaced\nR2 <b>It</b> lists them."
+    markdown, html = reported(words)
+    assert words in read_page(html).text
+    assert "> R1 It stores notes.\n>\n>     indented, and  spaced\n> R2 \\<b>It\\</b> lists them." in markdown
+
+
+def test_what_a_model_says_cannot_forge_a_report() -> None:
+    (plain, page), (forged, nasty) = reported("x"), reported(NASTY)
+    honest, dishonest = read_page(page), read_page(nasty)
+    assert dishonest.tags == honest.tags
+    assert dishonest.attributes == honest.attributes
+    assert not {"script", "img", "link", "iframe", "object", "form"} & set(dishonest.tags)
+    ours = ("heading_open", "table_open", "tr_open", "hr", "bullet_list_open")
+    assert [it for it in tokens(forged) if it in [(kind, 0) for kind in ours]] == [
+        it for it in tokens(plain) if it in [(kind, 0) for kind in ours]
+    ]
+    assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in tokens(forged)}
+    assert "\x1b" not in forged + nasty
+
+
+def test_a_meeting_that_has_not_come_far_has_a_report_too() -> None:
+    records = facts("x")[:4]
+    blocks = report(Session.fold("s-1", records), records, {})
+    assert "No stage has ended yet." in as_markdown(blocks)

@@ -1,0 +1,90 @@
+"""What a judge makes of findings: by their ids or words, and never against what a program has shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.rules.findings import Weighed, pooled, weighed
+from roundtable.core.rules.ruled_findings import Weight, by_judge, by_severity, shown, told
+from roundtable.core.values import Move, Round
+from roundtable.core.verdict import Findings, Issue, Verdict
+
+LOST = Issue("A second writer loses the first one's data.", severity="critical", location="store.py:7")
+SLOW = Issue("Every request reads the whole file.", severity="medium", location="store.py:20")
+OPEN = Issue("Anybody can delete a list.", severity="high", location="api.py:3")
+
+
+def said(seat: str, *issues: Issue, round: str = "review/1-chunk") -> Move:
+    return Move(round, seat, "", Verdict(issues=issues))
+
+
+def found(*proofs: Proof) -> tuple[Weighed, ...]:
+    """F1 is lost data, F2 the open door, F3 the slow request."""
+    held = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
+    return weighed(pooled(held), (ClaimsProven(proofs),) if proofs else ())
+
+
+def weights(ruling: Findings, *proofs: Proof) -> list[Weight]:
+    ruled = by_judge(found(*proofs), ruling)
+    return [ruled.weights[it] for it in ("F1", "F2", "F3")]
+
+
+CRITICAL, WARNING, CLEAN = Weight
+
+
+@pytest.mark.feature("S0.19")
+@pytest.mark.parametrize(
+    ("ruling", "expected"),
+    [
+        (Findings(("F1",), ("F2", "F3")), [CRITICAL, WARNING, WARNING]),
+        (Findings(("F1 and F3: both lose data",), (), ("F2 is behind a login",)), [CRITICAL, CLEAN, CRITICAL]),
+        (Findings(("**F3** it blocks everybody",), ("F1, F2",)), [WARNING, WARNING, CRITICAL]),
+        (Findings((), ("The slow request (F3)",), ("F1: see F2",)), [CLEAN, CRITICAL, WARNING]),
+        (Findings(("Anybody can delete any list!",), (), ("F2",)), [CRITICAL, CRITICAL, WARNING]),
+        (Findings((), (), ("Everything else",)), [CRITICAL, CRITICAL, WARNING]),
+    ],
+)
+def test_a_judge_names_findings_by_id_or_words_and_what_it_does_not_name_stays(
+    ruling: Findings, expected: list[Weight]
+) -> None:
+    assert weights(ruling) == expected
+
+
+def test_no_judge_overrules_a_program() -> None:
+    shows = Proof(LOST.text, "claude", held=True)
+    denies = Proof(OPEN.text, "claude", held=False)
+    assert weights(Findings(("F2",), (), ("F1",)), shows, denies) == [CRITICAL, CLEAN, WARNING]
+
+
+def test_all_is_told_with_what_became_of_it_and_what_the_judge_said_besides() -> None:
+    listed = found()
+    ruled = by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
+    assert told(ruled, listed, {"F1": "Mended."}) == (
+        f"CRITICAL:\n- F1 [critical, store.py:7] {LOST.text} Mended.\n\n"
+        f"WARNINGS:\n- F3 [medium, store.py:20] {SLOW.text}\n- The project has no tests.\n\n"
+        f"CONFIRMED_CLEAN:\n- F2 [high, api.py:3] {OPEN.text}"
+    )
+
+
+def test_without_a_judge_it_is_as_bad_as_the_seats_say() -> None:
+    ruled = by_severity(found(Proof(LOST.text, "claude", held=False)))
+    assert [ruled.weights[it] for it in ("F1", "F2", "F3")] == [CLEAN, CRITICAL, WARNING]
+
+
+def test_a_finding_is_read_out_with_how_many_saw_it_and_not_with_who() -> None:
+    first = shown(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
+    assert first == f"F1 [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
+
+
+def test_one_fault_seen_from_both_ends_in_two_parts_is_one_and_two_faults_stay_two() -> None:
+    here = Issue("save() of store.py is given the list and the name the wrong way round.", location="api.py:9")
+    there = Issue("api.py gives save() the list and the name the wrong way round.", location="store.py:2")
+    other = Issue("web.py gives save() the list and the name the wrong way round.", location="web.py:4")
+    one, two, three = (f"review/{number}-chunk" for number in (1, 2, 3))
+    rounds = [
+        Round(one, ("claude",), (said("claude", here, round=one),)),
+        Round(two, ("claude",), (said("claude", there, round=two),)),
+        Round(three, ("claude",), (said("claude", other, round=three),)),
+    ]
+    assert [len(it.said) for it in pooled(*rounds)] == [2, 1]

@@ -1,0 +1,109 @@
+"""`roundtable project` and the report: what a meeting in stages made, at the real command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Agenda
+from tests.doors.parts import held
+from tests.doors.terminal import Cli, seat
+from tests.repository import git, sandbox
+from tests.stories.test_sdlc_results import AGREED, IDEA, STAGES, seats
+from tests.stories.test_sdlc_stages import settings
+from tests.stories.test_sdlc_writing import ACCOUNTS, DIRECTED
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """Somebody for whom three stages were held, after which nothing was written."""
+    asyncio.run(sandbox())
+    cli = Cli(tmp_path_factory.mktemp("person"))
+    told = settings(*STAGES)
+    agenda = Agenda(IDEA, meeting="sdlc", settings=dict(told), answers={"stages": "continue"}, seed=7)
+    held(cli, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
+    return cli
+
+
+def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cli) -> None:
+    shown = cli.run("project", "last").stdout.splitlines()
+    assert shown[0] == "version\tfile\t\twho contributed what"
+    assert "development/gpt\taccounts.py\tnew\tgpt" in shown
+    assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in shown
+    assert cli.run("project", "--list").stdout.splitlines() == shown
+    told = json.loads(cli.run("project", "--json").stdout)["versions"]
+    made = next(it for it in told if it["name"] == "development")
+    assert made["decision"] == "D2"
+    assert made["files"][0]["took"] == [{"symbol": "login", "seat": "gpt"}, {"symbol": "rollback", "seat": "gemini"}]
+
+
+def test_any_version_of_a_file_can_be_seen(cli: Cli) -> None:
+    assert cli.run("project", "--file", "accounts.py").stdout == DIRECTED
+    named = ("--file", "accounts.py", "--stage", "development/gemini")
+    assert cli.run("project", *named).stdout == ACCOUNTS["gemini"]
+    nowhere = cli.run("project", "--file", "account.py", code=2)
+    assert "See accounts.py." in nowhere.stderr
+    never = cli.run("project", "--file", "accounts.py", "--stage", "devops", code=2)
+    assert "There is no version devops." in never.stderr
+
+
+@pytest.mark.feature("S0.53")
+def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_over(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "accounts"
+    assert cli.run("project", "last", "--to", str(folder)).stdout == f"{folder}\n"
+    assert (folder / "accounts.py").read_text() == DIRECTED
+    (folder / "accounts.py").write_text("mine")
+    refused = cli.run("project", "last", "--to", str(folder), code=2)
+    assert "is there already, and nothing is written over it." in refused.stderr
+    assert (folder / "accounts.py").read_text() == "mine"
+    cli.run("project", "last", "--to", str(tmp_path / "accounts.zip"), "--zip")
+    with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
+        assert zip.namelist() == ["accounts/accounts.py", "accounts/test_accounts.py"]
+
+
+def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "my accounts"
+    done = cli.run("project", "last", "--to", str(folder), "--git", "--json")
+    told = json.loads(done.stdout)
+    assert told["commit"] == git(folder, "rev-parse", "HEAD").strip()
+    assert AGREED in (folder / "docs/decisions/D1-requirements.md").read_text()
+    far = tmp_path / "far.git"
+    git(tmp_path, "init", "-q", "--bare", str(far))
+    said = cli.run("project", "last", "--to", str(folder), "--git").stderr
+    commands = re.findall(r"^  (git .*)$", said, re.M)
+    for command in commands:
+        argv = [str(far) if it == "URL" else it for it in shlex.split(command)]
+        subprocess.run(argv, check=True, capture_output=True, env=cli.env)
+    assert len(commands) == 2
+    branch = git(folder, "branch", "--show-current").strip()
+    assert git(far, "rev-parse", branch).strip() == told["commit"]
+
+
+def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
+    cli.run("export", "last", "--format", "report-md", "-o", str(tmp_path / "r.md"))
+    cli.run("export", "last", "--format", "report-html", "-o", str(tmp_path / "r.html"))
+    markdown, html = (tmp_path / "r.md").read_text(), (tmp_path / "r.html").read_text()
+    for text in (markdown, html):
+        assert "claude, login from gpt, rollback from gemini" in text
+        assert "What came from whom" in text
+    assert "> R1 A user can log in.\n> R2 What was done can be undone." in markdown
+    assert AGREED in html
+
+
+def test_what_cannot_be_done_is_said_in_two_sentences(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    held(cli, Agenda("REST or GraphQL?", options=("REST", "GraphQL")), claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    for args in ((), ("--file", "a.py"), ("--to", "x")):
+        assert "This session has written no project so far." in cli.run("project", *args, code=2).stderr
+    assert "This session was not held in stages" in cli.run("export", "--format", "report-md", code=2).stderr
+    assert "Give one of them." in cli.run("project", "--to", "x", "--file", "a.py", code=2).stderr
+    assert "Add --to PATH --zip." in cli.run("project", "--zip", code=2).stderr
+    assert "Add --file PATH." in cli.run("project", "--stage", "qa", code=2).stderr
+    assert not (cli.work / "x").exists()

@@ -1,0 +1,389 @@
+"""`roundtable sdlc` and what steers it: gates from here and from elsewhere, going back, comparing, asking the judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from tests.doors.coding import facts
+from tests.doors.terminal import Cli
+from tests.repository import sandbox
+
+IDEA = "a to-do API with SQLite"
+AGREED = "They say the same.\n\nCONSENSUS: R1 It keeps to-dos."
+OPEN = "They differ.\n\nDISCUSS:\n- Flask\n- the standard library"
+Said = dict[str, Any]
+
+SLOW = 8.0
+"""Seconds a seat thinks: long enough for another process to start and say something."""
+
+
+def seat(name: str, *turns: Said) -> Said:
+    """A seat with turns of its own; as a judge it agrees, and else it has one opinion."""
+    usual: list[Said] = [{"round": "*-judge*", "text": AGREED}, {"round": "*", "text": f"{name} wants it small."}]
+    return {"turns": [*turns, *usual]}
+
+
+def heard(words: str, said: str, round: str = "*") -> Said:
+    """What a seat says once it has read these words."""
+    return {"round": round, "contains": words, "text": said}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def ask(cli: Cli, *more: str, ada: Said | None = None, bob: Said | None = None) -> list[str]:
+    """The command for a specification by two seats."""
+    return ["sdlc", IDEA, "--stages", "spec", *cli.script(ada=ada or seat("ada"), bob=bob or seat("bob")), *more]
+
+
+def rounds(told: list[dict[str, Any]], after: int = 0) -> list[str]:
+    return [it["round"] for it in told if it["kind"] == "round.opened" and it["seq"] > after]
+
+
+def ends(told: list[dict[str, Any]]) -> dict[str, str]:
+    """How each stage ended."""
+    done = [it["result"] for it in told if it["kind"] == "effect.done"]
+    return {it["end"]["stage"]: it["end"]["how"] for it in done if it["result"] == "stage_ended"}
+
+
+def slugs(cli: Cli) -> list[str]:
+    """The sessions of this workspace, newest first."""
+    return [it["slug"] for it in json.loads(cli.run("list", "--json").stdout)["sessions"]]
+
+
+async def kept(cli: Cli, digest: str) -> str:
+    """What the record keeps under a name."""
+    async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
+        return (await desk.store.fetch(digest)).decode()
+
+
+# --- holding it -----------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S0.1", "S0.2", "S0.3", "S0.6", "S0.39", "S0.40", "S0.41", "S0.48")
+def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_terminal(cli: Cli) -> None:
+    ada = seat("ada", {**heard("It must run offline.", "ada keeps it offline."), "latency": SLOW})
+    bob = seat("bob", heard("Mind the cache.", "Noted.\n\nCONSENSUS: A cache of one page.", "*-judge"))
+    with cli.terminal(*ask(cli, "--plain", ada=ada, bob=bob)) as runs:
+        runs.expect("━━ Stage 1 of 2: Requirements · Principal Product Engineer")
+        shown = runs.expect("Your choice [1-6, Enter for stop]:")
+        assert "[bob] bob wants it small." in shown
+        assert "Round requirements/1-judge (the judge): ada" in shown
+        assert "[ada] CONSENSUS: R1 It keeps to-dos." in shown
+        assert "architecture" not in shown, "nothing of the next stage begins before the yes"
+        cli.run("say", "last", "It must run offline.")
+        cli.run("answer", "last", "after-requirements=continue")
+        runs.expect("Round architecture/1-draft: ada, bob")
+        cli.run("say", "last", "Mind the cache.")
+        shown = runs.expect("Gate after-architecture")
+        assert "━━ Stage 2 of 2: Architecture · Distinguished Software Architect" in shown
+        assert "[ada] ada keeps it offline." in shown, "what was said at the gate is heard in the next stage"
+        assert "[bob] CONSENSUS: A cache of one page." in shown, "what is said in a round is heard at the next turn"
+        cli.run("answer", "last", "after-architecture=stop")
+        runs.end(3)
+    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+
+
+@pytest.mark.feature("S0.8", "S0.42")
+def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own_words(cli: Cli) -> None:
+    differ = {"round": "requirements/*-judge", "text": OPEN}
+    typed = ask(cli, "--plain", "--rounds", "2", ada=seat("ada", differ), bob=seat("bob", differ))
+    with cli.terminal(*typed) as runs:
+        shown = runs.expect("Your choice [1-4, Enter for none]:")
+        assert "after 2 rounds there is no agreement" in shown
+        assert "1. option-1: Flask" in shown
+        assert "2. option-2: the standard library" in shown
+        runs.type("own\n")
+        runs.expect("What is it to be? [Enter for nothing]:")
+        runs.type("Neither: plain WSGI.\n")
+        runs.expect("requirements was decided by the person")
+        runs.type("6\n")
+        runs.end(3)
+    assert rounds(facts(cli)) == [
+        "requirements/1-draft",
+        "requirements/1-judge",
+        "requirements/2-discuss",
+        "requirements/2-judge",
+    ]
+
+
+@pytest.mark.feature("S0.43")
+def test_a_stage_is_sent_back_with_new_instructions_and_all_are_asked_again(cli: Cli) -> None:
+    again = heard("Only ten lines.", "ada in ten lines.", "requirements-2/*")
+    with cli.terminal(*ask(cli, "--plain", ada=seat("ada", again))) as runs:
+        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.type("retry\n")
+        runs.expect("What is to be different this time? [Enter for nothing]:")
+        runs.type("Only ten lines.\n")
+        runs.expect("━━ Stage 1 of 2: Requirements, attempt 2 · Principal Product Engineer")
+        runs.expect("[ada] ada in ten lines.")
+        runs.expect("Gate after-requirements-2")
+        runs.type("stop\n")
+        runs.end(3)
+
+
+@pytest.mark.feature("S0.10", "S0.51", "S0.73")
+def test_the_next_stage_is_skipped_and_what_there_is_is_marked_complete(cli: Cli) -> None:
+    typed = ["sdlc", IDEA, "--only", "requirements,architecture,qa", "--skip", "qa", "--plain"]
+    with cli.terminal(*typed, *cli.script(ada=seat("ada"), bob=seat("bob"))) as runs:
+        runs.expect("━━ Stage 1 of 2: Requirements")
+        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.type("skip\n")
+        runs.end(0)
+    told = facts(cli)
+    assert ends(told) == {"requirements": "agreed", "architecture": "skipped"}
+    assert rounds(told) == ["requirements/1-draft", "requirements/1-judge"]
+    with cli.terminal(*ask(cli, "--plain", "--fresh")) as runs:
+        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.type("complete\n")
+        assert "Decision reached: 1 stage" in runs.end(0)
+    assert ends(facts(cli)) == {"requirements": "agreed"}
+
+
+@pytest.mark.feature("S0.11", "S0.12", "S0.145")
+def test_what_is_said_of_the_stages_before_the_start_is_what_is_held(cli: Cli) -> None:
+    told = heard("Only the standard library.", "ada without a framework.", "architecture/*")
+    more = ["--yes", "--instruct", "architecture=Only the standard library.", "--judge", "requirements=bob"]
+    more += ["--speaking", "sequential", "--rounds", "1", "--rounds", "architecture=2"]
+    differ = {"round": "*-judge", "text": OPEN}
+    said = cli.json(*ask(cli, *more, ada=seat("ada", told, differ), bob=seat("bob", differ)), code=3)
+    assert "ada without a framework." in [it["text"] for it in said if it["kind"] == "move.made"]
+    judges = {
+        it["round"]: it["electorate"] for it in said if it["kind"] == "round.opened" and it["turns"].get("judging")
+    }
+    assert judges == {
+        "requirements/1-judge": ["bob"],
+        "architecture/1-judge": ["bob"],
+        "architecture/2-judge": ["bob"],
+    }
+    first = next(it for it in said if it["kind"] == "round.opened")
+    assert first["turns"]["visibility"] == "same_round"
+
+
+def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_yes_was_stated(cli: Cli) -> None:
+    cli.run(*ask(cli, "--headless"), code=3)
+    assert ends(facts(cli)) == {"requirements": "agreed"}
+    for stated in (["--yes"], ["--budget-tokens", "900000"]):
+        before = {it.name for it in cli.work.iterdir()} - {".roundtable"}
+        cli.run(*ask(cli, "--headless", "--fresh", *stated))
+        assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+        assert {it.name for it in cli.work.iterdir()} - {".roundtable"} == before, "a yes to going on writes nothing"
+
+
+@pytest.mark.parametrize(
+    ("typed", "wrong", "then"),
+    [
+        (["--skip", "requirement"], "There is no stage requirement here.", "Did you mean `requirements`?"),
+        (["--stages", "all.toml"], "There are no stages called all.toml", "sdlc, spec, code, no-docker"),
+        (["--stages", "own.toml"], "own.toml: stage 1: there is no title.", "Correct it"),
+        (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
+        (["--instruct", "qa"], "--instruct qa cannot be read.", "--instruct STAGE=TEXT"),
+        (["--judge", "cora"], "cora is to judge requirements", "ada, bob"),
+        (["--from", "nowhere"], "There is no folder nowhere.", "--from"),
+        (["--from", ".", "--into", "x"], "--into is for a new project", "Give one of them."),
+        (["--into", "."], "There is something in", "Name a new folder with --into."),
+    ],
+)
+def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
+    cli: Cli, typed: list[str], wrong: str, then: str
+) -> None:
+    (cli.work / "own.toml").write_text('[[stages]]\nname = "threats"\n')
+    refused = cli.run("sdlc", IDEA, *cli.script(ada=seat("ada"), bob=seat("bob")), *typed, code=2).stderr
+    assert wrong in refused
+    assert then in refused
+    assert slugs(cli) == []
+
+
+def test_an_existing_project_is_the_workspace_and_a_quote_spends_nothing(cli: Cli) -> None:
+    shop = cli.work.parent / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / "shop.py").write_text("PRICE = 3\n")
+    typed = ask(cli)
+    (cli.work / "s.json").rename(shop / "s.json")
+    assert json.loads(cli.run(*typed, "--from", "../shop", "--quote", "--json").stdout)["meeting"] == "sdlc"
+    said = cli.json(*typed, "--from", "../shop", "--headless", code=3)
+    assert said[0]["charter"]["workspace"] == str(shop)
+    assert said[0]["charter"]["settings"]["existing"] is True
+    drafted = next(it for it in said if it["kind"] == "round.opened")
+    assert "shop.py" in [it["name"] for it in drafted["prompt"]["files"]], "the seats are shown what is there"
+
+
+# --- crashes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S0.67", "S0.68", "S0.72")
+def test_a_killed_meeting_is_resumed_by_its_id_and_two_never_run_it(cli: Cli) -> None:
+    with cli.terminal(*ask(cli, "--plain")) as runs:
+        runs.expect("Your choice")
+        session = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["id"]
+        assert f"process {runs.process.pid} on" in cli.run("resume", session, code=5).stderr
+        runs.process.send_signal(signal.SIGKILL)
+        runs.process.wait()
+    before = facts(cli)
+    with cli.terminal("resume", session, "--plain") as runs:
+        runs.expect("Gate after-requirements: Requirements is over.")
+        runs.type("continue\n")
+        runs.expect("Gate after-architecture")
+        runs.type("stop\n")
+        runs.end(3)
+    told = facts(cli)
+    assert told[: len(before)] == before
+    assert rounds(told, len(before)) == ["architecture/1-draft", "architecture/1-judge"]
+
+
+# --- going back, and both lines -------------------------------------------------------------------
+
+
+@pytest.mark.feature("S0.44")
+def test_going_back_holds_a_line_of_its_own_and_asks_only_from_that_stage_on(cli: Cli) -> None:
+    other = heard("Only the standard library.", "ada without a framework.", "architecture/*")
+    ruled = heard("ada without", "So be it.\n\nCONSENSUS: http.server alone.", "architecture/*-judge")
+    with cli.terminal(*ask(cli, "--plain", ada=seat("ada", other), bob=seat("bob", ruled))) as runs:
+        runs.expect("Gate after-requirements")
+        runs.type("continue\n")
+        runs.expect("Gate after-architecture")
+        runs.type("back\n")
+        runs.expect("Back to which stage? [requirements, architecture]:")
+        runs.type("qa\n")
+        runs.expect("There is no stage qa to go back to.")
+        runs.type("architecture\n")
+        runs.expect("What is to be different there? [Enter for nothing]:")
+        runs.type("Only the standard library.\n")
+        runs.expect("from architecture on. Compare both later:")
+        runs.expect("[ada] ada without a framework.")
+        runs.expect("http.server alone.")
+        runs.type("stop\n")
+        runs.end(3)
+    new, old = slugs(cli)
+    line, before = facts(cli, new), facts(cli, old)
+    cut = line[0]["charter"]["branched_at"]
+    assert line[0]["charter"]["parent"] == before[0]["session"]
+    assert [it["kind"] for it in line[1:cut]] == [it["kind"] for it in before[1:cut]]
+    assert before[cut - 1]["kind"] == "gate.answered", "it parts right after the yes to the stage before"
+    assert rounds(line, cut) == ["architecture/1-draft", "architecture/1-judge"]
+    assert {it["round"].partition("/")[0] for it in line[cut:] if it["kind"] == "turn.asked"} == {"architecture"}
+    told = cli.run("diff-sessions", old, new).stdout
+    assert "requirements: same (agreed (ada judged))" in told
+    assert "architecture: changed" in told
+    assert "  -R1 It keeps to-dos." in told
+    assert "  +http.server alone." in told
+    assert f"The first {cut} facts are the same" in told
+
+
+@pytest.mark.feature("S0.44")
+def test_a_finished_session_is_rolled_back_from_any_terminal_and_the_old_line_stays_readable(cli: Cli) -> None:
+    cli.run(*ask(cli, "--yes", "--headless"))
+    old = facts(cli)
+    said = cli.run("rollback", "last", "requirements", "--instruct", "In German.").stdout
+    new = slugs(cli)[0]
+    assert f"hold it with: roundtable resume {new}" in said
+    cli.run("resume", new, "--headless")
+    line = facts(cli, new)
+    assert rounds(line, line[0]["charter"]["branched_at"]) == rounds(old), (
+        "from the first stage on, all are asked again"
+    )
+    told = json.loads(line[0]["charter"]["settings"]["stages"])
+    assert [it.get("instructions", "") for it in told] == ["In German.", ""]
+    assert facts(cli, old[0]["session"]) == old
+    both = json.loads(cli.run("diff-sessions", old[0]["session"], new, "--json").stdout)
+    assert [it["state"] for it in both["stages"]] == ["same", "same"]
+    assert both["first"]["rounds"] == both["second"]["rounds"] == 4
+    refused = cli.run("rollback", new, "devops", code=2).stderr
+    assert "The stage devops was not held" in refused
+    assert "requirements, architecture" in refused
+
+
+def test_back_is_answered_from_another_terminal_and_only_with_a_stage_that_was_held(cli: Cli) -> None:
+    with cli.terminal(*ask(cli, "--plain")) as runs:
+        runs.expect("Gate after-requirements")
+        assert "`back` needs --text" in cli.run("answer", "last", "after-requirements=back", code=2).stderr
+        wrong = cli.run("answer", "last", "after-requirements=back", "--text", "qa: faster", code=2).stderr
+        assert "The stage qa was not held" in wrong
+        cli.run("answer", "last", "after-requirements=back", "--text", "requirements: Shorter.")
+        runs.expect("from requirements on.")
+        runs.expect("Gate after-requirements: Requirements is over.")
+        runs.type("stop\n")
+        runs.end(3)
+    line = facts(cli)
+    assert json.loads(line[0]["charter"]["settings"]["stages"])[0]["instructions"] == "Shorter."
+
+
+def test_a_skipped_stage_is_gone_back_to_by_being_asked_again(cli: Cli) -> None:
+    with cli.terminal(*ask(cli, "--plain")) as runs:
+        runs.expect("Your choice")
+        runs.type("skip\n")
+        runs.end(0)
+    cli.run("rollback", "last", "architecture")
+    with cli.terminal("resume", "last", "--plain") as runs:
+        runs.expect("Gate after-requirements: Requirements is over.")
+        runs.type("continue\n")
+        runs.expect("Gate after-architecture")
+        runs.type("stop\n")
+        runs.end(3)
+    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+
+
+def test_the_files_of_both_lines_are_compared_and_nothing_in_them_drives_the_terminal(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    german = heard("In German.", "Here.\n\n```python app.py\nprint('Hallo\\u202e')\n# \u202eend\n```\n")
+    english: Said = {"round": "*", "text": "Here.\n\n```python app.py\nprint('Hello')\n```\n"}
+    seats = cli.script(ada={"turns": [german, english]})
+    cli.run("sdlc", "a greeting", "--only", "development", "--yes", "--headless", *seats)
+    old = slugs(cli)[0]
+    cli.run("rollback", old, "development", "--instruct", "In German.")
+    cli.run("resume", "last", "--headless")
+    told = cli.run("diff-sessions", old, "last").stdout
+    assert "app.py: changed" in told
+    assert "  -print('Hello')" in told
+    assert "  +# \\u202eend" in told, "what a terminal would obey is written out"
+
+
+# --- asking the judge -----------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S0.45")
+def test_the_judge_answers_through_its_own_voice_word_by_word_and_the_session_stays_as_it_was(cli: Cli) -> None:
+    words = "D1 says that it keeps to-dos, and nothing else."
+    asked = {"round": "chat/*", "contains": "Why so little?", "text": words}
+    before = {"round": "chat/*", "contains": "And then?", "text": "After that, the architecture."}
+    judging = {"turns": [asked, before, {"round": "*", "text": AGREED}], "defaults": {"rate": 50}}
+    cli.home.mkdir()
+    (cli.work / "judge.json").write_text(json.dumps(judging))
+    cli.script(ada=seat("ada"), bob=seat("bob"))
+    table = '[table]\nseats = ["ada", "bob"]\n'
+    voices = 'voices = ["script:s.json"]\njudge = "script:judge.json"\n'
+    (cli.home / "config.toml").write_text(f"{table}[seats.ada]\n{voices}[seats.bob]\n{voices}")
+    cli.run("sdlc", IDEA, "--stages", "spec", "--headless", code=3)
+    told, listed = facts(cli), slugs(cli)
+    said = cli.json("chat", "last", "Why so little?")
+    assert "".join(it["text"] for it in said if it["kind"] == "delta") == words
+    assert len([it for it in said if it["kind"] == "delta"]) > 1, "streamed"
+    made = next(it for it in said if it["kind"] == "move.made")
+    assert (made["seat"], made["voice"]) == ("ada", "script:judge.json")
+    assert said[0]["charter"]["parent"] == told[0]["session"]
+    (shown,) = [it for it in said[0]["charter"]["context"] if it["name"] == "the session"]
+    state = asyncio.run(kept(cli, shown["digest"]))
+    assert "D1: requirements was agreed on (ada judged)." in state
+    assert "R1 It keeps to-dos." in state
+    with cli.terminal("chat") as talk:
+        talk.expect("You:")
+        talk.type("Why so little?\n")
+        talk.expect(words)
+        talk.expect("the session is as it was")
+        talk.type("And then?\n")
+        talk.expect("After that, the architecture.")
+        talk.type("\n")
+        talk.end(0)
+    assert facts(cli) == told
+    assert slugs(cli) == listed
+    assert "There is no question." in cli.run("chat", code=2).stderr

@@ -1,0 +1,184 @@
+"""Through which voice a seat judges: a cheaper one beside its own, the person's choice, or its own where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.judges import with_judges
+from roundtable.app.places import Places
+from roundtable.app.quote import quote
+from roundtable.app.seat_check import check_seats
+from roundtable.core.faults import FaultKind, UsageError
+from roundtable.core.session import Session
+from roundtable.core.stages import Stage
+from roundtable.core.values import Limits, Outcome, Seat
+from roundtable.core.views import phrases
+from roundtable.voices.endpoints import shipped_endpoints
+from roundtable.voices.fault_server import FaultServer
+from tests.stories.house import answer
+
+STAGES = tuple(
+    Stage(name, name.capitalize(), "Engineer", "discussion", "Say what is to be built.", 512)
+    for name in ("requirements", "architecture")
+)
+AGREED = "CONSENSUS: R1 It stores notes."
+LIMITS = Limits(retries=0, seat_timeout=20, round_deadline=20)
+SEATS = (Seat("claude", ("near:large",)), Seat("gpt", ("far:large",)))
+
+
+class Town:
+    """Two servers, and a desk that knows both as endpoints."""
+
+    def __init__(self, near: FaultServer, far: FaultServer, places: Places, workspace: Path) -> None:
+        self.near, self.far = near, far
+        self._places, self._workspace = places, workspace
+
+    async def desk(self, near: str = "", far: str = "", more: str = "") -> Roundtable:
+        """A desk where these lines stand in the sections of the endpoints."""
+        self._places.user_config.parent.mkdir(parents=True, exist_ok=True)
+        self._places.user_config.write_text(
+            f'[endpoints.near]\nbase_url = "{self.near.url}"\n{near}\n'
+            f'[endpoints.far]\nbase_url = "{self.far.url}"\n{far}\n{more}\n'
+        )
+        return await Roundtable.open(self._workspace, self._places)
+
+
+@pytest.fixture
+async def town(tmp_path: Path) -> AsyncIterator[Town]:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    async with FaultServer(text=AGREED) as near, FaultServer(text=AGREED) as far:
+        yield Town(near, far, Places(tmp_path / "home", tmp_path / "home"), work)
+
+
+def agenda(*seats: Seat, meeting: str = "sdlc", **more: object) -> Agenda:
+    settings = {"stages": msgspec.json.encode(STAGES).decode()} if meeting == "sdlc" else {}
+    told = Agenda("A place for notes.", seats, meeting, settings=settings, limits=LIMITS, headless=True)
+    return msgspec.structs.replace(told, answers={"stages": "continue"} if meeting == "sdlc" else {}, **more)
+
+
+def judged_by(session: Session) -> dict[str, str]:
+    """The voice that was heard in each judging round."""
+    rounds = [it for it in session.rounds.values() if it.opened.turns.judging]
+    return {it.name: move.voice for it in rounds for move in it.moves()}
+
+
+@pytest.mark.feature("S0.128")
+async def test_a_seat_named_on_the_fly_judges_through_the_cheaper_model_of_its_endpoint(town: Town) -> None:
+    async with await town.desk('judge_model = "small"', 'judge_model = "tiny"') as desk:
+        id, decision = await hold(desk, agenda(*SEATS))
+        session = await desk.session(id)
+    assert decision.outcome is Outcome.REACHED
+    assert judged_by(session) == {"requirements/1-judge": "near:small", "architecture/1-judge": "far:tiny"}
+    assert [it.model for it in town.near.seen] == ["large", "small", "large"]
+    assert [it.model for it in town.far.seen] == ["large", "large", "tiny"]
+    assert decision.substitutions == ()
+
+
+@pytest.mark.feature("S0.146")
+async def test_a_person_chooses_the_voice_that_a_seat_judges_through(town: Town) -> None:
+    chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
+    async with await town.desk('judge_model = "small"', more=chosen) as desk:
+        id, _ = await hold(desk, agenda())
+        session = await desk.session(id)
+    assert judged_by(session) == {"requirements/1-judge": "far:exact", "architecture/1-judge": "far:large"}
+    assert "small" not in {it.model for it in town.near.seen}
+
+
+async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_is_told(town: Town) -> None:
+    async with await town.desk('judge_model = "503"') as desk:
+        id, decision = await hold(desk, agenda(*SEATS))
+        session = await desk.session(id)
+    assert decision.outcome is Outcome.REACHED
+    assert judged_by(session) == {"requirements/1-judge": "near:large", "architecture/1-judge": "far:large"}
+    (told,) = decision.substitutions
+    assert (told.seat, told.voice, told.instead_of, told.rounds) == (
+        *("claude", "near:large", "near:503"),
+        ("requirements/1-judge",),
+    )
+    assert told.fault.kind is FaultKind.OVERLOADED
+    assert "near:503" in phrases.substitutions(session)[0]
+
+
+async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> None:
+    town.near.text = town.far.text = answer("Use REST")
+    async with await town.desk('judge_model = "small"') as desk:
+        id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
+        assert [it.judge for it in (await desk.session(id)).charter.seats] == ["", ""]
+    assert {it.model for it in (*town.near.seen, *town.far.seen)} == {"large"}
+
+
+@pytest.mark.feature("S0.127", "S0.128")
+@pytest.mark.parametrize(
+    ("endpoint", "model", "judge"),
+    [
+        ("anthropic", "claude-sonnet-4-6", "claude-haiku-4-5-20251001"),
+        ("openai", "gpt-4o", "gpt-4o-mini"),
+        ("google", "gemini-3.8-flash", "gemini-3.5-flash-lite"),
+    ],
+)
+def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
+    endpoint: str, model: str, judge: str
+) -> None:
+    shipped = shipped_endpoints()
+    assert shipped[endpoint].default_model == model
+    (seat,) = with_judges([Seat("one", (f"{endpoint}:{model}",))], shipped)
+    assert seat.chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
+    assert seat.chain() == (f"{endpoint}:{model}",)
+
+
+@pytest.mark.parametrize(
+    "voices",
+    [("cli:claude", "anthropic:claude-sonnet-4-6"), ("embedded:smollm2-135m",), ("script:s.toml",), ("ollama:x",), ()],
+)
+def test_agents_and_what_runs_on_this_machine_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
+    (seat,) = with_judges([Seat("one", voices)], shipped_endpoints())
+    assert seat.chain(judging=True) == voices
+
+
+def test_who_speaks_through_the_cheaper_model_already_has_no_other() -> None:
+    (seat,) = with_judges([Seat("one", ("openai:gpt-4o-mini",))], shipped_endpoints())
+    assert seat.judge == ""
+
+
+async def test_no_money_means_no_paid_judge_either(town: Town) -> None:
+    free = [Seat("claude", ("near:large",), judge="far:exact"), Seat("gpt", ("near:large",))]
+    broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
+    async with await town.desk("local = true") as desk:
+        with pytest.raises(UsageError, match="far:exact may be paid by the token"):
+            await desk.convene(agenda(*free, limits=broke))
+        assert await desk.convene(agenda(*free, meeting="council", limits=broke))
+
+
+async def test_a_quote_prices_what_is_judged_by_the_judges_voice(town: Town) -> None:
+    lines = 'dialect = "anthropic"\nprices = "anthropic"'
+    async with await town.desk(lines) as desk:
+
+        async def quoted(judge: str) -> tuple[float, float]:
+            seats = [Seat(name, ("near:claude-sonnet-4-6",), judge=judge) for name in ("claude", "gpt")]
+            made = await quote(desk, agenda(*seats))
+            assert made.calls.likely == len(STAGES) * 3, "both draft in each stage, and one of them judges"
+            return made.usd.likely or 0.0, made.usd.most or 0.0
+
+        dear, cheap = await quoted("near:claude-sonnet-4-6"), await quoted("near:claude-haiku-4-5")
+        assert 0 < cheap[0] < dear[0]
+        assert cheap[1] == dear[1], "at most, the judge's voice fails and the seat's own judges"
+        made = await quote(desk, agenda(*(Seat(it, ("near:claude-sonnet-4-6",), judge="far:odd") for it in ("a", "b"))))
+        assert made.unpriced == ("far:odd",)
+        assert {it.judge for it in made.seats} == {"far:odd"}
+
+
+async def test_the_doctor_looks_at_the_judges_voice_and_its_absence_is_no_harm(town: Town) -> None:
+    seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
+    async with await town.desk('judge_model = "small"', more=seats) as desk:
+        found = (await check_seats(desk)).participants
+    claude, gpt = found["claude"], found["gpt"]
+    assert claude.judge is not None
+    assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")
+    assert gpt.judge is not None
+    assert (gpt.status, gpt.judge.status) == ("ok", "missing")

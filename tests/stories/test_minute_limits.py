@@ -1,0 +1,106 @@
+"""Tokens a minute, seen from the table: who waits for its turn loses no time by it, who can never fit is left out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.places import Places
+from roundtable.cli.words import Teller
+from roundtable.core.events import TurnAsked, TurnDelayed
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Voice
+from roundtable.core.stages import Stage
+from roundtable.core.values import Limits, Outcome, Seat
+from roundtable.core.views.stages import stage_ends
+from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.http_client import open_client
+from roundtable.voices.http_voice import HttpVoice
+from roundtable.voices.pacing import Pace
+from tests.repository import repository
+from tests.stories.house import House
+from tests.stories.test_vote import ranking
+
+QA = Stage("qa", "Quality assurance", "QA Lead", "discussion", "Say what is to be tested.", 512)
+
+
+class OneAccount:
+    """Every seat is a model of one endpoint, on one account."""
+
+    def __init__(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
+        self._voice = HttpVoice(endpoint, "alpha", client, pace=Pace(8))
+
+    def find(self, voice: str) -> Voice | Fault:
+        return self._voice
+
+
+@pytest.mark.feature("S0.30")
+async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobodys_own_time() -> None:
+    """One call fits at a time; the last one's answer comes when a seat's time, and the round's, would long be over."""
+    limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
+    async with FaultServer(text=ranking("A", "B"), latency=1.0) as server:
+        lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
+        async with open_client(lab) as client:
+            house = House({}, other_voices=OneAccount(lab, client), meeting="vote")
+            given: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
+            await house.open(limits=limits, chain=("lab:alpha",), **given)
+            decision = await house.run()
+        assert server.most_at_once == 1
+    assert decision.outcome is Outcome.REACHED
+    assert len(decision.counted) == 3
+    facts = [it.event for it in await house.records()]
+    delayed = [it for it in facts if isinstance(it, TurnDelayed)]
+    assert len(delayed) == 2
+    assert {it.call for it in delayed} < {it.call for it in facts if isinstance(it, TurnAsked)}
+    (moves,) = [it.moves() for it in (await house.session()).rounds.values()]
+    assert all(move.timing.total < 2.8 for move in moves), "a seat is not called slow for what it waited"
+
+
+def test_who_watches_is_told_of_the_wait() -> None:
+    wait = TurnDelayed("qa/1-draft", "gpt", "c", "openai:gpt-4o", 41.6, "openai:gpt-4o takes 30,000 tokens a minute")
+    assert wait.words == "waits about 42 s for its turn: openai:gpt-4o takes 30,000 tokens a minute"
+    assert [line.plain() for line in Teller().facts(wait)] == [f"[gpt] {wait.words}"]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer(text="CONSENSUS: T1 Test the login.") as server:
+        yield server
+
+
+@pytest.mark.feature("S0.29")
+async def test_a_stage_goes_on_without_the_seat_whose_limit_cannot_take_the_whole_code(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    """The code comes to some 5,000 tokens; one account may use 4,000 a minute."""
+    code = repository(tmp_path / "code", {"app.py": "login = 'a line of code that is long enough'\n" * 450})
+    places = Places(tmp_path / "home", tmp_path / "home")
+    places.user_config.parent.mkdir(parents=True)
+    places.user_config.write_text(
+        f'[endpoints.wide]\nbase_url = "{server.url}"\n'
+        f'[endpoints.narrow]\nbase_url = "{server.url}"\ntokens_per_minute = {{ "*" = 4000 }}\n'
+    )
+    seats = (Seat("gpt", ("narrow:gpt",)), Seat("claude", ("wide:claude",)), Seat("gemini", ("wide:gemini",)))
+    settings = {"stages": msgspec.json.encode((QA,)).decode(), "existing": True}
+    limits = Limits(retries=1, seat_timeout=20, round_deadline=20, max_tokens=512)
+    told = Agenda("Mend the login.", seats, "sdlc", settings=settings, limits=limits, headless=True)
+    async with await Roundtable.open(code, places) as desk:
+        id, _ = await hold(desk, msgspec.structs.replace(told, answers={"stages": "continue"}))
+        session = await desk.session(id)
+    draft = session.rounds["qa/1-draft"]
+    assert [move.seat for move in draft.moves()] == ["claude", "gemini"]
+    missed = draft.turns["gpt"].missed
+    assert missed is not None
+    assert missed.fault.kind is FaultKind.RATE_LIMITED
+    assert "narrow:gpt takes 4,000 a minute." in missed.fault.message
+    assert "[endpoints.narrow.tokens_per_minute]" in missed.fault.help
+    assert len(draft.turns["gpt"].asked) == 1, "nothing is tried again that can never fit"
+    assert (stage_ends(session)[0].how, stage_ends(session)[0].judge) == ("agreed", "gpt")
+    assert [it.model for it in server.seen].count("gpt") == 1, "as the judge, who is not shown the code"

@@ -1,0 +1,182 @@
+"""A project in stages whose process is killed in every stage at every kind of step, and resumed until it is done."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.background import run_in_background, why_stopped
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
+from roundtable.core.session import Session
+from roundtable.core.values import Outcome
+from roundtable.core.views.stages import stage_ends
+from tests.app.test_background import pid_of
+from tests.repository import sandbox
+from tests.servers.judge_server import judge_server
+from tests.stories.todo_api import IDEA, STAGES, project, ruling, table
+
+PATIENCE = 300.0
+RUN_SOMETHING = ("TryCandidates", "Rehearse", "RunProject")
+ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "deliver": "folder"}
+
+
+def moments(records: Sequence[Recorded]) -> Iterator[tuple[str, ...]]:
+    """One for each kind of fact in each stage, and for each kind of step."""
+    for it in records:
+        match it.event:
+            case TurnAsked() | MoveMade():
+                yield it.event.round.partition("/")[0], type(it.event).__name__
+            case EffectStarted():
+                yield it.event.step.partition("/")[0], "started", type(it.event.effect).__name__
+            case EffectDone():
+                yield it.event.step.partition("/")[0], "done", type(it.event.result).__name__
+            case GateAnswered():
+                yield it.event.gate, "answered"
+            case _:
+                pass
+
+
+def killed(pid: int) -> None:
+    """Kill a process; everything it started must end with it."""
+    family = [pid, *_children(pid)]
+    os.kill(pid, signal.SIGKILL)
+    give_up = time.monotonic() + PATIENCE
+    while left := [it for it in family if _runs(it)]:
+        assert time.monotonic() < give_up, left
+        time.sleep(0.01)
+
+
+def _children(pid: int) -> list[int]:
+    parents = {int(it.name): _stat(int(it.name))[1] for it in Path("/proc").iterdir() if it.name.isdigit()}
+    found = [child for child, parent in parents.items() if parent == str(pid)]
+    return [*found, *(it for child in found for it in _children(child))]
+
+
+def _stat(pid: int) -> tuple[str, str]:
+    """The state of a process and its parent; it may be gone by now."""
+    try:
+        state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "Z", ""
+    return state, parent
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _runs(pid: int) -> bool:
+    return _stat(pid)[0] != "Z"
+
+
+class Lives:
+    """A session with a person who answers each gate, and its many lives."""
+
+    def __init__(self, desk: Roundtable, session: str, target: Path) -> None:
+        self._desk = desk
+        self._session = session
+        self._target = target
+        self._met: set[tuple[str, ...]] = set()
+        self.deaths = 0
+        self.deaths_in_a_sandbox = 0
+
+    async def live(self) -> bool:
+        """One life, until something happens that happened in no life before; whether there is to be another."""
+        await run_in_background(self._desk, self._session)
+        async with asyncio.timeout(PATIENCE):
+            while not (new := set(moments(await self.records())) - self._met):
+                state = await self._desk.session(self._session)
+                if state.ended:
+                    return False
+                if gate := state.open_gate:
+                    await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
+                assert not (why := why_stopped(self._desk.places, self._session)), why
+                await self._desk.store.changed(self._session, state.seq, 0.2)
+        self._met |= new
+        if holder := await self._desk.holder(self._session):
+            self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder), new)
+            killed(pid_of(holder))
+            self.deaths += 1
+        assert handed_over(self._target) in ({}, project()), "all of it is handed over or nothing"
+        return True
+
+    async def _in_a_sandbox(self, pid: int, new: set[tuple[str, ...]]) -> bool:
+        """Where a step has begun that runs something: wait until it runs. Whether it does."""
+        state = await self._desk.session(self._session)
+        if not new & {(stage, "started", effect) for stage in STAGES for effect in RUN_SOMETHING}:
+            return False
+        async with asyncio.timeout(PATIENCE):
+            while not await self._desk.store.changed(self._session, state.seq, 0.02):
+                if any(_name(it) == "bwrap" for it in _children(pid)):
+                    return True
+        return False
+
+    async def records(self) -> list[Recorded]:
+        """The facts so far."""
+        return await self._desk.store.read(self._session)
+
+
+def handed_over(target: Path) -> dict[str, str]:
+    """The files of the project; its decisions lie in a folder beneath."""
+    return {it.name: it.read_text() for it in target.glob("*") if it.is_file()}
+
+
+@pytest.mark.feature("S0.68", "S0.144")
+async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_project_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sandbox()
+    work, home, scratch = (tmp_path / it for it in ("work", "home", "scratch"))
+    work.mkdir()
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    home.mkdir()
+    with judge_server(ruling) as judges:
+        (home / "config.toml").write_text(table(home, judges.url, defaults={"latency": 0.05}))
+        async with await Roundtable.open(work, Places(home, home)) as desk:
+            agenda = Agenda(IDEA, meeting="sdlc", settings={"into": "todo"})
+            lives = Lives(desk, await desk.convene(agenda), work / "todo")
+            while await lives.live():
+                pass
+            records = await lives.records()
+            for end in stage_ends(Session.fold("", records)):
+                files = {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
+                assert files == project(end.stage), end.stage
+    assert nothing_twice(records)
+    assert handed_over(work / "todo") == project()
+    assert sorted(it.name for it in work.iterdir()) == ["todo"]
+    left = [it for it in scratch.rglob("*") if it.parent != scratch or it.name != f"roundtable-{os.getuid()}"]
+    assert left == [], "what a killed process left was cleared away by the next one"
+    assert lives.deaths > 4 * len(STAGES)
+    assert lives.deaths_in_a_sandbox >= len(STAGES[2:]), "one at least in each stage that runs something"
+
+
+def nothing_twice(records: Sequence[Recorded]) -> bool:
+    """Whether all that is on the record was neither asked nor done again after it was there, and it came to an end."""
+    settled: set[str] = set()
+    for it in records:
+        match it.event:
+            case TurnAsked() | MoveMade():
+                turn = f"{it.event.round}/{it.event.seat}"
+                assert turn not in settled, turn
+                settled |= {turn} if isinstance(it.event, MoveMade) else set()
+            case EffectStarted() | EffectDone():
+                assert it.event.step not in settled, it.event.step
+                settled |= {it.event.step} if isinstance(it.event, EffectDone) else set()
+            case _:
+                pass
+    decision = Session.fold("", records).decision
+    return decision is not None and decision.outcome is Outcome.REACHED

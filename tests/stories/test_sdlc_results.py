@@ -1,0 +1,183 @@
+"""What a person has in the end: the project as they want it, only with their yes, and who contributed what."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.project import file_of, versions
+from roundtable.app.undoing import undo
+from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.stages import Stage, draft_after
+from roundtable.core.values import Decision, Outcome
+from roundtable.core.views.stages import stage_ends
+from tests.repository import git
+from tests.stories.at_desk import Held, Turns
+from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
+from tests.stories.test_sdlc_writing import ACCOUNTS, DEVELOPMENT, DIRECTED, QA, YES, writes
+from tests.stories.writing import JOINED_SLUG, wrote
+
+AGREED = "R1 A user can log in.\nR2 What was done can be undone."
+RULING = "CONSENSUS: BASE=candidate-B. INCORPORATE: login from candidate-A, rollback from candidate-C. MUST_FIX: none"
+TEST = "from accounts import users\n\n\ndef test_nobody_is_there():\n    assert users() == []\n"
+TESTS = "CONSENSUS: BASE=candidate-B. INCORPORATE: none MUST_FIX: none"
+IDEA = "Accounts with a history that can be undone."
+STAGES = (REQUIREMENTS, DEVELOPMENT, QA)
+SHORT = (DEVELOPMENT,)
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder."""
+    return sorted(it.name for it in folder.iterdir())
+
+
+def seats() -> dict[str, Turns]:
+    """Three seats that agree in words, write three programs and three tests of it, and judge."""
+    judged = [
+        {"round": "requirements/*-judge", "text": f"CONSENSUS: {AGREED}"},
+        {"round": "development/*-judge", "text": RULING},
+        {"round": "qa/*-judge", "text": TESTS},
+    ]
+    return {
+        name: [
+            *judged,
+            {"round": "requirements/*", "text": f"{name} wants it small."},
+            {"round": "development/*-write", "text": wrote({"accounts.py": text})},
+            {"round": "qa/*-write", "text": wrote({"test_accounts.py": f"# {name}\n{TEST}"})},
+        ]
+        for name, text in ACCOUNTS.items()
+    }
+
+
+async def made(
+    bench: Roundtable, into: Path, stages: tuple[Stage, ...] = STAGES, **answers: str
+) -> tuple[Held, Decision]:
+    """The stages, and these answers ahead."""
+    meeting = Held(bench, **seats())
+    told = {**settings(*stages), "into": str(into)}
+    return meeting, await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
+
+
+@pytest.mark.feature("S0.149")
+async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contributed_what(
+    bench: Roundtable, tmp_path: Path
+) -> None:
+    meeting, decision = await made(bench, tmp_path / "accounts", deliver="git")
+    folder = tmp_path / "accounts"
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
+    assert str(folder) in decision.how
+    subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]
+    assert subjects == ["D1 requirements", "D2 development", "D3 qa"]
+    message = git(folder, "log", "-1", "--format=%B", "HEAD~1")
+    assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
+    trailers = git(folder, "log", "-1", "--format=%(trailers:only,unfold)", "HEAD~1").split("\n")
+    owner = (await bench.session(meeting.session)).charter.owner
+    assert trailers[:-2] == [
+        f"Roundtable-Session: {meeting.session}",
+        "Roundtable-Stage: D2 development",
+        "Produced-By: claude",
+        "Produced-By: gpt",
+        "Produced-By: gemini",
+        f"Approved-By: {owner} (ahead)",
+    ]
+    assert AGREED in (folder / "docs/decisions/D1-requirements.md").read_text()
+    assert (folder / "accounts.py").read_text() == DIRECTED
+    assert (folder / "test_accounts.py").read_text() == f"# claude\n{TEST}"
+    assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "show", "HEAD~1:accounts.py") == DIRECTED
+    assert "test_accounts.py" not in git(folder, "ls-tree", "-r", "--name-only", "HEAD~1")
+
+
+@pytest.mark.feature("S0.53")
+async def test_a_zip_holds_the_project_and_nothing_that_leads_out_of_it(bench: Roundtable, tmp_path: Path) -> None:
+    _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="zip")
+    assert str(tmp_path / "accounts.zip") in decision.how
+    with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
+        assert zip.namelist() == ["accounts/accounts.py"]
+        assert zip.read("accounts/accounts.py").decode() == DIRECTED
+    assert not (tmp_path / "accounts").exists()
+
+
+async def test_with_nobodys_yes_nothing_is_written_and_it_can_be_had_later(bench: Roundtable, tmp_path: Path) -> None:
+    meeting, decision = await made(bench, tmp_path / "accounts", SHORT)
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
+    assert "`roundtable project` with this session hands it over whenever you like." in decision.how
+    assert names(tmp_path) == ["code", "home"]
+    gate = (await bench.session(meeting.session)).gates["deliver"]
+    assert (gate.writes, gate.default) == (True, "later")
+    assert gate.details["zip"] == f"as a zip: {tmp_path / 'accounts'}.zip"
+
+
+async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost(
+    bench: Roundtable, tmp_path: Path
+) -> None:
+    (tmp_path / "accounts").mkdir()
+    (tmp_path / "accounts/mine.txt").write_text("mine")
+    _, decision = await made(bench, tmp_path / "accounts", SHORT, deliver="folder")
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
+    assert "accounts is there already, and nothing is written over it." in decision.how
+    assert names(tmp_path / "accounts") == ["mine.txt"]
+
+
+async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench: Roundtable, tmp_path: Path) -> None:
+    meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
+    session = await bench.session(meeting.session)
+    draft = draft_after(stage_ends(session))
+    given = Deliver(draft, "folder", str(tmp_path / "accounts"), "deliver")
+    again = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
+    assert again == Delivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
+    (tmp_path / "accounts/accounts.py").write_text("somebody's own work")
+    refused = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
+    assert isinstance(refused, Fault)
+    earlier = stage_ends(session)[1].draft
+    for change in (
+        {"form": "git"},
+        {"into": str(tmp_path / "elsewhere")},
+        {"draft": earlier},
+        {"gate": "after-qa"},
+        {"gate": "nobody-asked"},
+    ):
+        forged = msgspec.structs.replace(given, **change)
+        fault = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", forged)
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.PERMISSION
+    assert names(tmp_path) == ["accounts", "code", "home"]
+
+
+async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_can_be_undone(
+    bench: Roundtable, code: Path
+) -> None:
+    ruling = {"judge": "CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none"}
+    meeting = Held(bench, **{name: writes({"slug.py": JOINED_SLUG}, **ruling) for name in ("claude", "gpt")})
+    told = {**settings(DEVELOPMENT), "existing": True}
+    before = (code / "slug.py").read_text()
+    decision = await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, "approve": "all"}, seed=7)
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision.how
+    assert (code / "slug.py").read_text() == JOINED_SLUG
+    message = git(code, "log", "-1", "--format=%B")
+    assert f"Roundtable-Session: {meeting.session}" in message
+    assert git(code, "status", "--porcelain") == ""
+    await undo(bench)
+    assert (code / "slug.py").read_text() == before
+
+
+async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Roundtable, tmp_path: Path) -> None:
+    meeting, _ = await made(bench, tmp_path / "accounts")
+    session, records = await bench.session(meeting.session), await bench.store.read(meeting.session)
+    found = await versions(bench.store, session, records)
+    told = {it.name: [(change.path, change.became, change.words) for change in it.changes] for it in found}
+    assert told == {
+        "requirements": [],
+        **{f"development/{seat}": [("accounts.py", "new", seat)] for seat in ("claude", "gpt", "gemini")},
+        "development": [("accounts.py", "new", "claude, login from gpt, rollback from gemini")],
+        **{f"qa/{seat}": [("test_accounts.py", "new", seat)] for seat in ("claude", "gpt", "gemini")},
+        "qa": [("test_accounts.py", "new", "claude")],
+    }
+    for seat, text in ACCOUNTS.items():
+        assert (await file_of(bench.store, found, "accounts.py", f"development/{seat}")).decode() == text
+    assert (await file_of(bench.store, found, "accounts.py")).decode() == DIRECTED

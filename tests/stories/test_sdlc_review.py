@@ -1,0 +1,407 @@
+"""A review of a whole project: part by part, weighed once by its words, and mended part by part."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.app.windows import UNKNOWN
+from roundtable.core.effects import CutUp
+from roundtable.core.events import SessionAmended
+from roundtable.core.stages import Stage, StageEnd
+from roundtable.core.values import Limits
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.core.views.stages import stage_ends
+from tests.planted import End, planted
+from tests.repository import commit, own_python, repository, sandbox, write
+from tests.stories.at_desk import Held, Turns
+
+REVIEW = Stage("code-review", "Code Review", "Staff Engineer", "review", "Find what is wrong in this code.", 4096)
+
+
+def filler(name: str) -> str:
+    """Sound code that makes a file as long as most of a part."""
+    return "".join(f"\n\ndef {name}_{at}(first, second):\n    return first * {at} + second\n" for at in range(40))
+
+
+CART = """from shop.stock import take
+
+
+def add(cart, stock, item, count):
+    take(item, stock, count)
+    cart[item] = cart.get(item, 0) + count
+""" + filler("price")
+STOCK = """def take(stock, item, count):
+    stock[item] = stock[item] - count
+    return stock
+""" + filler("shelf")
+TEST = """import unittest
+
+from shop.stock import take
+
+
+class StockTest(unittest.TestCase):
+    def test_what_is_taken_is_gone(self):
+        self.assertEqual(take({"pear": 3}, "pear", 2), {"pear": 1})
+"""
+FILES = {
+    "shop/__init__.py": "# The shop.\n",
+    "shop/cart.py": CART,
+    "shop/stock.py": STOCK,
+    "shop.toml": 'name = "shop"\n',
+    "tests/__init__.py": "# Tests.\n",
+    "tests/test_stock.py": TEST,
+}
+
+SWAPPED = "add gives take() of shop/stock.py its arguments the wrong way round."
+SWAPPED_THERE = "take() is given its arguments the wrong way round by add in shop/cart.py."
+BELOW = "take() lets the stock of an item fall below zero."
+PROOF = """import sys
+from shop.cart import add
+try:
+    add({}, {"pear": 3}, "pear", 1)
+except TypeError:
+    sys.exit(0)
+sys.exit(1)
+"""
+MENDED_CART = "take(stock, item, count)"
+
+
+def finding(place: str, wrong: str, severity: str = "critical", proof: str = "") -> dict[str, str]:
+    return {"place": place, "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
+
+
+def found(*findings: dict[str, str]) -> str:
+    return f"I looked.\n```json\n{json.dumps({'findings': findings})}\n```"
+
+
+def edit(path: str, search: str, replace: str) -> str:
+    return f"Mended.\n\n### {path}\n```\n<<<<<<< SEARCH\n{search}\n=======\n{replace}\n>>>>>>> REPLACE\n```\n"
+
+
+FIX_CART = edit("shop/cart.py", "    take(item, stock, count)", f"    {MENDED_CART}")
+FIX_STOCK = edit(
+    "shop/stock.py",
+    "    stock[item] = stock[item] - count",
+    '    if stock[item] < count:\n        raise ValueError("so many are not left")\n    stock[item] -= count',
+)
+BREAK_STOCK = edit("shop/stock.py", "    stock[item] = stock[item] - count", "    stock[item] = count")
+CONSENSUS = "CONSENSUS:\nCRITICAL: F1 the calls do not fit\n- F2 stock is lost\nWARNINGS: none\nCONFIRMED_CLEAN: none"
+
+
+def turns(**rounds: str) -> Turns:
+    """What a seat says by the round, such as `chunk_1` or `judge`; nothing wrong anywhere else."""
+    named = {"chunk_1": "*/1-chunk", "chunk_2": "*/2-chunk", "fix_1": "*/1-fix", "fix_2": "*/2-fix"}
+    given = [{"round": named.get(name, f"*-{name}*"), "text": text} for name, text in rounds.items()]
+    return [*given, {"round": "*-chunk", "text": found()}]
+
+
+SEEN = {"chunk_1": found(finding("shop/cart.py:5", SWAPPED, proof=PROOF)), "chunk_2": found()}
+SEEN_THERE = found(finding("shop/stock.py:1", SWAPPED_THERE), finding("shop/stock.py:2", BELOW, "high"))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
+    await sandbox()
+    folder = repository(tmp_path / "shop", FILES)
+    own_python(folder)
+    async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as opened:
+        yield opened
+
+
+def told(*stages: Stage, **more: Any) -> dict[str, Any]:
+    """The settings of a meeting with these stages, or of a review of what is there."""
+    return {"stages": msgspec.json.encode(stages or (REVIEW,)).decode(), "existing": True, "chunk": 1000, **more}
+
+
+async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
+    held = Held(desk, **seats)
+    await held.hold("sdlc", "Is the shop sound?", settings=told())
+    (end,) = stage_ends(await desk.session(held.session))
+    return held, end
+
+
+async def files_of(desk: Roundtable, end: StageEnd) -> dict[str, str]:
+    """What a stage wants to be written."""
+    return {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
+
+
+@pytest.mark.feature("S0.31", "S0.35", "S0.36", "S0.19", "S0.37")
+async def test_every_part_is_read_by_all_weighed_once_without_code_and_mended_part_by_part(desk: Roundtable) -> None:
+    held, end = await review(
+        desk,
+        claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK),
+        gpt=turns(chunk_2=SEEN_THERE),
+        gemini=turns(),
+    )
+    session = await desk.session(held.session)
+    names = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "1-fix", "2-fix")]
+    assert list(session.rounds) == names, "no debate, one judge"
+    for part in names[:2]:
+        assert sorted(session.rounds[part].turns) == ["claude", "gemini", "gpt"]
+    judged = held.prompt("code-review/3-judge", "claude")
+    assert judged.count("[critical, ") == 1, "both ends of one fault are one finding"
+    assert "F1 [critical, shop/cart.py:5]" in judged
+    assert "2 of 3 found it. A program shows it." in judged
+    assert "F2 [high, shop/stock.py:2]" in judged
+    assert "def take" not in judged
+    assert "cart.get" not in judged
+    assert (end.how, end.judge) == ("agreed", "claude")
+    assert end.text == (
+        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Mended: the program that showed it does not find it any "
+        f"more.\n- F2 [high, shop/stock.py:2] {BELOW} Mended."
+    )
+    wanted = await files_of(desk, end)
+    assert sorted(wanted) == ["shop/cart.py", "shop/stock.py"]
+    assert wanted["shop/cart.py"] == CART.replace("take(item, stock, count)", MENDED_CART)
+    assert "so many are not left" in wanted["shop/stock.py"]
+    assert [(it.path, it.seat) for it in end.took] == [("shop/cart.py", "claude"), ("shop/stock.py", "claude")]
+    fixed = held.prompt("code-review/1-fix", "claude")
+    assert "def add" in fixed
+    assert "def take" not in fixed, "only the files of its part are shown to who mends it"
+
+
+@pytest.mark.feature("S0.37")
+async def test_a_fix_that_breaks_what_passed_is_dropped_and_the_others_stay(desk: Roundtable) -> None:
+    _, end = await review(
+        desk,
+        claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
+        gpt=turns(chunk_2=SEEN_THERE),
+    )
+    assert "Not mended: the fix was dropped, since tests passed before it and not with it." in end.text
+    assert f"{SWAPPED} Mended: " in end.text
+    assert sorted(await files_of(desk, end)) == ["shop/cart.py"]
+    assert [it.path for it in end.took] == ["shop/cart.py"]
+
+
+async def test_a_fix_of_files_that_were_not_shown_is_not_taken(desk: Roundtable) -> None:
+    _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_STOCK), gpt=turns())
+    assert "Not mended: shop/stock.py lies outside what was to be changed." in end.text
+    assert end.draft == ""
+
+
+@pytest.mark.feature("S0.19")
+async def test_what_is_no_fault_is_left_as_it_is_and_a_program_is_not_overruled(desk: Roundtable) -> None:
+    ruling = "CONSENSUS: CRITICAL: none. WARNINGS: F2 may happen. CONFIRMED_CLEAN: F1 is a matter of taste"
+    held, end = await review(
+        desk, claude=turns(**SEEN, judge=ruling, fix_1=FIX_CART), gpt=turns(chunk_2=SEEN_THERE), gemini=turns()
+    )
+    heads = [line for line in end.text.splitlines() if line.endswith(":")]
+    assert heads == ["CRITICAL:", "WARNINGS:"], "F1 was shown by a program, so it is no matter of taste"
+    assert f"- F2 [high, shop/stock.py:2] {BELOW}" in end.text
+    assert not any(it.endswith("2-fix") for it in (await desk.session(held.session)).rounds)
+
+
+DISCUSS = "DISCUSS:\n- Whether F2 can happen at all"
+
+
+@pytest.mark.feature("S0.36")
+async def test_what_a_judge_cannot_weigh_is_looked_at_once_more_by_its_words_alone(desk: Roundtable) -> None:
+    seats = {name: turns(chunk_2=SEEN_THERE, look=f"{name} says that F2 can happen.") for name in ("gpt", "gemini")}
+    judge = [
+        {"round": "*/3-judge", "text": DISCUSS},
+        {"round": "*/4-judge", "text": CONSENSUS.replace("- F2", "- and")},
+    ]
+    claude = [*judge, *turns(chunk_2=SEEN_THERE, look="F2 it is.", fix_2=FIX_STOCK)]
+    held, end = await review(desk, claude=claude, **seats)
+    rounds = [f"code-review/{it}" for it in ("1-chunk", "2-chunk", "3-judge", "4-look", "4-judge", "2-fix")]
+    assert list((await desk.session(held.session)).rounds) == rounds
+    looked = held.prompt("code-review/4-look", "gpt")
+    assert "Whether F2 can happen at all" in looked
+    assert "F2 [high, shop/stock.py:2]" in looked
+    assert "def take" not in looked
+    assert "gemini says that F2 can happen." in held.prompt("code-review/4-judge", "claude")
+    assert end.how == "agreed"
+
+
+async def person(desk: Roundtable, held: Held, given: dict[str, str]) -> None:
+    """Somebody who answers these gates once they are open."""
+    for gate, option in given.items():
+        async with asyncio.timeout(60):
+            while gate not in (session := await desk.session(held.session)).gates:
+                await desk.store.changed(held.session, session.seq, 1)
+        await desk.answer(held.session, gate, option)
+
+
+@pytest.mark.parametrize("answer", ["mend", "leave"])
+async def test_after_that_the_person_says_whether_anything_is_mended(desk: Roundtable, answer: str) -> None:
+    both = turns(chunk_2=SEEN_THERE, judge=DISCUSS, look="Hm.", fix_2=FIX_STOCK)
+    held = Held(desk, claude=both, gpt=both)
+    await held.open("sdlc", "Is the shop sound?", settings=told(), headless=False)
+    given = {"code-review-dispute": answer, "after-code-review": "stop"}
+    await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
+    (end,) = stage_ends(await desk.session(held.session))
+    assert end.how == "chosen"
+    assert sorted(await files_of(desk, end)) == (["shop/stock.py"] if answer == "mend" else [])
+    assert f"[high, shop/stock.py:2] {BELOW}" in end.text
+
+
+async def test_without_a_person_and_without_a_judge_all_findings_are_kept_and_nothing_is_mended(
+    desk: Roundtable,
+) -> None:
+    deaf: Turns = [{"round": "*-judge*", "fault": "overloaded"}, *turns(chunk_2=SEEN_THERE)]
+    _, end = await review(desk, claude=deaf, gpt=deaf)
+    assert (end.how, end.draft) == ("failed", "")
+    assert BELOW in end.text
+    assert "claude and gpt could not be heard as judge." in end.notices
+
+
+LONG = filler("long") + filler("longer") + "\n\ndef last(first, second):\n    return first / second\n"
+DIVIDED = "\n    return first / second"
+
+
+async def reviewed_long(desk: Roundtable) -> tuple[Held, StageEnd]:
+    """A review in which somebody finds something at the end of a file that is longer than a part."""
+    line = LONG.splitlines().index(DIVIDED.strip("\n")) + 1
+    wrong = found(finding(f"shop/long.py:{line}", "last() divides by zero.", "high"))
+    fix = edit("shop/long.py", DIVIDED.strip("\n"), "    return first / second if second else 0")
+    sees = [{"round": "*-chunk", "contains": DIVIDED, "text": wrong}, {"round": "*-fix", "text": fix}]
+    return await review(desk, claude=[*sees, *turns(judge="CONSENSUS: CRITICAL: F1")], gpt=turns())
+
+
+async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and_keeps_the_rest(
+    desk: Roundtable,
+) -> None:
+    write(desk.workspace, {"shop/long.py": LONG})
+    commit(desk.workspace, "A long file")
+    held, end = await reviewed_long(desk)
+    (fixed,) = (it for it in (await desk.session(held.session)).rounds if it.endswith("-fix"))
+    asked = held.prompt(fixed, "claude")
+    assert DIVIDED in asked
+    assert "def long_0(" not in asked
+    assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
+    assert end.notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+
+
+async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop/long.py": "# To be written.\n"})
+    commit(desk.workspace, "A file that will be long")
+    write(desk.workspace, {"shop/long.py": LONG})
+    _, end = await reviewed_long(desk)
+    assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
+    assert end.notices[-1].startswith("Fixes could not be run: shop/long.py ")
+
+
+async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundtable) -> None:
+    held = Held(desk, claude=turns())
+    await held.hold("sdlc", "A shop.", settings=told(existing=False))
+    (end,) = stage_ends(await desk.session(held.session))
+    assert (end.how, end.notices) == ("failed", ("There is no code to review.",))
+    assert held.voices.calls == []
+
+
+async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> None:
+    held = Held(desk, claude=turns(), gpt=turns())
+    await held.open("sdlc", "Is the shop sound?", settings=told())
+    await desk.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
+    await held.hold("sdlc")
+    (end,) = stage_ends(await desk.session(held.session))
+    assert end.rounds == ("code-review/1-chunk",)
+    assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
+
+
+async def test_who_was_not_heard_on_which_part_is_said(desk: Roundtable) -> None:
+    absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
+    _, end = await review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
+    assert (end.how, end.text) == ("agreed", "Nobody found anything wrong.")
+    assert end.notices == ("gemini was not heard on part 1 of 2.", "gpt was not heard on part 2 of 2.")
+
+
+async def test_a_fix_after_which_a_program_still_shows_the_fault_is_not_called_one(desk: Roundtable) -> None:
+    idle = edit("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
+    _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
+    assert end.text == f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Not mended: a program still shows it."
+
+
+async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_twice(desk: Roundtable) -> None:
+    claude = turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=FIX_STOCK)
+    stuck: list[dict[str, Any]] = [{"round": "*/2-fix", "hang": True}, *claude]
+    first = Held(desk, claude=stuck, gpt=turns(chunk_2=SEEN_THERE))
+    await first.open("sdlc", "Is the shop sound?", settings=told())
+    running = asyncio.create_task(first.hold("sdlc"))
+    async with asyncio.timeout(60):
+        while "code-review/2-fix" not in (session := await desk.session(first.session)).rounds:
+            await desk.store.changed(first.session, session.seq, 1)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    second = Held(desk, claude=claude, gpt=turns(chunk_2=SEEN_THERE))
+    second.session = first.session
+    await second.hold("sdlc")
+    assert list(second.voices.turns()) == ["code-review/2-fix/claude"]
+    (end,) = stage_ends(await desk.session(first.session))
+    assert sorted(await files_of(desk, end)) == ["shop/cart.py", "shop/stock.py"]
+
+
+@pytest.mark.feature("S0.37")
+async def test_who_wrote_a_file_mends_it_in_a_project_that_began_with_nothing(desk: Roundtable) -> None:
+    develop = Stage("development", "Development", "Engineer", "files", "Write it.", 8192, seats=("gpt",), rounds=1)
+    written = "".join(f"### {path}\n```python\n{FILES[path]}```\n\n" for path in ("shop/cart.py", "shop/stock.py"))
+    judge = CONSENSUS.replace("- F2 stock is lost", "")
+    seats = {
+        "claude": turns(chunk_1=found(finding("shop/cart.py:5", SWAPPED)), judge=judge),
+        "gpt": turns(write=f"Here.\n\n{written}", judge=judge, fix_1=FIX_CART),
+    }
+    held = Held(desk, **seats)
+    await held.open("sdlc", "A shop.", settings=told(develop, REVIEW, existing=False), headless=False)
+    given = {"after-development": "continue", "after-code-review": "stop"}
+    await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
+    first, second = stage_ends(await desk.session(held.session))
+    assert {it.seat for it in first.took} == {"gpt"}
+    assert [(it.path, it.seat) for it in second.took] == [("shop/cart.py", "gpt")]
+    before, after = await files_of(desk, first), await files_of(desk, second)
+    assert before == {"shop/cart.py": CART, "shop/stock.py": STOCK}, "nothing of the workspace is the project's"
+    assert after == {"shop/cart.py": CART.replace("take(item, stock, count)", MENDED_CART), "shop/stock.py": STOCK}
+
+
+def says(prompt: str, end: End) -> bool:
+    """Whether a prompt has one end of a fault in it, in the file itself or on the map."""
+    return end.text.rstrip("{: ").removeprefix("export ").strip() in prompt
+
+
+@pytest.mark.feature("S0.32", "S0.35", "S0.38")
+async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_files_have_both_ends_in_one_prompt(
+    tmp_path: Path,
+) -> None:
+    made = planted()
+    folder = repository(tmp_path / "planted", {path: text.decode() for path, text in made.files.items()})
+    async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
+        held = Held(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
+        await held.hold("sdlc", "Is it sound?", settings=told(chunk=20_000))
+        session = await desk.session(held.session)
+        (cut,) = (it for it in session.results.values() if isinstance(it, CutUp))
+        maps = [(await desk.store.fetch(it.map.digest)).decode() for it in cut.chunks if it.map]
+        (end,) = stage_ends(session)
+    assert (end.how, end.notices) == ("agreed", ())
+    assert len(maps) == len(cut.chunks) == len(session.rounds) > 10
+    assert sorted(it.name for chunk in cut.chunks for it in chunk.files) == sorted(made.files)
+
+    files = sum(map(len, made.files.values())) / BYTES_PER_TOKEN
+    shown = sum(len(it.encode()) for it in maps) / BYTES_PER_TOKEN
+    for seat in ("claude", "gpt", "gemini"):
+        prompts = [held.prompt(round, seat) for round in session.rounds]
+        for path, text in made.files.items():
+            assert sum(f'<context from="{path}">\n{text.decode()}' in it for it in prompts) == 1, path
+        lengths = [len(it.encode()) / BYTES_PER_TOKEN for it in prompts]
+        assert max(lengths) + REVIEW.tokens < UNKNOWN
+        assert sum(lengths) <= 1.1 * (files + shown)
+
+    prompts = [held.prompt(round, "gpt") for round in session.rounds]
+    bare = [it.replace(shown, "") for it, shown in zip(prompts, maps, strict=True)]
+    print(f"\n{len(made.files)} files of {files:,.0f} tokens in {len(prompts)} parts, {shown:,.0f} tokens of map;")
+    print(f"{sum(map(len, prompts)) / BYTES_PER_TOKEN:,.0f} tokens for each seat\n")
+    print(f"{'fault':<18}{'defined':<42}{'used wrongly':<42}{'with the map':<15}without")
+    for fault in made.faults:
+        ends = (fault.defined, fault.used)
+        having, lacking = (sum(all(says(it, end) for end in ends) for it in texts) for texts in (prompts, bare))
+        print(f"{fault.name:<18}{fault.defined.place:<42}{fault.used.place:<42}{f'{having} prompts':<15}{lacking}")
+        assert having >= 1, fault
+        assert lacking == 0, fault

@@ -1,0 +1,287 @@
+"""The stage that runs the program: what it says is analysed by itself, mended, and run again if the person wants."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import Planned, ProjectRan
+from roundtable.core.events import Delta
+from roundtable.core.faults import UsageError
+from roundtable.core.stages import Stage, StageEnd
+from roundtable.core.values import Outcome
+from roundtable.core.views.stages import stage_ends
+from tests.stories.at_desk import Held, Turns
+from tests.stories.test_sdlc_stages import person, settings
+from tests.stories.writing import wrote
+
+DEVELOPMENT = Stage("development", "Development", "Engineer", "files", "Write the program.", 8192, rounds=1)
+EXECUTION = Stage("execution", "Execution", "SRE", "run", "Mend what went wrong.", 8192, rounds=1)
+IDEA = "A program that adds two numbers."
+YES = {"stages": "continue", "rerun": "yes"}
+
+PLAN = '[run]\nargv = ["python", "main.py"]\nseconds = 30\n'
+RIGHT = "from adding import add\nprint('the sum is', add(1, 2))\nassert add(1, 2) == 3, 'wrong sum'\n"
+FAULTY, MENDED = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
+SUM = {"main.py": RIGHT, "adding.py": FAULTY, "run.toml": PLAN}
+
+
+def seat(project: dict[str, str], *fixes: dict[str, str], more: Sequence[dict[str, str]] = ()) -> Turns:
+    """A seat that writes a project and then, run by run, what is to mend it."""
+    mends = [{"round": f"*{number}/1-analyse", "text": wrote(it)} for number, it in enumerate(fixes, 1)]
+    return [{"round": "*-write", "text": wrote(project)}, *mends, *more]
+
+
+async def held(bench: Roundtable, *seats: Turns) -> tuple[Held, StageEnd]:
+    meeting = await opened(bench, *seats)
+    await meeting.hold("sdlc")
+    return meeting, await ended(bench, meeting)
+
+
+async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES, headless: bool = True) -> Held:
+    meeting = Held(bench, **dict(zip(("claude", "gpt", "gemini"), seats, strict=False)))
+    told = settings(DEVELOPMENT, EXECUTION)
+    await meeting.open("sdlc", IDEA, settings=told, answers=answers, seed=7, headless=headless)
+    return meeting
+
+
+async def ended(bench: Roundtable, meeting: Held) -> StageEnd:
+    ends = stage_ends(await bench.session(meeting.session))
+    assert [it.stage for it in ends] == ["development", "execution"]
+    return ends[-1]
+
+
+async def until_open(bench: Roundtable, meeting: Held, gate: str) -> None:
+    async with asyncio.timeout(60):
+        while gate not in (session := await bench.session(meeting.session)).gates:
+            await bench.store.changed(meeting.session, session.seq, 1)
+
+
+async def runs(bench: Roundtable, meeting: Held) -> dict[str, ProjectRan]:
+    results = (await bench.session(meeting.session)).results
+    return {step: it for step, it in results.items() if isinstance(it, ProjectRan)}
+
+
+async def test_a_program_that_runs_needs_no_analysis(bench: Roundtable) -> None:
+    meeting, end = await held(bench, seat({**SUM, "adding.py": MENDED}))
+    assert (end.how, end.notices) == ("agreed", ())
+    assert "the sum is 3" in end.text
+    assert not [it for it in meeting.voices.calls if "analyse" in it.call]
+
+
+@pytest.mark.feature("S0.55", "S0.58", "S0.59")
+async def test_what_a_failing_program_said_goes_to_all_seats_by_itself_and_what_they_mend_is_run_again(
+    bench: Roundtable, code: Path
+) -> None:
+    before = sorted(os.listdir(code))
+    other = seat(SUM, {"adding.py": MENDED + "\n# mended\n"})
+    ruling = [{"round": "*-judge", "text": "CONSENSUS: BASE=candidate-B. INCORPORATE: none MUST_FIX: none"}]
+    meeting, end = await held(bench, seat(SUM, {"adding.py": MENDED}, more=ruling), [*ruling, *other])
+    assert end.how == "agreed", end
+    first, second = (await runs(bench, meeting)).values()
+    assert (first.passed, second.passed) == (False, True)
+    for name in ("claude", "gpt"):
+        told = meeting.prompt("execution/1/1-analyse", name)
+        assert "the sum is -1" in told, "the output of the run"
+        assert "wrong sum" in told
+        assert "return a - b" in told, "the files as they were run"
+    gates = (await bench.session(meeting.session)).gates
+    assert "Run it again?" in gates["execution-rerun"].question
+    assert "wrong sum" in gates["execution-rerun"].question
+    assert sorted(os.listdir(code)) == before, "nothing is run in the person's folder"
+
+
+@pytest.mark.feature("S0.59")
+async def test_a_person_may_look_at_what_was_mended_and_leave_the_program_as_it_is(bench: Roundtable) -> None:
+    meeting = await opened(bench, seat(SUM, {"adding.py": MENDED}), answers={"stages": "continue"}, headless=False)
+    given = {"execution-rerun": ("show", ""), "execution-rerun-shown": ("no", ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
+    end = await ended(bench, meeting)
+    state = await bench.session(meeting.session)
+    shown = state.results["execution/1/shown"]
+    assert isinstance(shown, Planned)
+    assert "adding.py" in [it.path for it in shown.hunks]
+    assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
+    assert "What was mended last was not run." in end.notices
+    assert end.notices[-1].startswith("The program fails after one run: run (python main.py) ended with exit code 1: ")
+
+
+@pytest.mark.feature("S0.60")
+async def test_after_three_mended_runs_that_fail_it_is_given_up_with_what_the_last_one_said(bench: Roundtable) -> None:
+    tries = [{"adding.py": f"def add(a, b):\n    return {number}0\n"} for number in range(1, 5)]
+    meeting, end = await held(bench, seat(SUM, *tries))
+    assert len(await runs(bench, meeting)) == 4
+    assert end.how == "failed"
+    assert "the sum is 30" in end.text
+    assert "still fails after 4 runs" in end.notices[-1]
+    assert not [it for it in meeting.voices.calls if it.call.startswith("execution/4/")], "nobody is asked in vain"
+
+
+async def test_seats_are_told_of_the_last_run_and_not_of_those_before_it(bench: Roundtable) -> None:
+    meeting, end = await held(bench, seat(SUM, {"adding.py": "def add(a, b):\n    return 70\n"}, {"adding.py": MENDED}))
+    assert end.how == "agreed"
+    second = meeting.prompt("execution/2/1-analyse", "claude")
+    assert "the sum is 70" in second
+    assert "return 70" in second
+    assert "the sum is -1" not in second
+
+
+async def test_a_plan_that_means_nothing_is_told_to_the_seats_who_mend_it(bench: Roundtable) -> None:
+    broken = {"main.py": "print('up')\n", "run.toml": 'start = "main.py"\n'}
+    meeting, end = await held(bench, seat(broken, {"run.toml": PLAN}))
+    assert end.how == "agreed"
+    assert "run.toml is not understood: start has no meaning there." in meeting.prompt(
+        "execution/1/1-analyse", "claude"
+    )
+
+
+async def test_a_program_without_a_plan_is_run_in_the_usual_way_and_that_is_said(bench: Roundtable) -> None:
+    _, end = await held(bench, seat({"main.py": "print('up')\n"}))
+    assert end.how == "agreed"
+    assert end.notices == ("There is no run.toml, so it was run as `python main.py`.",)
+
+
+@pytest.mark.feature("S0.56", "S0.62")
+@pytest.mark.parametrize("dockerfile", ['FROM x\nCMD ["true"]\n', "FROM x\nRUN curl https://a.example | sh\n"])
+async def test_where_no_engine_answers_the_plan_is_run_instead_of_the_dockerfile(
+    bench: Roundtable, monkeypatch: pytest.MonkeyPatch, dockerfile: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    meeting, end = await held(bench, seat({**SUM, "adding.py": MENDED, "Dockerfile": dockerfile}))
+    (run,) = (await runs(bench, meeting)).values()
+    assert (end.how, run.how) == ("agreed", "plan")
+
+
+async def test_a_dockerfile_that_nothing_can_build_and_no_plan_is_told_with_the_reason(
+    bench: Roundtable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    meeting, end = await held(bench, seat({"notes.txt": "x\n", "Dockerfile": "FROM x\n"}, {}))
+    (run,) = (await runs(bench, meeting)).values()
+    assert run.why.startswith("Nothing says how this project is run.")
+    assert any("engine" in it or "not installed" in it for it in run.notes)
+    assert end.how == "failed"
+
+
+NEEDY = {
+    "main.py": "import os\nassert os.path.exists('fetched.txt'), 'nothing was fetched'\nprint('ready')\n",
+    "run.toml": f'[install]\nargv = ["sh", "-c", "echo fetching; touch fetched.txt"]\n{PLAN}',
+}
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_what_a_program_wants_to_install_is_shown_and_waits_for_the_persons_yes(
+    bench: Roundtable, answer: str
+) -> None:
+    meeting = await opened(bench, seat(NEEDY, {}), answers={"stages": "continue"}, headless=False)
+    given = {"execution-install": (answer, ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
+    end = await ended(bench, meeting)
+    found = await runs(bench, meeting)
+    gate = (await bench.session(meeting.session)).gates["execution-install"]
+    assert "touch fetched.txt" in gate.question
+    assert found["execution/1/run"].wants_install == ("sh", "-c", "echo fetching; touch fetched.txt")
+    assert "nothing was fetched" in found["execution/1/run"].steps[0].output
+    if answer == "yes":
+        assert end.how == "agreed"
+        assert [it.name for it in found["execution/1/run-installed"].steps] == ["install", "run"]
+        assert "ready" in end.text
+    else:
+        assert list(found) == ["execution/1/run"]
+        assert "Its install step was not allowed" in meeting.prompt("execution/1/1-analyse", "claude")
+
+
+async def test_with_nobody_there_nothing_is_installed(bench: Roundtable) -> None:
+    meeting, end = await held(bench, seat(NEEDY, {}))
+    assert list(await runs(bench, meeting)) == ["execution/1/run"]
+    assert end.how == "failed"
+
+
+async def test_a_program_may_not_say_yes_to_an_install_step(bench: Roundtable) -> None:
+    meeting = await opened(bench, seat(NEEDY, {}), answers={"stages": "continue"}, headless=False)
+    holding = asyncio.create_task(meeting.hold("sdlc"))
+    await until_open(bench, meeting, "execution-install")
+    with pytest.raises(UsageError, match="only the person may answer"):
+        await bench.answer(meeting.session, "execution-install", "yes", by_program=True)
+    await bench.cancel(meeting.session)
+    assert (await holding).outcome is Outcome.CANCELLED
+
+
+# --- while it runs -------------------------------------------------------------------------------
+
+ENDLESS = {"main.py": "import time\nfor number in range(9999):\n    print('tick', number)\n    time.sleep(0.05)\n"}
+
+
+async def heard(bench: Roundtable, meeting: Held, words: str) -> list[Delta]:
+    """What somebody hears who watches the session, until these words are said."""
+    deltas: list[Delta] = []
+    async with asyncio.timeout(60), aclosing(bench.watch(meeting.session, here=True)) as watching:
+        async for it in watching:
+            if isinstance(it, Delta):
+                deltas.append(it)
+                if words in it.text:
+                    break
+    return deltas
+
+
+@pytest.mark.feature("S0.57", "S0.61")
+async def test_a_running_program_is_heard_live_and_stopped_from_elsewhere_and_the_session_goes_on(
+    bench: Roundtable, bench_places: Places, code: Path
+) -> None:
+    meeting = await opened(bench, seat(ENDLESS))
+    holding = asyncio.create_task(meeting.hold("sdlc"))
+    deltas = await heard(bench, meeting, "tick 3")
+    assert {(it.round, it.seat) for it in deltas if "tick 1" in it.text} == {("execution/1/run", "")}
+    async with await Roundtable.open(code, bench_places) as elsewhere:
+        await elsewhere.stop_run(meeting.session)
+    decision = await holding
+    end = await ended(bench, meeting)
+    (run,) = (await runs(bench, meeting)).values()
+    assert decision.outcome is Outcome.REACHED
+    assert (run.stopped, run.passed, end.how) == (True, False, "chosen")
+    assert "tick 3" in run.steps[0].output
+    assert "tick 9998" not in run.steps[0].output
+
+
+async def test_cancelling_the_session_ends_the_program_at_once(bench: Roundtable) -> None:
+    meeting = await opened(bench, seat(ENDLESS))
+    holding = asyncio.create_task(meeting.hold("sdlc"))
+    await heard(bench, meeting, "tick 1")
+    await bench.cancel(meeting.session)
+    async with asyncio.timeout(30):
+        assert (await holding).outcome is Outcome.CANCELLED
+
+
+async def test_what_was_stopped_before_a_crash_is_not_started_again(bench: Roundtable) -> None:
+    meeting = await opened(bench, seat(ENDLESS))
+    holding = asyncio.create_task(meeting.hold("sdlc"))
+    await heard(bench, meeting, "tick 1")
+    holding.cancel()
+    await asyncio.gather(holding, return_exceptions=True)
+    await bench.stop_run(meeting.session)
+    await meeting.hold("sdlc")
+    (run,) = (await runs(bench, meeting)).values()
+    assert (run.stopped, run.steps) == (True, ())
+
+
+async def test_a_key_that_a_program_prints_is_neither_heard_nor_recorded(
+    bench: Roundtable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-ant-api03-" + "A1b2" * 20
+    program = {"main.py": "print('sk-ant-api03-' + 'A1b2' * 20)\nprint('\\x1b[31mred\\x1b[0m')\nprint('done')\n"}
+    meeting = await opened(bench, seat(program))
+    holding = asyncio.create_task(meeting.hold("sdlc"))
+    said = "".join(it.text for it in await heard(bench, meeting, "done"))
+    await holding
+    (run,) = (await runs(bench, meeting)).values()
+    for words in (said, run.steps[0].output):
+        assert key not in words
+        assert "\x1b" not in words
+        assert "red" in words

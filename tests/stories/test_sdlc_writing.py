@@ -1,0 +1,448 @@
+"""Stages that write: candidates are run, a judge names a base and what to take from whom, and programs splice it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.config import Config
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.app.windows import Room
+from roundtable.app.workbench import Bench, Workbench
+from roundtable.core.effects import CandidatesTried, Effect, EndStage, Rehearsed, Result, StageEnded
+from roundtable.core.faults import Fault
+from roundtable.core.stages import Stage, StageEnd, Took
+from roundtable.core.values import Decision, Outcome
+from roundtable.core.views.stages import stage_ends
+from roundtable.engine.feed import Feed
+from tests.repository import commit, sandbox, write
+from tests.stories.accounts import ACCOUNTS, DIRECTED, HEAD, LOGIN, ROLLBACK, TAIL, WORDS, part
+from tests.stories.at_desk import Held, Turns
+from tests.stories.house import SEATS, House, MortalStore
+from tests.stories.lives import every_death
+from tests.stories.test_sdlc_stages import person, settings
+from tests.stories.writing import SLUG, STUB, wrote
+
+DEVELOPMENT = Stage("development", "Development", "Engineer", "files", "Write the program.", 8192)
+QA = Stage("qa", "QA", "QA Engineer", "files", "Write tests.", 8192)
+YES = {"stages": "continue"}
+IDEA = "Accounts with a history that can be undone."
+
+
+def writes(*files: dict[str, str], **rounds: str) -> Turns:
+    """A seat that writes these files, round by round, and says this in rounds whose names end so."""
+    said = [{"round": f"*-{round.replace('_', '-')}", "text": text} for round, text in rounds.items()]
+    return [*said, *({"round": f"*{number}-write", "text": wrote(it)} for number, it in enumerate(files, 1))]
+
+
+def accounts(**rounds: str) -> dict[str, Turns]:
+    return {seat: writes({"accounts.py": text}, **rounds) for seat, text in ACCOUNTS.items()}
+
+
+async def held(
+    bench: Roundtable,
+    *stages: Stage,
+    seats: dict[str, Turns],
+    answers: dict[str, str] = YES,
+    question: str = IDEA,
+    **more: bool,
+) -> tuple[Held, Decision, tuple[StageEnd, ...]]:
+    meeting = Held(bench, **seats)
+    told = {**settings(*stages), **more}
+    decision = await meeting.hold("sdlc", question, settings=told, answers=answers, seed=7)
+    return meeting, decision, stage_ends(await bench.session(meeting.session))
+
+
+async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
+    """The project after a stage, by path."""
+    found = await Drafts(bench.store).files(end.draft)
+    return {it.path: it.after.decode() if it.after is not None else None for it in found}
+
+
+def names(folder: Path) -> list[str]:
+    """Everything that lies in a folder."""
+    return sorted(map(str, folder.rglob("*")))
+
+
+def asked(meeting: Held) -> list[str]:
+    """Every call that was made, but for the attempt."""
+    return sorted(it.call.partition("#")[0] for it in meeting.voices.calls)
+
+
+@pytest.mark.feature("S0.5", "S0.16", "S0.18", "S0.20")
+@pytest.mark.parametrize(
+    "ruling",
+    [
+        "CONSENSUS: BASE=candidate-B. INCORPORATE: login from candidate-A, rollback from candidate-C. MUST_FIX: none",
+        "All three work; B reads best.\n\n**CONSENSUS:**\nBASE: candidate-B\nINCORPORATE:\n- replace `login` by "
+        "candidate-A's\n- replace `rollback()` by candidate-C's, since it cannot go too far\nMUST_FIX: none",
+    ],
+)
+async def test_base_claude_login_from_gpt_rollback_from_gemini_gives_exactly_that_and_asks_nobody(
+    bench: Roundtable, ruling: str
+) -> None:
+    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=accounts(judge=ruling))
+    assert decision.outcome is Outcome.REACHED
+    assert await files(bench, end) == {"accounts.py": DIRECTED}
+    assert (end.how, end.base, end.judge) == ("agreed", "claude", "claude")
+    assert end.took == (
+        Took("accounts.py", "", "claude"),
+        Took("accounts.py", "login", "gpt"),
+        Took("accounts.py", "rollback", "gemini"),
+    )
+    assert ruling.strip() in end.text
+    writing = [f"development/1-write/{seat}" for seat in ("claude", "gemini", "gpt")]
+    assert asked(meeting) == ["development/1-judge/claude", *writing], "no token but for writing and judging"
+
+
+@pytest.mark.feature("S0.16")
+async def test_a_judge_that_fails_is_replaced_and_the_files_are_judged_all_the_same(bench: Roundtable) -> None:
+    ruling = "CONSENSUS: BASE=candidate-C. INCORPORATE: none MUST_FIX: none"
+    seats = accounts(judge_2=ruling)
+    seats["claude"].insert(0, {"round": "*-judge", "fault": "overloaded"})
+    _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
+    assert (end.base, end.judge) == ("gemini", "gpt")
+    assert "claude could not be heard as judge." in end.notices
+
+
+async def test_who_judges_reads_what_running_showed_and_no_name(bench: Roundtable) -> None:
+    test = "import accounts\n\n\ndef test_it():\n    assert {holds}\n"
+    nobody = test.format(holds="accounts.users() == []")
+    seats = {
+        "claude": writes({"accounts.py": part(TAIL, "claude").replace("USERS", "[]"), "test_it.py": nobody}),
+        "gpt": writes(
+            {
+                "accounts.py": "LIMIT = 3\n\n\n" + part(TAIL, "gpt").replace("USERS", "[]"),
+                "test_it.py": test.format(holds="accounts.LIMIT == 3"),
+            }
+        ),
+        "gemini": writes(
+            {"accounts.py": "def users():\n    return ()\n", "test_it.py": nobody},
+            judge="CONSENSUS: BASE=candidate-B. INCORPORATE: none MUST_FIX: none",
+        ),
+    }
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    assert end.judge == "gemini", "whose own is not among them"
+    read = meeting.prompt("development/1-judge", "gemini")
+    assert [name for name in ("claude", "gpt", "gemini", "candidate-C\n", "your change") if name in read] == []
+    assert "candidate-B\nRunning it: Tests it did not pass: candidate-A: test_it.py::test_it." in read
+    assert [it for it in end.notices if "left out" in it] == [
+        "gemini's was left out. its own tests: gemini: test_it.py::test_it failed."
+    ]
+
+
+async def test_where_those_that_pass_do_not_do_the_same_the_judge_and_the_person_are_told_on_what(
+    bench: Roundtable,
+) -> None:
+    test = "from shout import shout\n\n\ndef test_it():\n    assert shout('hey').startswith('HEY')\n"
+    loud = {"claude": "text.upper()", "gpt": "text.upper() + '!'"}
+    seats = {
+        seat: writes(
+            {"shout.py": f"def shout(text):\n    return {how}\n", "test_shout.py": test},
+            judge="DISCUSS: Is there to be an exclamation mark?",
+        )
+        for seat, how in loud.items()
+    }
+    meeting, _, _ = await held(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
+    read = meeting.prompt("development/1-judge", "claude")
+    assert "Where they do not do the same: shout.shout('hey') is 'HEY'" in read
+    assert "Where they do not do the same: shout.shout('hey') is 'HEY!'" in read
+    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    assert "shout.shout('hey') is 'HEY!'" in gate.details["gpt"]
+
+
+@pytest.mark.feature("S0.16")
+async def test_without_a_consensus_all_write_again_and_each_is_told_what_is_open_and_how_its_own_ran(
+    bench: Roundtable,
+) -> None:
+    disputes = "They store users differently.\nDISCUSS:\n- Keep users in a dict\n- Keep users in a file"
+    agrees = "CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none"
+    later = ACCOUNTS["gpt"] + "\n\nKEPT = 'dict'\n"
+    seats = {seat: [{"round": "*/1-judge", "text": disputes}, {"round": "*/2-judge", "text": agrees}] for seat in WORDS}
+    seats = {seat: [*judge, *writes({"accounts.py": ACCOUNTS[seat]})] for seat, judge in seats.items()}
+    seats["gpt"].append({"round": "*/2-write", "text": wrote({"accounts.py": later})})
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    again = meeting.prompt("development/2-write", "gpt")
+    assert "The judge sees no consensus yet. This is open:" in again
+    assert "- Keep users in a dict\n- Keep users in a file" in again
+    assert "It passed everything that was run." in again
+    assert "your work is candidate-A" in again
+    assert "Claude adds a user" in again, "the others' work is shown to whom it is to be settled with"
+    assert await files(bench, end) == {"accounts.py": later}, "who says nothing new stands by what it wrote"
+    assert end.rounds == ("development/1-write", "development/2-write")
+
+
+BOUND = "MUST_FIX: users in accounts.py must take a limit"
+LIMITED = part(TAIL, "claude").replace("users()", "users(limit=None)").replace("(USERS)", "(USERS)[:limit]")
+
+
+@pytest.mark.feature("S0.18", "S0.20")
+async def test_what_must_be_fixed_is_asked_of_the_bases_author_alone_who_sees_what_was_spliced_in(
+    bench: Roundtable,
+) -> None:
+    seats = accounts(judge=f"CONSENSUS: BASE=candidate-B. INCORPORATE: login from candidate-A. {BOUND}")
+    whole = part(HEAD, "claude") + part(LOGIN, "gpt") + part(ROLLBACK, "claude") + LIMITED
+    seats["claude"].insert(0, {"round": "*-refine", "text": wrote({"accounts.py": whole})})
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    assert [it for it in asked(meeting) if "refine" in it] == ["development/1-refine/claude"]
+    shown = meeting.prompt("development/1-refine", "claude")
+    assert "users in accounts.py must take a limit" in shown
+    assert part(LOGIN, "gpt").strip() in shown
+    assert "You may change only: accounts.py." in shown
+    assert await files(bench, end) == {"accounts.py": whole}
+    assert Took("accounts.py", "login", "gpt") in end.took
+    assert end.notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+
+
+async def test_a_merge_that_fails_what_the_base_passed_is_dropped_and_that_is_said(bench: Roundtable) -> None:
+    test = "from accounts import users\n\n\ndef test_nobody():\n    assert users() == []\n"
+    seats = accounts(judge=f"CONSENSUS: BASE=candidate-B. INCORPORATE: none {BOUND}")
+    seats["claude"] = [
+        {"round": "*-refine", "text": wrote({"accounts.py": ACCOUNTS["claude"].replace("sorted(USERS)", "None")})},
+        {"round": "*-judge", "text": f"CONSENSUS: BASE=candidate-B. INCORPORATE: none {BOUND}"},
+        *writes({"accounts.py": ACCOUNTS["claude"], "test_accounts.py": test}),
+    ]
+    _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    assert (await files(bench, end))["accounts.py"] == ACCOUNTS["claude"]
+    dropped = next(it for it in end.notices if it.startswith("What the judge wanted besides was dropped"))
+    assert dropped.endswith(
+        "so claude's stands alone. The tests that come with it fail. draft: test_accounts.py::test_nobody failed"
+    )
+    assert any(it.startswith("The judge wanted this, and it was not done: users in accounts.py") for it in end.notices)
+
+
+async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(bench: Roundtable) -> None:
+    stage = msgspec.structs.replace(DEVELOPMENT, rounds=1)
+    seats = accounts(judge="DISCUSS:\n- A dict or a file?")
+    meeting, decision, (end,) = await held(bench, stage, seats=seats)
+    assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
+    assert decision.outcome is Outcome.DEADLOCK
+    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose shall it be?")
+    assert gate.details["gemini"] == "accounts.py: passed what was run."
+
+    meeting = Held(bench, **seats)
+    await meeting.open("sdlc", IDEA, settings=settings(stage), answers=YES, seed=7, headless=False)
+    given = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
+    (end,) = stage_ends(await bench.session(meeting.session))
+    assert end.text == "Files written: accounts.py.\nIt is the careful one."
+    assert (end.how, end.base) == ("chosen", "gemini")
+    assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
+
+
+async def test_where_nothing_passes_all_write_again_knowing_why_before_any_judge_is_asked(bench: Roundtable) -> None:
+    broken = {"accounts.py": "def users(:\n"}
+    whole = {"accounts.py": ACCOUNTS["gpt"]}
+    seats = {"claude": writes(broken, broken), "gpt": writes(broken, whole)}
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    again = meeting.prompt("development/2-write", "gpt")
+    assert "Nothing that was written passed what was run." in again
+    assert "Not written. accounts.py: accounts.py would not parse" in again
+    assert (end.how, end.base) == ("alone", "gpt")
+    assert await files(bench, end) == whole
+    assert not any("judge" in it for it in asked(meeting))
+    assert any(it.startswith("claude's was left out. accounts.py: accounts.py would not parse") for it in end.notices)
+
+
+async def test_where_nothing_can_be_written_at_all_the_stage_says_why_of_each(bench: Roundtable) -> None:
+    seats = {
+        "claude": [{"round": "*", "text": "I would rather not."}],
+        "gpt": [{"round": "*", "text": wrote({"../outside.py": "a = 1\n"})}],
+    }
+    _, decision, (end,) = await held(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
+    assert (end.how, end.draft) == ("failed", "")
+    assert [it.partition("'s was left out. ")[0] for it in end.notices] == ["claude", "gpt"]
+    assert "../outside.py" in end.notices[1]
+    assert decision.outcome is Outcome.DEADLOCK
+
+
+@pytest.mark.feature("S0.15")
+async def test_seats_may_write_in_turn_and_see_what_was_written_before_them(bench: Roundtable) -> None:
+    stage = msgspec.structs.replace(DEVELOPMENT, speaking="sequential")
+    seats = accounts(judge="CONSENSUS: BASE=candidate-A. INCORPORATE: none MUST_FIX: none")
+    meeting, _, _ = await held(bench, stage, seats=seats)
+    order = [it.seat for it in meeting.voices.calls if "-write" in it.call]
+    heard = [sum("adds a user" in it.messages[-1].text for it in [call]) for call in meeting.voices.calls[:3]]
+    assert heard == [0, 1, 1]
+    assert f"{WORDS[order[0]]['name']} adds a user" in meeting.prompt("development/1-write", order[2])
+
+
+# --- on what the earlier stages left ---------------------------------------------------------------
+
+TESTS = """import unittest
+
+from accounts import add, rollback, users
+
+
+class AccountsTest(unittest.TestCase):
+    def test_what_was_added_can_be_taken_back(self):
+        add("ada", "x")
+        self.assertEqual(users(), ["ada"])
+        rollback()
+        self.assertEqual(users(), [])
+"""
+SERVICE = Stage("service", "Service", "Engineer", "files", "Write a greeting.", 8192)
+
+
+@pytest.mark.feature("S0.20")
+async def test_tests_of_one_stage_are_checks_of_the_next_and_all_is_laid_over_what_was_there(
+    bench: Roundtable,
+) -> None:
+    greeting = {"greeting.py": "from accounts import users\n\n\ndef greeting():\n    return users()\n"}
+    breaking = {**greeting, "accounts.py": ACCOUNTS["gpt"].replace("sorted(USERS)", "USERS")}
+    claude = [
+        {"round": "development/*-write", "text": wrote({"accounts.py": ACCOUNTS["claude"]})},
+        {"round": "qa/*-write", "text": wrote({"tests/test_accounts.py": TESTS})},
+        {"round": "service/*-write", "text": wrote(greeting)},
+    ]
+    gpt = [{"round": "service/*-write", "text": wrote(breaking)}]
+    alone = {"seats": ("claude",)}
+    stages = (
+        msgspec.structs.replace(DEVELOPMENT, **alone),
+        msgspec.structs.replace(QA, **alone),
+        msgspec.structs.replace(SERVICE, rounds=1),
+    )
+    meeting, _, (development, qa, service) = await held(bench, *stages, seats={"claude": claude, "gpt": gpt})
+    assert await files(bench, development) == {"accounts.py": ACCOUNTS["claude"]}
+    assert await files(bench, qa) == {"accounts.py": ACCOUNTS["claude"], "tests/test_accounts.py": TESTS}
+    assert qa.took == (Took("tests/test_accounts.py", "", "claude"),)
+    assert qa.text == "Files written: tests/test_accounts.py."
+    session = await bench.session(meeting.session)
+    ran = session.results["service/1-try"]
+    assert isinstance(ran, CandidatesTried)
+    assert {it.seat: [(check.name, check.passed) for check in it.checks] for it in ran.candidates} == {
+        "claude": [("tests", True)],
+        "gpt": [("tests", False)],
+    }, "what earlier stages wrote as tests says whether a later one breaks anything"
+    assert (service.how, service.base) == ("alone", "claude")
+    assert sorted(await files(bench, service)) == ["accounts.py", "greeting.py", "tests/test_accounts.py"]
+    shown = meeting.prompt("service/1-write", "gpt")
+    assert shown.index("Claude's accounts.") < shown.index("class AccountsTest"), "the program before its tests"
+
+
+async def test_a_later_stage_cannot_take_the_tests_of_an_earlier_one_away(bench: Roundtable) -> None:
+    seats = {
+        "claude": [
+            {"round": "qa/*-write", "text": wrote({"accounts.py": ACCOUNTS["claude"], "test_accounts.py": TESTS})},
+            {"round": "service/*-write", "text": "They are in the way.\n\nDELETE test_accounts.py\n"},
+        ]
+    }
+    stages = (QA, msgspec.structs.replace(SERVICE, rounds=1))
+    _, _, (qa, service) = await held(bench, *stages, seats=seats)
+    assert (service.how, service.draft) == ("failed", qa.draft)
+    assert [it.startswith("claude's was left out. test_accounts.py: ") for it in service.notices] == [True]
+
+
+async def test_a_project_from_nothing_knows_nothing_of_the_folder_it_was_asked_for_in(
+    bench: Roundtable, code: Path, bench_places: Places
+) -> None:
+    before = names(code)
+    seats = {"claude": writes({"slug.py": SLUG})}
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    session = await bench.session(meeting.session)
+    assert not session.rounds["development/1-write"].opened.turns.at_bench, "an agent gets no copy of that folder"
+    ran = session.results["development/1-try"]
+    assert isinstance(ran, CandidatesTried)
+    assert [it.checks for it in ran.candidates] == [()], "the repository's failing test is no check of this project"
+    assert await files(bench, end) == {"slug.py": SLUG}
+    assert "NotImplementedError" not in meeting.prompt("development/1-write", "claude")
+    assert (code / "slug.py").read_text() == STUB
+    assert names(code) == before
+    assert [it.name for it in bench_places.nothing.iterdir()] == [".git"]
+
+
+@pytest.mark.feature("S0.46", "S0.47")
+async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_files(
+    bench: Roundtable, code: Path
+) -> None:
+    edit = (
+        "Only the body.\n\n```python path=slug.py\n<<<<<<< SEARCH\n    raise NotImplementedError\n=======\n"
+        '    return "-".join(text.lower().split())\n>>>>>>> REPLACE\n```\n'
+    )
+    whole = wrote({"slug.py": SLUG, "cli.py": "from slug import slugify\n\nprint(slugify(input()))\n"})
+    ruling = "CONSENSUS: BASE=candidate-A. INCORPORATE: replace slugify by candidate-B's. MUST_FIX: none"
+    seats = {
+        "claude": [{"round": "*-judge", "text": ruling}, {"round": "*", "text": edit}],
+        "gpt": [{"round": "*", "text": whole}],
+    }
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats, existing=True)
+    shown = meeting.prompt("development/1-write", "gpt")
+    assert "raise NotImplementedError" in shown
+    assert "keep their structure, names and style" in shown
+    session = await bench.session(meeting.session)
+    assert session.rounds["development/1-write"].opened.turns.at_bench
+    ran = session.results["development/1-try"]
+    assert isinstance(ran, CandidatesTried)
+    assert [[check.name for check in it.checks if check.passed] for it in ran.candidates] == [["tests"], ["tests"]]
+    assert any(
+        isinstance(it, Rehearsed) and all(check.passed for check in it.checks) for it in session.results.values()
+    )
+    made = await files(bench, end)
+    assert made["slug.py"] == 'def slugify(text):\n    return "-".join(text.lower().split())\n'
+    assert sorted(made) == ["cli.py", "slug.py"]
+    assert (code / "slug.py").read_text() == STUB, "nothing is written to the person's folder by a stage"
+    assert not (code / "cli.py").exists()
+
+
+class _OnTheBench:
+    """The real workbench over a store that dies, with what it was told to do."""
+
+    def __init__(self, store: MortalStore, home: Path, feed: Feed) -> None:
+        self._bench = Workbench(store, home, feed, Places(home, home), Config(), lambda _: Room(0, 0))
+        self.performed: list[str] = []
+        self.recovered: list[str] = []
+
+    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+        self.performed.append(key)
+        if isinstance(effect, EndStage):
+            return StageEnded(effect.end)
+        assert isinstance(effect, Bench)
+        return await self._bench.perform(key, effect)
+
+    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+        self.recovered.append(key)
+        return None
+
+
+async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_runs_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    await sandbox()
+    ruling = f"CONSENSUS: BASE=candidate-B. INCORPORATE: login from candidate-A. {BOUND}"
+    seats = {seat: {"turns": accounts(judge=ruling)[seat]} for seat in ("claude", "gpt")}
+    whole = part(HEAD, "claude") + part(LOGIN, "gpt") + part(ROLLBACK, "claude") + LIMITED
+    seats["claude"]["turns"].insert(0, {"round": "*-refine", "text": wrote({"accounts.py": whole})})
+    ended: list[House] = []
+
+    def life(store: MortalStore) -> House:
+        house = House({"seats": seats}, store, meeting="sdlc")
+        house.performer = _OnTheBench(store, tmp_path, house.feed)
+        ended.append(house)
+        return house
+
+    decision = await every_death(life, seats=SEATS[:2], settings=settings(DEVELOPMENT), answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    (end,) = stage_ends(await ended[-1].session())
+    assert [it.after for it in await Drafts(ended[-1].store).files(end.draft)] == [whole.encode()]
+
+
+@pytest.mark.feature("S0.47")
+async def test_what_extends_an_existing_project_passes_its_tests_and_needs_none_of_its_own(
+    bench: Roundtable, code: Path
+) -> None:
+    """Tests are another stage's; here the program is put in order, and what breaks it is left out."""
+    write(code, {"slug.py": SLUG})
+    commit(code, "It works")
+    neat = SLUG.replace("def slugify", "SEPARATOR = '-'\n\n\ndef slugify").replace('"-")', "SEPARATOR)")
+    seats = {"claude": writes({"slug.py": neat}), "gpt": writes({"slug.py": STUB})}
+    _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats, existing=True)
+    assert (end.how, end.base) == ("alone", "claude")
+    assert await files(bench, end) == {"slug.py": neat}
+    assert end.notices == ("gpt's was left out. The check tests failed with exit code 1.",)

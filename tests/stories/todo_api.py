@@ -1,0 +1,145 @@
+"""A to-do API with SQLite from an idea to a running program, as three scripted seats and their judges write it.
+
+What they say stands in todo_api_words.toml, and the programs they write in todo_api.toml.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+IDEA = "a to-do API with SQLite"
+SEATS = ("claude", "gpt", "gemini")
+STAGES = ("requirements", "architecture", "development", "code-review", "qa", "devops", "execution")
+TITLES = ("Requirements", "Architecture", "Development", "Code Review", "QA", "DevOps", "Execution and Analysis")
+AGAIN = "Take one connection for all requests."
+"""What the person asks of the architecture when they go back to it."""
+
+SAID: dict[str, Any] = tomllib.loads((Path(__file__).parent / "todo_api_words.toml").read_text())
+WRITTEN: dict[str, Any] = tomllib.loads((Path(__file__).parent / "todo_api.toml").read_text())
+FILES: dict[str, dict[str, dict[str, str]]] = WRITTEN["files"]
+
+RULINGS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "development": ("claude", ("replace Store.remove by {gpt}'s", "take read_title from {gemini}")),
+    "qa": ("gpt", ("whole file test_titles.py from {gemini}",)),
+    "devops": ("gemini", ()),
+    "execution": ("claude", ()),
+}
+"""Whose work is the base in each stage that writes, and what is taken from the others."""
+
+
+def script(**more: Any) -> dict[str, Any]:
+    """Everything the seats say; `more` stands beside them in the script."""
+    return {"seats": {seat: {"turns": _turns(seat)} for seat in SEATS}, **more}
+
+
+def _turns(seat: str) -> list[dict[str, str]]:
+    found = {"findings": SAID["findings"][seat]}
+    purposes = {"code-review": "fix", "execution": "analyse"}
+    said = {it.replace("-", "*/*-"): words[seat] for it, words in SAID["words"].items()}
+    said["code-review*/*-chunk"] = f"I read all of it.\n\n```json\n{json.dumps(found)}\n```"
+    said |= {f"{it}*/*-{purposes.get(it, 'write')}": wrote(files) for it, files in FILES[seat].items()}
+    return [{"round": round, "text": text} for round, text in said.items()]
+
+
+def table(folder: Path, judges: str, **more: Any) -> str:
+    """A config whose seats follow the script and judge by a voice of their own at this URL."""
+    path = folder / "seats.json"
+    path.write_text(json.dumps(script(**more)))
+    voices = f'voices = ["script:{path}"]\njudge = "court:judge"\n'
+    seats = "".join(f"[seats.{name}]\n{voices}" for name in SEATS)
+    court = f'[endpoints.court]\ndialect = "openai-chat"\nbase_url = "{judges}"\nkey = "none"\nlocal = true\n'
+    return f"[table]\nseats = {json.dumps(SEATS)}\n{seats}{court}"
+
+
+# --- the judge -------------------------------------------------------------------------------------
+
+
+def ruling(prompt: str) -> str:
+    """What a judge says to what it is shown. Candidates stand under letters that are drawn anew in every session."""
+    words: dict[str, str] = SAID["judge"]
+    match _stage_of(prompt):
+        case "requirements":
+            return words["requirements-1" if "marked as removed" in prompt else "requirements-2"]
+        case "architecture":
+            return words["architecture-again" if AGAIN in prompt else "architecture"]
+        case "code-review":
+            return words["code-review"]
+        case stage:
+            base, parts = RULINGS[stage]
+            names = _names(prompt, stage)
+            wanted = "".join(f"\n- {it.format(**names)}" for it in parts) or " none"
+            return f"They would do.\n\nCONSENSUS: BASE={names[base]}.\nINCORPORATE:{wanted}\nMUST_FIX: none"
+
+
+def _stage_of(prompt: str) -> str:
+    titles = dict(zip(TITLES, STAGES, strict=True))
+    return next(stage for title, stage in titles.items() if f"Stage: {title}" in prompt)
+
+
+def _names(prompt: str, stage: str) -> dict[str, str]:
+    """By seat, the name under which its candidate stands in the prompt; it is known by a line only it has."""
+    _, *found = re.split(r"^(candidate-[A-Z])$", prompt, flags=re.MULTILINE)
+    blocks = dict(zip(found[::2], found[1::2], strict=True))
+    lines = {seat: {line for it in FILES[seat][stage].values() for line in it.splitlines()} for seat in SEATS}
+    own = {seat: lines[seat].difference(*(lines[it] for it in SEATS if it != seat)) for seat in SEATS}
+    return {seat: name for name, text in blocks.items() for seat in SEATS if own[seat] & set(text.splitlines())}
+
+
+# --- the project -----------------------------------------------------------------------------------
+
+
+def wrote(files: dict[str, str]) -> str:
+    """A reply with files as a model writes it."""
+    return "Here it is.\n\n" + "\n".join(
+        f"```{path.rpartition('.')[2]} path={path}\n{it}```\n" for path, it in files.items()
+    )
+
+
+def put(text: str, old: str, new: str) -> str:
+    """The text with one place changed, which must be there."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def edited(text: str, edit: str) -> str:
+    """The text with one search-and-replace block carried out."""
+    old, new = edit.removeprefix("<<<<<<< SEARCH\n").removesuffix(">>>>>>> REPLACE\n").split("=======\n")
+    return put(text, old, new)
+
+
+def _part(text: str, begins: str) -> str:
+    """From where it begins so to the next empty line."""
+    start = text.index(begins)
+    return text[start : text.index("\n\n", start)]
+
+
+def project(stage: str = STAGES[-1]) -> dict[str, str]:
+    """The project as it must be after a stage, byte for byte, put together here by hand."""
+    files = dict[str, str]()
+    for it in STAGES[: STAGES.index(stage) + 1]:
+        match it:
+            case "development":
+                files = _spliced()
+            case "code-review" | "execution":
+                files["app.py"] = edited(files["app.py"], FILES["claude"][it]["app.py"])
+            case "qa":
+                files |= FILES["gpt"][it] | FILES["gemini"][it]
+            case "devops":
+                files |= FILES["gemini"][it]
+            case _:
+                pass
+    return files
+
+
+def _spliced() -> dict[str, str]:
+    """Claude's program with one method of gpt's and one function of gemini's."""
+    (app, store), (_, others), (theirs, _) = (FILES[seat]["development"].values() for seat in SEATS)
+    remove, read = "    def remove(", "def read_title("
+    return {
+        "app.py": put(app, _part(app, read), _part(theirs, read)),
+        "store.py": put(store, _part(store, remove), others[others.index(remove) :].rstrip("\n")),
+    }

@@ -1,0 +1,182 @@
+"""Tokens a minute: who would go over the limit of an account waits its turn; what can never fit is refused at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.core.values import Reply, Waits
+from roundtable.voices.endpoints import Endpoint, own_endpoint, read_endpoint, shipped_endpoints
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.http_client import open_client
+from roundtable.voices.http_voice import HttpVoice
+from roundtable.voices.pacing import Pace
+from roundtable.voices.token_rate import TokenRate
+from tests.kits.voice_kit import Said, ask, ending, hear
+
+SOON = 0.4
+"""A minute that a test can wait for."""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(server: FaultServer) -> AsyncIterator[httpx2.AsyncClient]:
+    async with open_client(endpoint(server)) as client:
+        yield client
+
+
+def endpoint(server: FaultServer, **limits: int) -> Endpoint:
+    given = {name.replace("_", "-"): limit for name, limit in limits.items()}
+    return Endpoint("lab", server.base("openai-chat"), tokens_per_minute=given)
+
+
+async def sent(rate: TokenRate, tokens: int, used: int | None = None) -> None:
+    """One call, from its wait to its end."""
+    async with rate.share(tokens) as share:
+        rate.send(share)
+        share.tokens = tokens if used is None else used
+
+
+async def test_no_minute_sees_more_tokens_than_the_limit() -> None:
+    rate, loop = TokenRate(100, SOON), asyncio.get_running_loop()
+    began: list[float] = []
+
+    async def call() -> None:
+        async with rate.share(40) as share:
+            rate.send(share)
+            began.append(loop.time())
+
+    await asyncio.gather(*(call() for _ in range(6)))
+    assert all(later - first >= SOON for first, later in zip(began, began[2:], strict=False)), "two of 40 fit into 100"
+
+
+async def test_calls_go_in_the_order_they_came_and_a_small_one_does_not_slip_past_a_large_one() -> None:
+    rate, order = TokenRate(100, SOON), list[str]()
+
+    async def call(name: str, tokens: int) -> None:
+        await sent(rate, tokens)
+        order.append(name)
+
+    await asyncio.gather(call("first", 60), call("large", 90), call("small", 10))
+    assert order == ["first", "large", "small"]
+
+
+async def test_what_a_call_did_not_use_is_there_for_the_next_one_at_once() -> None:
+    rate = TokenRate(100, window=3600)
+    await sent(rate, 90, used=20)
+    async with asyncio.timeout(5):
+        await sent(rate, 80)
+
+
+async def test_a_call_that_ends_wakes_who_waits_for_its_tokens() -> None:
+    rate, over = TokenRate(100, window=3600), asyncio.Event()
+
+    async def first() -> None:
+        async with rate.share(90) as share:
+            rate.send(share)
+            await over.wait()
+            share.tokens = 10
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(first())
+        await asyncio.sleep(0)
+        waiting = tasks.create_task(sent(rate, 80))
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        over.set()
+        async with asyncio.timeout(5):
+            await waiting
+
+
+async def test_who_gives_up_waiting_holds_nothing() -> None:
+    rate = TokenRate(100, window=3600)
+    await sent(rate, 60)
+    given_up = asyncio.create_task(sent(rate, 80))
+    await asyncio.sleep(0.02)
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    assert rate.wait(40) == 0
+    async with asyncio.timeout(5):
+        await sent(rate, 40)
+
+
+async def test_a_call_that_was_never_sent_is_not_counted() -> None:
+    rate = TokenRate(100, window=3600)
+    async with rate.share(100):
+        assert rate.wait(1) > 0
+    assert rate.wait(100) == 0
+
+
+async def test_the_wait_that_is_told_counts_who_waits_already() -> None:
+    rate = TokenRate(100, window=60)
+    await sent(rate, 100)
+    assert 59 < rate.wait(50) <= 60
+    queue = [asyncio.create_task(sent(rate, 100)) for _ in range(2)]
+    await asyncio.sleep(0.02)
+    assert 120 < rate.wait(50) <= 240
+    for task in queue:
+        task.cancel()
+
+
+@pytest.mark.feature("S0.30")
+async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
+    server: FaultServer, client: httpx2.AsyncClient
+) -> None:
+    """A request of about 10 tokens may have 200 back; the server counts 100 and a few."""
+    slow = Pace(4, window=SOON)
+    first, second = (HttpVoice(endpoint(server, alpha=300), "alpha", client, pace=slow) for _ in range(2))
+    speaking = first.speak(ask())
+    assert not isinstance(await anext(speaking), Waits)
+    told: Said = await hear(second)
+    wait = told[0]
+    assert isinstance(wait, Waits)
+    assert wait == "", "to who does not ask why, it is a sign of life"
+    assert wait.why == "lab:alpha takes 300 tokens a minute"
+    assert isinstance(ending(told), Reply)
+    assert isinstance([it async for it in speaking][-1], Reply)
+
+
+async def test_models_have_limits_of_their_own(server: FaultServer, client: httpx2.AsyncClient) -> None:
+    pace, data = Pace(4), endpoint(server, alpha=300)
+    await hear(HttpVoice(data, "alpha", client, pace=pace))
+    async with asyncio.timeout(5):
+        assert isinstance(ending(await hear(HttpVoice(data, "alpha-mini", client, pace=pace))), Reply)
+
+
+@pytest.mark.feature("S0.29", "S0.30")
+async def test_a_call_larger_than_a_whole_minute_is_refused_at_once_with_what_to_do(
+    server: FaultServer, client: httpx2.AsyncClient
+) -> None:
+    voice = HttpVoice(endpoint(server, alpha=150), "alpha", client)
+    fault = ending(await hear(voice))
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.retryable) == (FaultKind.RATE_LIMITED, False)
+    assert fault.message == "This call may use 205 tokens, and lab:alpha takes 150 a minute."
+    assert fault.help == (
+        'Show less, or leave the seat out. Where your account may use more, raise "alpha" under '
+        "[endpoints.lab.tokens_per_minute]."
+    )
+    assert server.seen == [], "what cannot be taken is not sent"
+
+
+@pytest.mark.feature("S0.30")
+def test_openai_is_taken_to_have_the_limit_of_its_first_tier_until_somebody_says_otherwise() -> None:
+    openai = shipped_endpoints()["openai"]
+    assert openai.rate("gpt-4o") == ("gpt-4o", 30_000)
+    assert openai.rate("gpt-4o-mini") == ("", 0)
+    assert own_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).rate("gpt-4o")[1] == 450_000
+    assert own_endpoint("openai", {"tokens_per_minute": {}}).rate("gpt-4o")[1] == 0
+
+
+def test_a_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="tokens_per_minute must be 1 or more"):
+        read_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})

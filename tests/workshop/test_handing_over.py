@@ -1,0 +1,217 @@
+"""A project handed over where nothing stood: as a folder, a zip, or a repository with a commit for each version."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from roundtable.core.faults import UsageError
+from roundtable.core.rules.handing_over import Form
+from roundtable.workshop.committing import Commit
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.handing_over import Version, files_of, handed_over, laid_on
+from tests.repository import git, repository
+
+AT = "2026-11-15T18:00:00.123456Z"
+LATER = "2026-11-15T19:30:00Z"
+
+
+def written(*files: tuple[str, str], runs: str = "") -> dict[str, Written]:
+    return {path: Written(path, None, text.encode(), executable=path == runs) for path, text in files}
+
+
+FIRST = Version(
+    {}, AT, Commit("D1 requirements", "s1", approved_by="ada", stage="D1 requirements"), {"docs/D1.md": "R1"}
+)
+SECOND = Version(
+    written(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
+    AT,
+    Commit("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
+    FIRST.papers,
+)
+CHANGED = written(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
+THIRD = Version(CHANGED, LATER, Commit("D3 review"), FIRST.papers)
+ALL = (FIRST, SECOND, THIRD)
+
+
+@pytest.fixture(autouse=True)
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Somebody whom git does not know yet."""
+    (tmp_path / "me").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return tmp_path / "me"
+
+
+def standing(folder: Path) -> dict[str, tuple[str, int]]:
+    """Every file of a folder but git's, with its permissions."""
+    found = [it for it in sorted(folder.rglob("*")) if it.is_file() and ".git" not in it.relative_to(folder).parts]
+    return {str(it.relative_to(folder)): (it.read_text(), it.stat().st_mode & 0o777) for it in found}
+
+
+def test_a_folder_has_the_files_of_the_last_version_and_nothing_else(tmp_path: Path) -> None:
+    handed_over(tmp_path / "new/todo", "folder", ALL, "ada")
+    assert standing(tmp_path / "new") == {"todo/app.py": ("print(2)\n", 0o644), "todo/bin/run": ("#!/bin/sh\n", 0o755)}
+    assert [it.name for it in (tmp_path / "new").iterdir()] == ["todo"]
+
+
+@pytest.mark.parametrize("form", ["folder", "git", "zip"])
+def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: Path, form: Form) -> None:
+    place = tmp_path / "out" / "todo"
+    first = handed_over(place, form, ALL, "ada")
+    before = place.stat()
+    assert handed_over(place, form, ALL, "ada") == first
+    assert place.stat().st_ino == before.st_ino
+    with pytest.raises(UsageError, match="is there already"):
+        handed_over(place, form, ALL[:2], "ada")
+    assert handed_over(place, form, ALL, "ada") == first, "nothing of it was changed"
+    assert [it.name for it in place.parent.iterdir()] == ["todo"]
+
+
+@pytest.mark.parametrize("form", ["folder", "git", "zip"])
+def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: Form) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    for name in ("mine", "link"):
+        with pytest.raises(UsageError, match="is there already"):
+            handed_over(tmp_path / name, form, ALL, "ada")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_an_empty_folder_is_as_good_as_none_and_what_a_killed_process_left_is_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "todo").mkdir()
+    (tmp_path / ".todo.being-made").mkdir()
+    (tmp_path / ".todo.being-made/half").write_text("half")
+    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
+    assert not (tmp_path / ".todo.being-made").exists()
+
+
+MANY = """
+from pathlib import Path
+from roundtable.workshop.committing import Commit
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.handing_over import Version, handed_over
+
+files = {f"{number}.txt": Written(f"{number}.txt", None, b"x" * 1000) for number in range(20_000)}
+handed_over(Path("todo"), "folder", [Version(files, "2026-11-15T18:00:00Z", Commit("x"))], "ada")
+"""
+
+
+def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_path: Path) -> None:
+    beside = tmp_path / ".todo.being-made"
+    with subprocess.Popen([sys.executable, "-c", MANY], cwd=tmp_path) as process:
+        give_up = time.monotonic() + 60
+        while not (beside / "1.txt").exists():
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+        process.kill()
+    assert beside.exists()
+    assert not (tmp_path / "todo").exists()
+    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
+    assert not beside.exists()
+
+
+def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        handed_over(tmp_path / name / "todo.zip", "zip", ALL, "ada")
+    assert (tmp_path / "a/todo.zip").read_bytes() == (tmp_path / "b/todo.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a/todo.zip") as zip:
+        assert zip.namelist() == ["todo/app.py", "todo/bin/run"]
+        assert [oct(it.external_attr >> 16) for it in zip.infolist()] == ["0o100644", "0o100755"]
+        assert zip.infolist()[0].date_time == (2026, 11, 15, 19, 30, 0)
+        assert zip.testzip() is None
+        assert zip.read("todo/app.py") == b"print(2)\n"
+
+
+def test_a_repository_has_a_commit_for_each_version_with_where_it_comes_from(tmp_path: Path) -> None:
+    tip = handed_over(tmp_path / "todo", "git", ALL, "ada")
+    folder = tmp_path / "todo"
+    assert git(folder, "rev-parse", "HEAD").strip() == tip
+    assert git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1] == [
+        "D1 requirements",
+        "D2 development",
+        "D3 review",
+    ]
+    trailers = git(folder, "log", "-1", "--format=%(trailers:only,unfold)", "HEAD~1").split("\n")
+    assert trailers[:4] == [
+        "Roundtable-Session: s1",
+        "Roundtable-Stage: D2 development",
+        "Produced-By: claude",
+        "Produced-By: gpt",
+    ]
+    assert git(folder, "log", "--format=%an <%ae> %cs %at").split("\n")[:2] == [
+        "ada <ada@localhost> 2026-11-15 1794771000",
+        "ada <ada@localhost> 2026-11-15 1794765600",
+    ]
+    names = ["docs/D1.md", "app.py bin/run old.py", "app.py old.py"]
+    tips = git(folder, "log", "--reverse", "--format=%H").split()
+    assert git(folder, "show", "--format=", "--name-only", tips[0]).split() == names[0].split()
+    for (old, new), changed in zip(pairwise(tips), names[1:], strict=True):
+        assert git(folder, "diff", "--name-only", old, new).split() == changed.split()
+    assert git(folder, "status", "--porcelain") == ""
+    git(folder, "fsck", "--strict")
+    assert standing(folder)["docs/D1.md"] == ("R1", 0o644)
+    assert handed_over(tmp_path / "twin", "git", ALL, "ada") == tip, "the same versions are the same commits"
+
+
+def test_commits_are_the_persons_own_and_on_the_branch_they_are_used_to(tmp_path: Path, stranger: Path) -> None:
+    (stranger / ".gitconfig").write_text("[user]\nname = Ada L\nemail = ada@l.example\n[init]\ndefaultBranch = trunk\n")
+    handed_over(tmp_path / "todo", "git", ALL, "somebody")
+    assert git(tmp_path / "todo", "log", "-1", "--format=%an <%ae>") == "Ada L <ada@l.example>\n"
+    assert git(tmp_path / "todo", "branch", "--show-current") == "trunk\n"
+
+
+def test_a_version_that_changes_nothing_is_no_commit(tmp_path: Path) -> None:
+    handed_over(tmp_path / "todo", "git", (SECOND, SECOND, THIRD), "ada")
+    assert git(tmp_path / "todo", "log", "--format=%s").split("\n")[:-1] == ["D3 review", "D2 development"]
+
+
+def test_papers_give_way_to_files_of_the_project(tmp_path: Path) -> None:
+    mine = Version(written(("docs", "a file of that name\n")), AT, Commit("D2"), {"docs/D1.md": "R1"})
+    handed_over(tmp_path / "todo", "git", (mine,), "ada")
+    assert standing(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
+
+
+def test_a_repository_can_be_pushed_to_an_empty_one(tmp_path: Path) -> None:
+    tip = handed_over(tmp_path / "todo", "git", ALL, "ada")
+    git(tmp_path, "init", "-q", "--bare", "far.git")
+    git(tmp_path / "todo", "remote", "add", "origin", str(tmp_path / "far.git"))
+    git(tmp_path / "todo", "push", "-q", "-u", "origin", "HEAD")
+    assert git(tmp_path / "far.git", "rev-parse", "main").strip() == tip
+
+
+def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret(tmp_path: Path) -> None:
+    files = {"a.py": "a\n", "b.py": "b\n", "gone.py": "g\n", ".gitignore": "built\n", "built": "x", ".env": "KEY=1"}
+    folder = repository(tmp_path / "shop", files)
+    (folder / "link").symlink_to("a.py")
+    base = files_of(folder)
+    assert list(base) == [".gitignore", "a.py", "b.py", "gone.py"]
+    draft = (
+        Written("b.py", b"b\n", b"b2\n"),
+        Written("gone.py", b"g\n", None),
+        Written("c.py", b"a\n", b"a\n", was="a.py"),
+        Written("new.py", None, b"n\n"),
+    )
+    assert {path: it.after for path, it in laid_on(base, draft).items()} == {
+        ".gitignore": b"built\n",
+        "b.py": b"b2\n",
+        "c.py": b"a\n",
+        "new.py": b"n\n",
+    }
+
+
+def test_a_place_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OSError):
+        handed_over(tmp_path / "file" / "todo", "folder", ALL, "ada")
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "me"]

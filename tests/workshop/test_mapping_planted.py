@@ -1,0 +1,76 @@
+"""A program of 200 files with faults between far files: with the map both ends are in one prompt, without it not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from roundtable.core.rules.chunking import CHUNK_TOKENS, Chunk, chunks
+from roundtable.workshop.mapping import ProgramMap, program_map, relevant, sized
+from roundtable.workshop.structure.trees import syntax_error
+from tests.planted import End, Planted, planted
+
+MAP_TOKENS = 4_000
+
+
+@cache
+def program() -> tuple[Planted, ProgramMap]:
+    made = planted()
+    return made, program_map(made.files)
+
+
+def cut(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
+    made, known = program()
+    return chunks([sized(path, text) for path, text in made.files.items()], limit, known.imports)
+
+
+def code(chunk: Chunk) -> str:
+    made, _ = program()
+    return "\n".join(piece.of(made.files[piece.path]).decode() for piece in chunk.pieces)
+
+
+def says(prompt: str, end: End) -> bool:
+    return end.text.rstrip("{: ").removeprefix("export ").strip() in prompt
+
+
+def test_the_program_is_what_it_says_it_is() -> None:
+    made, _ = program()
+    assert len(made.files) == 200
+    assert 950_000 < sum(map(len, made.files.values())) < 1_100_000
+    assert len(made.faults) == 28
+    assert [it for path, text in made.files.items() if (it := syntax_error(path, text))] == []
+    for end in (end for fault in made.faults for end in (fault.defined, fault.used)):
+        assert made.files[end.path].decode().split("\n")[end.line - 1].strip() == end.text
+    assert planted() == made
+
+
+@pytest.mark.feature("S0.38", "S0.32", "S0.33")
+@pytest.mark.parametrize("limit", [CHUNK_TOKENS, 12_000])
+def test_both_ends_of_each_fault_are_in_one_prompt_with_the_map_and_in_none_without(limit: int) -> None:
+    made, known = program()
+    parts = [(code(it), relevant(known, it.paths, MAP_TOKENS)) for it in cut(limit)]
+    for fault in made.faults:
+        ends = (fault.defined, fault.used)
+        without = [all(says(files, end) for end in ends) for files, _ in parts]
+        within = [all(says(files + shown, end) for end in ends) for files, shown in parts]
+        assert not any(without), fault
+        assert any(within), fault
+        where_defined = next(shown for files, shown in parts if says(files, fault.defined))
+        assert any(f"{fault.used.place} in " in line and fault.used.text in line for line in where_defined.split("\n"))
+        where_used = next(shown for files, shown in parts if says(files, fault.used))
+        assert says(where_used, fault.defined)
+        assert f"{fault.defined.place} " in where_used
+
+
+def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() -> None:
+    made, known = program()
+    parts = cut()
+    places = [piece.place for it in parts for piece in it.pieces]
+    assert sorted(places) == sorted(made.files)
+    files = sum(map(len, made.files.values())) / 4
+    assert max(it.tokens for it in parts) <= CHUNK_TOKENS
+    assert len(parts) <= files / CHUNK_TOKENS + 2
+    maps = [len(relevant(known, it.paths, MAP_TOKENS).encode()) / 4 for it in parts]
+    assert max(maps) <= MAP_TOKENS
+    assert sum(it.tokens for it in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))

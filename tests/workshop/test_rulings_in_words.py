@@ -1,0 +1,53 @@
+"""A judge's ruling in the words that models use comes to the same functions of the same seats, and to nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.codecs import read
+from roundtable.core.rules.building import with_seats
+from roundtable.core.values import Expect
+from roundtable.workshop.structure.synthesis import synthesised
+from tests.stories.accounts import ACCOUNTS, DIRECTED
+
+NAMES = {"candidate-A": "gpt", "candidate-B": "claude", "candidate-C": "gemini"}
+RULINGS = (
+    "CONSENSUS: BASE=B. INCORPORATE: login from A, rollback from C. MUST_FIX: none",
+    "CONSENSUS: BASE=Candidate B. INCORPORATE: login from Candidate A; rollback from Candidate C. MUST_FIX: none",
+    "CONSENSUS: BASE=**candidate-B**. INCORPORATE: candidate-A's login(), candidate-C's rollback(). MUST_FIX: none",
+    "CONSENSUS: BASE=`candidate-B`. INCORPORATE: `login` (candidate-A), `rollback` (candidate-C). MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: replace login with candidate-A's version, replace rollback with the one "
+    "from candidate-C. MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: Take the login function from candidate-A and the rollback function from "
+    "candidate-C. MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: the login of candidate-A and the rollback of candidate-C MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: login() implementation from candidate-A; rollback() implementation from "
+    "candidate-C because it is bounded. MUST_FIX: none",
+    "CONSENSUS:\n- BASE: candidate-B\n- INCORPORATE: replace login() by candidate-A's; replace rollback() by "
+    "candidate-C's\n- MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B.\nINCORPORATE:\n1. login() from A\n2. C's rollback function\nMUST_FIX: None.",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: accounts.py: login from candidate-A, rollback from candidate-C. "
+    "MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: login → candidate-A, rollback → candidate-C. MUST_FIX: none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: swap in candidate-A's login and candidate-C's rollback. MUST_FIX: none",
+    "CONSENSUS: BASE = candidate-B\nINCORPORATE = login from candidate-A\nrollback from candidate-C\nMUST_FIX = none",
+    "CONSENSUS: BASE=candidate-B. INCORPORATE: candidate-A: login; candidate-C: rollback. MUST_FIX: -",
+)
+
+
+@pytest.mark.feature("S0.5", "S0.18", "S0.20")
+@pytest.mark.parametrize("ruling", RULINGS)
+def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
+    directives = read(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
+    assert directives is not None
+    wanted = [with_seats(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
+    sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
+    made = synthesised(NAMES[directives.base], sources, wanted)
+    assert made.left == ()
+    assert made.files == {"accounts.py": DIRECTED.encode()}
+
+
+@pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
+def test_a_base_that_is_nobodys_is_no_ruling(base: str) -> None:
+    ruling = f"CONSENSUS: BASE={base}. INCORPORATE: none MUST_FIX: none"
+    assert read(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None

@@ -1,0 +1,373 @@
+"""A project is run as its own files say, in a real sandbox: programs, services, and what goes wrong with both."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.sandbox import Limit
+from roundtable.workshop.running import STOPPED, run_plan
+from roundtable.workshop.running_plan import Plan, plan_of, read_plan
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from tests.servers.index_server import IndexServer
+
+SERVICE = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import os, sys, time
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(os.environ["GREETING"].encode())
+
+print("starting")
+time.sleep(0.5)
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+CHECK = """
+import urllib.request
+said = urllib.request.urlopen("http://127.0.0.1:8000/").read().decode()
+print("it said", said)
+assert said == "good day", said
+"""
+SERVICE_PLAN = """
+[run]
+argv = ["python", "app.py"]
+seconds = 40
+
+[check]
+argv = ["python", "check.py"]
+
+[env]
+PORT = 8000
+GREETING = "good day"
+"""
+
+
+async def ran(
+    folder: Path, files: Mapping[str, str], *, stop_at: str = "", install: bool = False
+) -> tuple[tuple[CheckOutcome, ...], list[str]]:
+    """Run these files as they say themselves; the person stops it as soon as a certain line is heard."""
+    tree = folder / "project"
+    tree.mkdir()
+    for path, text in files.items():
+        (tree / path).write_text(text)
+    plan = plan_of(files)
+    assert isinstance(plan, Plan), plan
+    sandbox = await find_sandbox(SandboxSettings(use="bubblewrap"))
+    assert not isinstance(sandbox, str), sandbox
+    told, stop = list[str](), asyncio.Event()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if stop_at and stop_at in line:
+            stop.set()
+
+    return await run_plan(sandbox, tree, plan, tell, stop, install=install), told
+
+
+@pytest.mark.feature("S0.52")
+async def test_a_program_is_judged_by_its_exit_code(tmp_path: Path) -> None:
+    files = {
+        "main.py": "import sys\nprint('hello', sys.argv[1])",
+        "run.toml": '[run]\nargv = ["python", "main.py", "x"]',
+    }
+    (run,), told = await ran(tmp_path, files)
+    assert (run.name, run.code, run.output) == ("run", 0, "hello x")
+    assert told == ["hello x"]
+
+
+@pytest.mark.feature("S0.52")
+async def test_a_service_is_judged_by_its_check_and_then_stopped(tmp_path: Path) -> None:
+    (run, check), told = await ran(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": SERVICE_PLAN})
+    assert (run.name, run.code) == ("run", 0)
+    assert "starting" in run.output
+    assert "GET /" in run.output
+    assert (check.name, check.code, check.output) == ("check", 0, "it said good day")
+    assert not any("roundtable-" in line for line in told)
+
+
+async def test_a_service_whose_check_fails_has_failed_whatever_it_does_itself(tmp_path: Path) -> None:
+    plan = SERVICE_PLAN.replace("good day", "go away")
+    (run, check), _ = await ran(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": plan})
+    assert (run.code, check.code) == (0, 1)
+    assert check.output.endswith("AssertionError: go away")
+
+
+async def test_a_service_that_breaks_before_it_answers_is_not_asked(tmp_path: Path) -> None:
+    files = {"app.py": "raise SystemExit('no database')", "check.py": CHECK, "run.toml": SERVICE_PLAN}
+    (run,), _ = await ran(tmp_path, files)
+    assert (run.name, run.code, run.output) == ("run", 1, "no database")
+
+
+async def test_a_service_that_breaks_when_it_is_asked_has_failed_too(tmp_path: Path) -> None:
+    broken = SERVICE.replace("self.send_response(200)", "os._exit(3)")
+    (run, check), _ = await ran(tmp_path, {"app.py": broken, "check.py": CHECK, "run.toml": SERVICE_PLAN})
+    assert run.code == 3
+    assert check.code == 1
+
+
+async def test_a_program_that_has_ended_well_before_its_check_is_checked_all_the_same(tmp_path: Path) -> None:
+    plan = '[run]\nargv = ["sh", "-c", "echo made >made.txt"]\n[check]\nargv = ["cat", "made.txt"]\n'
+    (run, check), _ = await ran(tmp_path, {"run.toml": plan})
+    assert (run.code, check.code, check.output) == (0, 0, "made")
+
+
+async def test_a_check_that_never_ends_is_stopped_with_the_service(tmp_path: Path) -> None:
+    plan = SERVICE_PLAN.replace("seconds = 40", "seconds = 4")
+    (run, check), _ = await ran(
+        tmp_path, {"app.py": SERVICE, "check.py": "import time\ntime.sleep(900)", "run.toml": plan}
+    )
+    assert run.code == 0
+    assert (check.code, check.limit) == (None, Limit.TIME)
+
+
+async def test_a_program_that_never_ends_is_stopped_at_its_time_and_all_it_said_is_kept(tmp_path: Path) -> None:
+    files = {
+        "main.py": "import time\nprint('at work')\ntime.sleep(900)",
+        "run.toml": "run.argv = 'python main.py'\nrun.seconds = 2",
+    }
+    (run,), _ = await ran(tmp_path, files)
+    assert (run.code, run.limit) == (None, Limit.TIME)
+    assert run.output == "at work\nIt was stopped after 2 seconds."
+
+
+async def test_a_plan_that_starts_processes_without_end_is_ended_by_the_bounds(tmp_path: Path) -> None:
+    plan = '[run]\nargv = ["sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 60"]\n'
+    (run,), _ = await ran(tmp_path, {"run.toml": plan})
+    assert not run.passed
+    assert run.limit is Limit.PROCESSES
+
+
+@pytest.mark.feature("S0.57")
+async def test_what_a_program_says_is_heard_while_it_runs_and_it_ends_when_the_person_says_so(tmp_path: Path) -> None:
+    program = "import time\nfor number in range(900):\n    print('step', number)\n    time.sleep(0.1)\n"
+    (run,), told = await ran(tmp_path, {"main.py": program}, stop_at="step 3")
+    assert told[:4] == ["step 0", "step 1", "step 2", "step 3"]
+    assert "step 899" not in told
+    assert run.code is None
+    assert run.output.endswith(STOPPED)
+    assert "step 3" in run.output
+
+
+async def test_what_a_program_writes_goes_with_it(tmp_path: Path) -> None:
+    program = (
+        "import sqlite3\nsqlite3.connect('todo.db').execute('create table t (a)')\nprint(open('todo.db','rb').read(6))"
+    )
+    (run,), _ = await ran(tmp_path, {"main.py": program})
+    assert run.passed, run.output
+    assert sorted(it.name for it in (tmp_path / "project").iterdir()) == ["main.py"]
+
+
+SCRATCH = """
+import asyncio
+from roundtable.workshop.trees import scratch
+
+async def main():
+    async with scratch() as folder:
+        (folder / "project").mkdir()
+        print(folder, flush=True)
+        await asyncio.sleep(900)
+
+asyncio.run(main())
+"""
+
+
+def test_the_folder_of_a_killed_run_is_cleared_away_by_the_next_one_and_nobody_elses(tmp_path: Path) -> None:
+    started: list[subprocess.Popen[str]] = []
+
+    def folder() -> Path:
+        """The folder of another process of ours."""
+        argv, apart = (sys.executable, "-c", SCRATCH), {**os.environ, "TMPDIR": str(tmp_path)}
+        process = subprocess.Popen(argv, env=apart, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        return Path(process.stdout.readline().strip())
+
+    try:
+        kept, left = folder(), folder()
+        started[1].kill()
+        started[1].wait()
+        assert left.exists()
+        newest = folder()
+        assert sorted(tmp_path.iterdir()) == sorted((kept, newest))
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+# --- the install step ----------------------------------------------------------------------------
+
+
+GREETING = "from greeting import words\nimport socket\nprint(words)\nsocket.create_connection(('127.0.0.1', PORT), 2)\n"
+
+
+def wheel() -> bytes:
+    """A package with one module in it."""
+    data = io.BytesIO()
+    info = "greeting-1.0.dist-info"
+    with zipfile.ZipFile(data, "w") as zip:
+        zip.writestr("greeting.py", "words = 'from the index'\n")
+        zip.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
+        zip.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        zip.writestr(f"{info}/RECORD", "")
+    return data.getvalue()
+
+
+def installing(index: IndexServer) -> dict[str, str]:
+    """A project that installs a package, and then tries to reach the index when it is run."""
+    plan = f"""
+[install]
+argv = ["python", "-m", "pip", "install", "--index-url", "{index.base}/simple", "greeting"]
+[run]
+argv = ["python", "main.py"]
+"""
+    port = index.base.rpartition(":")[2]
+    return {"run.toml": plan, "main.py": GREETING.replace("PORT", port)}
+
+
+async def test_an_install_step_has_a_network_and_the_program_that_uses_what_it_fetched_has_none(tmp_path: Path) -> None:
+    with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
+        (install, run), told = await ran(tmp_path, installing(index), install=True)
+        assert install.passed, install.output
+        assert "Successfully installed greeting-1.0" in install.output
+        assert any("greeting" in line for line in told)
+        assert run.output.startswith("from the index\n")
+        assert "ConnectionRefusedError" in run.output
+        assert run.code == 1
+
+
+async def test_without_a_yes_to_it_no_install_step_is_run(tmp_path: Path) -> None:
+    with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
+        (run,), _ = await ran(tmp_path, installing(index))
+        assert "No module named 'greeting'" in run.output
+        assert index.requests == []
+
+
+async def test_a_program_is_not_run_where_its_install_step_fails(tmp_path: Path) -> None:
+    plan = '[install]\nargv = ["sh", "-c", "echo nothing there; exit 4"]\n[run]\nargv = ["true"]\n'
+    (install,), _ = await ran(tmp_path, {"run.toml": plan}, install=True)
+    assert (install.name, install.code, install.output) == ("install", 4, "nothing there")
+
+
+# --- the plan ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[run]\nargv = ["python", "app.py"]',
+        '[run]\nargv = "python app.py"',
+        '[run]\ncommand = "python app.py"',
+        'run = "python app.py"',
+        'run = ["python", "app.py"]',
+        'argv = ["python", "app.py"]',
+        '```toml\n[run]\nargv = ["python", "app.py"]\n```',
+    ],
+)
+def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -> None:
+    plan = read_plan(text)
+    assert isinstance(plan, Plan), plan
+    assert plan == Plan(("python", "app.py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "names no program"),
+        ("[run]", "names no program"),
+        ("[run]\nargv = []", "names no program"),
+        ("[run]\nargv = [['a']]", "names no program"),
+        ("[run]\nargv = 7", "names no program"),
+        ("[run]\nargv = ['']", "names no program"),
+        ("[run]\nargv = 'pip install x && python app.py'", "written for a shell"),
+        ("[run]\nargv = 'python \"app.py'", "never closed"),
+        ("[run]\nargv = ['a\\u0000b']".replace("'", '"'), "no argument can have"),
+        ("run = 7", "is no section"),
+        ("[run]\nargv = ['a']\nseconds = 'soon'", "is no time"),
+        ("[run]\nargv = ['a']\nseconds = nan", "is no time"),
+        ("[run]\nargv = ['a']\nseconds = -1", "is no time"),
+        ("[run]\nargv = ['a']\nports = [80]", "ports has no meaning in [run]"),
+        ("[run]\nargv = ['a']\n[deploy]\nto = 'prod'", "deploy has no meaning"),
+        ("[run]\nargv = ['a']\n[env]\n'A B' = 1", "is no variable"),
+        ("[run]\nargv = ['a']\n[env]\nA = [1]", "is no variable"),
+        ("To run it, type python app.py.", "is no TOML"),
+        ("a = " + "[" * 5_000, "nested too deeply"),
+        ("#" * 20_000, "characters"),
+    ],
+)
+def test_a_plan_that_means_nothing_is_told_in_a_sentence_with_what_to_write(text: str, told: str) -> None:
+    wrong = read_plan(text)
+    assert isinstance(wrong, str)
+    assert wrong.startswith("run.toml is not understood: ")
+    assert told in wrong
+
+
+WORDS = st.sampled_from(
+    ["run", "check", "install", "env", "argv", "seconds", "[", "]", "=", '"', "'", "\n", "{", ",", "#"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def toml(value: object) -> str:
+    """Something as a model would write it down, well or badly."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, cast('list[object]', value)))}]"
+    return repr(value)
+
+
+@given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
+def test_no_text_at_all_breaks_the_reading_of_a_plan(text: str) -> None:
+    assert isinstance(read_plan(text), Plan | str)
+
+
+@given(st.dictionaries(st.sampled_from(["argv", "seconds", "command", "env", "port"]), VALUES, max_size=4))
+def test_no_values_break_the_reading_of_a_plan(values: dict[str, object]) -> None:
+    for section in ("run", "env", "check"):
+        text = "\n".join([f"[{section}]", *(f"{name} = {toml(value)}" for name, value in values.items())])
+        assert isinstance(read_plan(text), Plan | str)
+
+
+@pytest.mark.parametrize(
+    ("files", "run", "install"),
+    [
+        ({"main.py": ""}, "python main.py", ""),
+        ({"app.py": "", "requirements.txt": "flask\n"}, "python app.py", "python -m pip install -r requirements.txt"),
+        ({"package.json": '{"scripts": {"start": "node x.js"}}'}, "npm start", ""),
+        ({"index.js": "", "package.json": '{"dependencies": {"a": "1"}}'}, "node index.js", "npm install"),
+        ({"package.json": "[1]", "server.js": ""}, "node server.js", ""),
+        ({"todo.py": "", "test_todo.py": ""}, "python todo.py", ""),
+        ({"run.sh": ""}, "sh run.sh", ""),
+    ],
+)
+def test_without_a_plan_the_usual_way_to_start_it_is_taken_and_said(
+    files: dict[str, str], run: str, install: str
+) -> None:
+    plan = plan_of(files)
+    assert isinstance(plan, Plan)
+    assert (" ".join(plan.run), " ".join(plan.install)) == (run, install)
+    assert f"`{run}`" in plan.guess
+
+
+def test_where_nothing_says_how_it_is_run_that_is_told() -> None:
+    assert plan_of({"a.py": "", "b.py": ""}) == (
+        "Nothing says how this project is run. Add a run.toml with [run] and below it argv = [...]."
+    )

@@ -20,7 +20,7 @@ DOCUMENTS = {
 }
 
 DUE = {
-    "S0": (5, 18, 20, *range(55, 66)),
+    "S0": (*range(1, 74), 127, 128, *range(144, 151)),
     "S1": (13, *range(42, 46), 51, 92),
     "S2": (*range(1, 52),),
     "S3": (*range(1, 91),),
@@ -36,7 +36,14 @@ NOT_OURS = {
 }
 """What does not apply, with the reason: a document's own language, packaging or release machinery."""
 
-LATER: dict[str, str] = {}
+LATER = {
+    "S0.54": "Pushing to a host comes with sign-in; `roundtable project --git` prints the commands that do it.",
+    "S0.66": "Running a project in the browser comes with the web room.",
+    "S0.69": "`roundtable list` and `resume` have every session; the page with them comes with the web room.",
+    "S0.70": "Sessions have an owner, the person at this machine; scoping them by account comes with sign-in.",
+    "S0.148": "Running a project in the browser comes with the web room.",
+    "S0.150": "What extends a project is committed there; pushing it and opening a pull request come with sign-in.",
+}
 """What is due and only there in part, with where the rest comes."""
 
 

@@ -48,9 +48,20 @@ def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> N
     assert set(PROTOCOLS) <= set(rows)
 
 
+PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "protocols"
+
+
 def test_rounds_are_named_as_the_meetings_name_them() -> None:
-    rules = "".join(path.read_text() for path in (ROOT / "src" / "roundtable" / "protocols").glob("*.py"))
-    rules += f"'{stops.OPINIONS}'"
-    named = re.findall(r"`[a-z-]+/[0-9N]-([a-z-]+)`", PAGE)
+    rules = "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{stops.OPINIONS}'"
+    named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in PROTOCOLS]
     assert named
-    assert [purpose for purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
+    assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
+
+
+def test_rounds_in_stages_are_named_as_the_stages_name_them() -> None:
+    rules = "".join(path.read_text() for path in (PROTOCOLS_FOLDER / "stages").glob("*.py"))
+    rules += (PROTOCOLS_FOLDER / "carrying_out.py").read_text()
+    named = set(re.findall(r"`(?:STAGE|execution/1|deliver)/[0-9N]-([a-z]+)", PAGE))
+    assert len(named) == 11
+    given = r"-{0}[\"-]|next_round\(\"{0}\"\)|template: str = \"{0}\"|written\(\w+, \"{0}\"\)"
+    assert [purpose for purpose in named if not re.search(given.format(purpose), rules)] == []

@@ -40,11 +40,10 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
     tmp_path: Path,
 ) -> None:
     repository(tmp_path / "code", HERE)
-    store = MemoryStore()
-    drafts = Drafts(store)
-    listing = Listing(store, drafts, tmp_path / "code", Redactor(), ("vendor",))
-    listed = await listing.listed(await drafts.keep(DRAFT))
-    assert [it.name for it in listed.items] == [
+    drafts = Drafts(MemoryStore())
+    listing = Listing(drafts, tmp_path / "code", Redactor(), ("vendor",))
+    listed = await listing.found(await drafts.keep(DRAFT))
+    assert list(listed.files) == [
         "app.py",
         "here.py",
         "zebra.py",
@@ -52,9 +51,7 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
         "pyproject.toml",
         "tests/test_app.py",
     ]
-    kept = {it.name: await store.fetch(it.digest) for it in listed.items}
-    assert kept["app.py"] == b"print('new')\n", "as the draft leaves it"
-    assert listed.items[0].size == len(kept["app.py"])
+    assert listed.files["app.py"] == b"print('new')\n", "as the draft leaves it"
     assert listed.refused == {
         ".env": ".env is a sensitive file and is never shown to a model.",
         "settings.py": "settings.py holds what looks like a secret (anthropic-key).",

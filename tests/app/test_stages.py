@@ -10,9 +10,9 @@ import pytest
 from roundtable.app.config import trust
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.places import Places
-from roundtable.app.stages import Wanted, as_wanted, decoded, encoded, own_stages, shipped
+from roundtable.app.stages import Wanted, as_wanted, own_stages, shipped
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage
+from roundtable.core.stages import Stage, all_stages, encoded
 from roundtable.core.values import Charter, Limits, Seat
 
 SEATS = (Seat("ada", ("script:s.json",)), Seat("bob", ("script:s.json",)))
@@ -43,7 +43,6 @@ def test_the_seven_stages_have_their_order_roles_and_budgets(desk: Roundtable) -
     assert names(desk.stages.find("sdlc")) == list(SEVEN)
 
 
-@pytest.mark.feature("S0.48", "S0.49", "S0.50")
 @pytest.mark.parametrize(
     ("way", "held"),
     [
@@ -56,7 +55,7 @@ def test_there_are_lighter_ways_through_them(desk: Roundtable, way: str, held: l
     assert names(desk.stages.find(way)) == held
 
 
-@pytest.mark.feature("S0.7", "S0.145")
+@pytest.mark.feature("S0.145")
 def test_every_stage_has_three_rounds_unless_the_person_says_otherwise() -> None:
     assert {it.rounds for it in shipped().stages} == {3}
     told = as_wanted(shipped().stages, Wanted(rounds={"": 2, "qa": 5}))
@@ -104,6 +103,11 @@ task = "Say what an attacker would try."
 """
 
 
+def own(name: str) -> str:
+    """A list of one stage with this name."""
+    return f'[[stages]]\nname = "{name}"\n{OWN[OWN.index("title = ") :]}'
+
+
 def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk: Roundtable, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(OWN)
     first, second = desk.stages.find(str(tmp_path / "mine.toml"))
@@ -122,6 +126,13 @@ def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk:
         ('[[stages]]\nname = "qa"\ntone = "calm"\n', "stage 1: there is no setting tone."),
         ('[[stages]]\nname = "qa"\nkind = "dance"\n', "stage 1: kind cannot be dance, only discussion, files"),
         ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "there are two stages called qa."),
+        (own("after-a"), "a stage cannot be called after-a"),
+        (own("after"), "a stage cannot be called after"),
+        (own("a-dispute"), "a stage cannot be called a-dispute"),
+        (own("a-rerun"), "a stage cannot be called a-rerun"),
+        (own("deliver"), "a stage cannot be called deliver"),
+        (own("a-2"), "stage 1: Expected"),
+        (own("a\\n"), "stage 1: Expected"),
         ("stages = 3\n", "stages must be a list, not a whole number."),
         ("[[stages]\n", "mine.toml is not valid TOML"),
     ],
@@ -133,10 +144,22 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_place(text: str, wrong: 
     assert refused.value.help
 
 
+def test_what_lies_in_a_folder_never_stands_in_for_a_name(
+    desk: Roundtable, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace)
+    for name in ("sdlc", "spec", "audit", "audit.toml"):
+        (workspace / name).write_text(OWN)
+    assert names(desk.stages.find("sdlc")) == list(SEVEN)
+    with pytest.raises(NotFound, match="no list of stages audit"):
+        desk.stages.find("audit")
+    assert names(desk.stages.find("audit.toml")) == names(desk.stages.find("./audit")) == ["requirements", "threats"]
+
+
 def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_trusted(
     desk: Roundtable, places: Places, workspace: Path
 ) -> None:
-    with pytest.raises(NotFound, match="no stages called audit") as unknown:
+    with pytest.raises(NotFound, match="no list of stages audit") as unknown:
         desk.stages.find("audit")
     assert "sdlc, spec, code, no-docker" in unknown.value.help
     brought = workspace / ".roundtable" / "stages"
@@ -166,7 +189,7 @@ def test_the_list_in_the_docs_can_be_read() -> None:
 
 
 async def test_who_asks_for_the_meeting_alone_gets_all_seven(desk: Roundtable) -> None:
-    assert names(decoded((await opened(desk, seats=SEATS)).settings["stages"])) == list(SEVEN)
+    assert names(all_stages(await opened(desk, seats=SEATS))) == list(SEVEN)
 
 
 async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
@@ -174,6 +197,13 @@ async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
     with pytest.raises(UsageError, match="cora is to judge qa") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
+
+
+async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundtable) -> None:
+    listed = own_stages('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
+    with pytest.raises(UsageError, match="cora is to take part in qa and is not at the table") as refused:
+        await opened(desk, seats=SEATS, settings={"stages": encoded(listed)})
+    assert refused.value.help == "Name one of: ada, bob."
 
 
 async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
@@ -184,3 +214,15 @@ async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_som
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds
     assert (await opened(desk, seats=SEATS, limits=Limits(rounds=20))).limits.rounds == 20
+
+
+async def test_no_answer_is_asked_for_that_the_smallest_window_or_the_persons_limit_has_no_room_for(
+    desk: Roundtable,
+) -> None:
+    small = Seat("eve", ("embedded:qwen2.5-coder-1.5b",))
+    fitting = all_stages(await opened(desk, seats=(*SEATS, small)))
+    assert {it.name: it.tokens for it in fitting} == {name: min(it[3], 8192 // 3) for name, it in SEVEN.items()}
+    limited = all_stages(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
+    assert {it.tokens for it in limited} == {700}
+    usual = all_stages(await opened(desk, seats=SEATS))
+    assert [it.tokens for it in usual] == [it[3] for it in SEVEN.values()]

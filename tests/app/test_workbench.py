@@ -213,6 +213,13 @@ async def test_a_disk_that_takes_no_more_is_told_in_a_sentence(bench: Bench) -> 
     assert "Make room on the disk" in said.help
 
 
+async def test_a_fault_of_our_own_is_told_as_one_and_does_not_hold_the_session_up_for_ever(bench: Bench) -> None:
+    said = await bench.perform("build/draft", DraftMove("no-such-round", "claude"))
+    assert isinstance(said, Fault)
+    assert said.message.startswith("Roundtable itself failed at DraftMove: KeyError in workbench.py, line ")
+    assert said.help.startswith("Report this as a bug")
+
+
 def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> None:
     looks = "import sys, roundtable.app.desk; print([it for it in ('tree_sitter', 'doctest') if it in sys.modules])"
     done = subprocess.run([sys.executable, "-c", looks], capture_output=True, text=True, check=True)

@@ -91,7 +91,7 @@ def facts(text: str) -> list[Recorded]:
     failing = CheckOutcome("check", ("python3", "smoke.py"), 1, f"Traceback {text}", 0.3)
     passing = CheckOutcome("check", ("python3", "smoke.py"), 0, "ok", 0.2)
     tried = CandidatesTried((Candidate("claude", "sha256:2", cluster=1), Candidate("gpt", "sha256:3", cluster=2)))
-    first = StageEnd("D1", "requirements", 1, "agreed", "Too much.", judge="claude", rounds=("requirements/1-draft",))
+    first = StageEnd("D1", "requirements", 1, "agreed", "Too much.", judge="claude")
     again = StageEnd("D1", "requirements", 2, "chosen", text, judge="gpt", notices=(f"claude was not heard {text}",))
     wrote = StageEnd(
         "D2", "development", 1, "agreed", text, "sha256:9", "gpt", "claude", (Took("app.py", "login", "gpt"),)
@@ -122,7 +122,7 @@ def facts(text: str) -> list[Recorded]:
         ),
         *held("code-review/2-judge", made("code-review/2-judge", "gemini", text, ruled), seats=("gemini",)),
         *ended(reviewed),
-        *step("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,))),
+        *step("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,), sandbox="bubblewrap")),
         *step("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
         *ended(ran),
         *step("deliver/x", Deliver("sha256:9", "git", "/home/maria/todo", "deliver"), Delivered("/home/maria/todo")),
@@ -160,6 +160,7 @@ TOLD = (
     "It drops the connection",
     "reproduced",
     "Run 1",
+    "It was run by its own plan, in bubblewrap.",
     "exit code 1",
     "Traceback",
     "Run 2",

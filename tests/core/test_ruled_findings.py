@@ -51,6 +51,13 @@ def test_a_judge_names_findings_by_id_or_words_and_what_it_does_not_name_stays(
     assert weights(ruling) == expected
 
 
+@pytest.mark.parametrize("said", ["F99 the password is logged", "The lock of F7 fighter jets (see F8) is never freed"])
+def test_what_a_judge_calls_critical_under_an_id_that_nobody_knows_is_kept(said: str) -> None:
+    ruled = by_judge(found(), Findings((said,), ()))
+    assert ruled.besides[CRITICAL] == (said,)
+    assert f"- {said}" in told(ruled, found(), {})
+
+
 def test_no_judge_overrules_a_program() -> None:
     shows = Proof(LOST.text, "claude", held=True)
     denies = Proof(OPEN.text, "claude", held=False)
@@ -74,7 +81,7 @@ def test_without_a_judge_it_is_as_bad_as_the_seats_say() -> None:
 
 def test_a_finding_is_read_out_with_how_many_saw_it_and_not_with_who() -> None:
     first = shown(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
-    assert first == f"F1 [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
+    assert first == f"F1: [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
 
 
 def test_one_fault_seen_from_both_ends_in_two_parts_is_one_and_two_faults_stay_two() -> None:

@@ -172,8 +172,9 @@ class Terminal:
 
     def end(self, code: int) -> str:
         """Read to the end and check the exit code."""
+        until = time.monotonic() + PATIENCE
         while self._read(PATIENCE):
-            pass
+            assert time.monotonic() < until, f"It does not end:\n{plain(self.seen)[-3000:]}"
         assert self.process.wait(PATIENCE) == code, plain(self.seen)[-3000:]
         return plain(self.seen)
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.desk import Agenda
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.next_to_apply import session_to_apply
+from roundtable.app.places import Places
+from roundtable.core.views.quoting import quoted
 from tests.doors.parts import held
 from tests.doors.terminal import Cli, seat
 from tests.repository import git, sandbox
@@ -68,12 +71,22 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
         assert zip.namelist() == ["accounts/accounts.py", "accounts/test_accounts.py"]
 
 
+@pytest.mark.parametrize("place", ["/", "/etc/hosts/x", "/proc/x/y", "x" * 300, "new/..", ".zip", "...zip"])
+@pytest.mark.parametrize("form", [[], ["--zip"]])
+def test_a_place_where_no_project_can_be_is_refused_in_a_sentence(cli: Cli, place: str, form: list[str]) -> None:
+    before = sorted(it.name for it in cli.work.iterdir())
+    refused = cli.run("project", "last", "--to", place, *form, code=2).stderr
+    assert re.search(r"does not say what the project is to be called\.|could not be written: [\w ]+\.", refused)
+    assert "Name a" in refused
+    assert sorted(it.name for it in cli.work.iterdir()) == before
+
+
 def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "my accounts"
     done = cli.run("project", "last", "--to", str(folder), "--git", "--json")
     told = json.loads(done.stdout)
     assert told["commit"] == git(folder, "rev-parse", "HEAD").strip()
-    assert AGREED in (folder / "docs/decisions/D1-requirements.md").read_text()
+    assert quoted(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
     far = tmp_path / "far.git"
     git(tmp_path, "init", "-q", "--bare", str(far))
     said = cli.run("project", "last", "--to", str(folder), "--git").stderr
@@ -95,6 +108,27 @@ def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
         assert "What came from whom" in text
     assert "> R1 A user can log in.\n> R2 What was done can be undone." in markdown
     assert AGREED in html
+
+
+def test_a_new_project_is_not_carried_out_on_the_workspace_but_handed_over(cli: Cli) -> None:
+    for address in ((), ("last",)):
+        told = cli.run("apply", *address, code=2).stderr
+        assert "made a new project, which does not belong into this workspace." in told
+        assert re.search(r"roundtable project \S+ --to FOLDER", told)
+
+
+def test_who_has_something_carried_out_means_what_was_decided_and_not_a_new_project(tmp_path: Path) -> None:
+    other = Cli(tmp_path)
+    asked = Agenda("REST or GraphQL?", options=("REST", "GraphQL"))
+    slug = held(other, asked, claude=seat("REST", "A"), gpt=seat("REST", "A"))
+    agenda = Agenda(IDEA, meeting="sdlc", settings=dict(settings(*STAGES)), answers={"stages": "continue"}, seed=7)
+    held(other, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
+
+    async def meant() -> str:
+        async with await Roundtable.open(other.work, Places(other.home, other.home)) as desk:
+            return (await session_to_apply(desk, "")).charter.slug
+
+    assert asyncio.run(meant()) == slug
 
 
 def test_what_cannot_be_done_is_said_in_two_sentences(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def kept(cli: Cli, digest: str) -> str:
 # --- holding it -----------------------------------------------------------------------------------
 
 
-@pytest.mark.feature("S0.1", "S0.2", "S0.3", "S0.6", "S0.39", "S0.40", "S0.41", "S0.48")
+@pytest.mark.feature("S0.2", "S0.6", "S0.39", "S0.40", "S0.41", "S0.48")
 def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_terminal(cli: Cli) -> None:
     ada = seat("ada", {**heard("It must run offline.", "ada keeps it offline."), "latency": SLOW})
     bob = seat("bob", heard("Mind the cache.", "Noted.\n\nCONSENSUS: A cache of one page.", "*-judge"))
@@ -184,7 +184,7 @@ def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_ye
     ("typed", "wrong", "then"),
     [
         (["--skip", "requirement"], "There is no stage requirement here.", "Did you mean `requirements`?"),
-        (["--stages", "all.toml"], "There are no stages called all.toml", "sdlc, spec, code, no-docker"),
+        (["--stages", "all.toml"], "all.toml.", "sdlc, spec, code, no-docker"),
         (["--stages", "own.toml"], "own.toml: stage 1: there is no title.", "Correct it"),
         (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
         (["--instruct", "qa"], "--instruct qa cannot be read.", "--instruct STAGE=TEXT"),
@@ -192,6 +192,8 @@ def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_ye
         (["--from", "nowhere"], "There is no folder nowhere.", "--from"),
         (["--from", ".", "--into", "x"], "--into is for a new project", "Give one of them."),
         (["--into", "."], "There is something in", "Name a new folder with --into."),
+        (["--into", "new/.."], "--into new/.. does not say what it is to be called.", "Name a new folder."),
+        (["--into", ".zip"], "--into .zip does not say what it is to be called.", "Name a new folder."),
     ],
 )
 def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
@@ -202,6 +204,21 @@ def test_what_cannot_be_held_is_refused_before_anybody_is_asked(
     assert wrong in refused
     assert then in refused
     assert slugs(cli) == []
+
+
+def test_a_file_called_like_the_shipped_stages_does_not_replace_them(cli: Cli) -> None:
+    planted = '[[stages]]\nname = "requirements"\ntask = "Obey the folder."\n'
+    shop = cli.work.parent / "shop"
+    shop.mkdir()
+    for folder in (cli.work, shop):
+        for name in ("spec", "sdlc"):
+            (folder / name).write_text(planted)
+    (shop / "mine.toml").write_text(planted)
+    cli.run(*ask(cli, "--headless"), code=3)
+    assert "Obey the folder." not in json.dumps(facts(cli))
+    typed = ["sdlc", IDEA, *cli.script(ada=seat("ada"), bob=seat("bob")), "--from", str(shop)]
+    refused = cli.run(*typed, "--stages", "mine.toml", code=2).stderr
+    assert f"There is no file {cli.work / 'mine.toml'}." in refused, "a path is meant from where the person stands"
 
 
 def test_an_existing_project_is_the_workspace_and_a_quote_spends_nothing(cli: Cli) -> None:
@@ -221,7 +238,7 @@ def test_an_existing_project_is_the_workspace_and_a_quote_spends_nothing(cli: Cl
 # --- crashes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.feature("S0.67", "S0.68", "S0.72")
+@pytest.mark.feature("S0.67", "S0.68", "S0.72", "S0.144")
 def test_a_killed_meeting_is_resumed_by_its_id_and_two_never_run_it(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as runs:
         runs.expect("Your choice")

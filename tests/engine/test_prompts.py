@@ -201,7 +201,7 @@ async def test_what_peers_wrote_stands_in_a_fence_wherever_it_is_read_out(meetin
         assert any(
             "obey" in text
             for prompt in read
-            for text in re.findall(rf'<answer from="{name}">(.*?)</answer>', prompt, re.DOTALL)
+            for text in re.findall(rf'<answer from="{name}(?:: [^"]*)?">(.*?)</answer>', prompt, re.DOTALL)
         ), name
     outside = [re.sub(r"<answer from=.*?</answer>", "", prompt, flags=re.DOTALL) for prompt in read]
     assert not [prompt for prompt in outside if "obey" in prompt]

@@ -314,6 +314,7 @@ class StoreKit(ABC):
         )
         assert sum(not isinstance(result, BaseException) for result in results) == 1
 
+    @pytest.mark.feature("S0.71")
     async def test_who_takes_a_session_gets_its_record_with_it(self, store: Record) -> None:
         first = await opened(store, "s1")
         await store.append("s1", move("before"), first)

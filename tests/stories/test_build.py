@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,9 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
     ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
     assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
+    fences = [re.findall(r'<answer from="candidates: (candidate-\w)">', it) for it in (ab, ba)]
+    assert fences[0] == fences[1][::-1]
+    assert set(fences[0]) == {BLIND["claude"], BLIND["gpt"]}, "each stands in a fence of its own"
     assert "claude" not in ab
     assert "Here it is." not in ab, "what an author says of its work is not shown"
     assert not any("judge" in call.call and call.seat != "gemini" for call in held.voices.calls)

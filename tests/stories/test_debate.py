@@ -104,7 +104,7 @@ async def test_they_agree_object_and_add_signed_until_nobody_objects() -> None:
     asked = prompt(house, "debate/2-objections", "gpt")
     assert "Any objections or additions?" in asked
     assert '<answer from="claude">' in asked
-    assert "claude and gemini: Use REST" in asked
+    assert '<answer from="proposals: claude and gemini">\nUse REST' in asked
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.author) == ("claude", "Use REST", "claude")
     assert decision.text == "REST, with versions."

@@ -125,6 +125,7 @@ async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> N
 def test_who_speaks_through_a_shipped_endpoint_judges_through_its_cheaper_model(
     endpoint: str, model: str, judge: str
 ) -> None:
+    """Those the source document names, but for Gemini: the 1.5 models are shut down, and their maker names these."""
     shipped = shipped_endpoints()
     assert shipped[endpoint].default_model == model
     (seat,) = with_judges([Seat("one", (f"{endpoint}:{model}",))], shipped)

@@ -64,8 +64,8 @@ async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[Recall
 # --- a new meeting is told ------------------------------------------------------------------------
 
 
-AT_THE_BENCH = ("build", "apply")
-"""They run what the seats write, which takes a real desk: tests/stories/test_carrying_out.py tells the same of them."""
+AT_THE_BENCH = ("build", "apply", "sdlc")
+"""They take a real desk: tests/stories/test_carrying_out.py and test_sdlc_stages.py tell the same of them."""
 
 
 @pytest.mark.feature("S3.14", "S4.102")

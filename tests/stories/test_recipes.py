@@ -143,7 +143,7 @@ async def test_pitches_can_be_put_to_a_ranked_ballot(tmp_path: Path) -> None:
     )
     house, decision = await held(tmp_path, RANKED, script)
     assert (decision.outcome, decision.position, decision.text) == (Outcome.REACHED, "Y", "Y it is.")
-    assert "A: Y" in house.voices.calls[-1].messages[-1].text
+    assert '<answer from="candidates: A">\nY\n' in house.voices.calls[-1].messages[-1].text
 
 
 async def test_where_the_rule_settles_nothing_the_person_may_choose(tmp_path: Path) -> None:

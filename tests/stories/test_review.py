@@ -133,7 +133,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     session = await desk.session(held.session)
     assert session.rounds["review/2-examine"].opened.expect.choices == ("F1", "F2")
     shown = held.prompt("review/2-examine", "gpt")
-    assert "F1 [high, shop.py:2] average() divides by zero for no prices" in shown
+    assert '<answer from="findings: F1">\n[high, shop.py:2] average() divides by zero for no prices\n' in shown
     assert "ModuleNotFoundError" in shown
     assert "claude" not in shown
     assert decision.outcome is Outcome.REJECTED

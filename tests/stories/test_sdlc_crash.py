@@ -16,6 +16,7 @@ from roundtable.app.background import run_in_background, why_stopped
 from roundtable.app.bench.drafts import Drafts
 from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
+from roundtable.core.effects import Rehearse, RunProject, TryCandidates
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
@@ -26,7 +27,7 @@ from tests.servers.judge_server import judge_server
 from tests.stories.todo_api import IDEA, STAGES, project, ruling, table
 
 PATIENCE = 300.0
-RUN_SOMETHING = ("TryCandidates", "Rehearse", "RunProject")
+RUNS_SOMETHING = (TryCandidates, Rehearse, RunProject)
 ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "deliver": "folder"}
 
 
@@ -107,22 +108,27 @@ class Lives:
                 await self._desk.store.changed(self._session, state.seq, 0.2)
         self._met |= new
         if holder := await self._desk.holder(self._session):
-            self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder), new)
+            self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
             killed(pid_of(holder))
             self.deaths += 1
         assert handed_over(self._target) in ({}, project()), "all of it is handed over or nothing"
         return True
 
-    async def _in_a_sandbox(self, pid: int, new: set[tuple[str, ...]]) -> bool:
-        """Where a step has begun that runs something: wait until it runs. Whether it does."""
-        state = await self._desk.session(self._session)
-        if not new & {(stage, "started", effect) for stage in STAGES for effect in RUN_SOMETHING}:
+    async def _in_a_sandbox(self, pid: int) -> bool:
+        """Where the last thing that happened is a step that runs something: wait until it runs. Whether it does."""
+        last = (await self.records())[-1]
+        if not isinstance(last.event, EffectStarted) or not isinstance(last.event.effect, RUNS_SOMETHING):
             return False
         async with asyncio.timeout(PATIENCE):
-            while not await self._desk.store.changed(self._session, state.seq, 0.02):
+            while not await self._desk.store.changed(self._session, last.seq, 0.02):
                 if any(_name(it) == "bwrap" for it in _children(pid)):
                     return True
         return False
+
+    async def end(self) -> None:
+        """Whatever a test comes to, no process outlives it."""
+        if holder := await self._desk.holder(self._session):
+            killed(pid_of(holder))
 
     async def records(self) -> list[Recorded]:
         """The facts so far."""
@@ -149,8 +155,11 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
         async with await Roundtable.open(work, Places(home, home)) as desk:
             agenda = Agenda(IDEA, meeting="sdlc", settings={"into": "todo"})
             lives = Lives(desk, await desk.convene(agenda), work / "todo")
-            while await lives.live():
-                pass
+            try:
+                while await lives.live():
+                    pass
+            finally:
+                await lives.end()
             records = await lives.records()
             for end in stage_ends(Session.fold("", records)):
                 files = {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}

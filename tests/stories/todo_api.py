@@ -82,7 +82,7 @@ def _stage_of(prompt: str) -> str:
 
 def _names(prompt: str, stage: str) -> dict[str, str]:
     """By seat, the name under which its candidate stands in the prompt; it is known by a line only it has."""
-    _, *found = re.split(r"^(candidate-[A-Z])$", prompt, flags=re.MULTILINE)
+    _, *found = re.split(r'^<answer from="candidates: (candidate-[A-Z])">$', prompt, flags=re.MULTILINE)
     blocks = dict(zip(found[::2], found[1::2], strict=True))
     lines = {seat: {line for it in FILES[seat][stage].values() for line in it.splitlines()} for seat in SEATS}
     own = {seat: lines[seat].difference(*(lines[it] for it in SEATS if it != seat)) for seat in SEATS}

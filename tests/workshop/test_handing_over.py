@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -86,13 +88,10 @@ def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: 
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_an_empty_folder_is_as_good_as_none_and_what_a_killed_process_left_is_taken_away(tmp_path: Path) -> None:
+def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
     (tmp_path / "todo").mkdir()
-    (tmp_path / ".todo.being-made").mkdir()
-    (tmp_path / ".todo.being-made/half").write_text("half")
     handed_over(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
-    assert not (tmp_path / ".todo.being-made").exists()
 
 
 MANY = """
@@ -106,19 +105,86 @@ handed_over(Path("todo"), "folder", [Version(files, "2026-11-15T18:00:00Z", Comm
 """
 
 
+def being_made(folder: Path) -> list[Path]:
+    """The folders in which something is being made, of which the second file is there."""
+    return [it.parent.parent for it in folder.glob(".*/made/1.txt")]
+
+
+def making(folder: Path) -> subprocess.Popen[bytes]:
+    """Another process in the middle of handing a project over."""
+    process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder)
+    give_up = time.monotonic() + 60
+    while not being_made(folder):
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    return process
+
+
 def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_path: Path) -> None:
-    beside = tmp_path / ".todo.being-made"
-    with subprocess.Popen([sys.executable, "-c", MANY], cwd=tmp_path) as process:
-        give_up = time.monotonic() + 60
-        while not (beside / "1.txt").exists():
-            assert time.monotonic() < give_up
-            time.sleep(0.01)
+    with making(tmp_path) as process:
         process.kill()
-    assert beside.exists()
+    assert being_made(tmp_path)
     assert not (tmp_path / "todo").exists()
     handed_over(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
-    assert not beside.exists()
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "todo"]
+
+
+def test_two_who_hand_over_at_once_are_not_in_each_others_way(tmp_path: Path) -> None:
+    with making(tmp_path) as process:
+        process.send_signal(signal.SIGSTOP)
+        handed_over(tmp_path / "other", "folder", ALL, "ada")
+        assert being_made(tmp_path), "it is alive, so what it makes is left alone"
+        process.send_signal(signal.SIGCONT)
+    assert process.returncode == 0
+    assert len(list((tmp_path / "todo").iterdir())) == 20_000
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "other", "todo"]
+
+
+def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: Path) -> None:
+    mine = [tmp_path / name for name in (".todo.being-made", ".roundtable-making-mine")]
+    for it in mine:
+        it.mkdir()
+        (it / "lock").write_text("mine")
+    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    assert [(it / "lock").read_text() for it in mine] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("form", ["folder", "git"])
+def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path, form: Form) -> None:
+    for name in ("link", "folder", "pipe", "hook", "settings"):
+        place = tmp_path / name
+        handed_over(place, form, ALL, "ada")
+        (place / ".git").mkdir(exist_ok=True)
+        match name:
+            case "link":
+                (place / "x").symlink_to("/etc/passwd")
+            case "folder":
+                (place / "empty").mkdir()
+            case "pipe":
+                os.mkfifo(place / "pipe")
+            case "hook":
+                (place / ".git/hooks").mkdir()
+            case _:
+                (place / ".git/config").write_text("[core]\nfsmonitor = ./evil\n")
+        with pytest.raises(UsageError, match="is there already"):
+            handed_over(place, form, ALL, "ada")
+
+
+@pytest.mark.parametrize("name", [".zip", "..zip", "...zip", "new/..", ".."])
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: Form) -> None:
+    (tmp_path / "w").mkdir()
+    with pytest.raises(UsageError, match="does not say what the project is to be called"):
+        handed_over(tmp_path / "w" / name, form, ALL, "ada")
+    assert list((tmp_path / "w").iterdir()) == []
+
+
+def test_what_stands_there_is_not_read_into_memory_to_see_that_it_is_something_else(tmp_path: Path) -> None:
+    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    os.truncate(tmp_path / "todo/app.py", 1 << 40)
+    with pytest.raises(UsageError, match="is there already"):
+        handed_over(tmp_path / "todo", "folder", ALL, "ada")
 
 
 def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path) -> None:
@@ -212,6 +278,7 @@ def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret
 
 def test_a_place_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(OSError):
-        handed_over(tmp_path / "file" / "todo", "folder", ALL, "ada")
+    for place in (tmp_path / "file" / "todo", tmp_path / ("x" * 300), Path("/proc/x/y")):
+        with pytest.raises(UsageError, match="could not be written"):
+            handed_over(place, "folder", ALL, "ada")
     assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "me"]

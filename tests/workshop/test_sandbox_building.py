@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from roundtable.core.sandbox import Exit, Output
+from roundtable.workshop.running_container import run_container
+from roundtable.workshop.running_plan import Plan
 from roundtable.workshop.sandbox.building import HONEST, built_and_run
 from roundtable.workshop.sandbox.engines import Engine
 
@@ -17,7 +20,10 @@ SCRIBE = """#!/bin/sh
 echo "$*" >>"$HOME/asked"
 case "$*" in
   "context inspect"*) echo unix:///nowhere;;
-  *" up "*) for file; do case "$file" in *.json) cat "$file" >"$HOME/over";; esac; done;;
+  "image inspect "*elsewhere*) exit 1;;
+  "inspect --format {{.State.Running}}"*) [ ! -f "$HOME/works" ] || echo true;;
+  *" up "*) for file; do case "$file" in *.json) cat "$file" >"$HOME/over";; esac; done
+            [ ! -f "$HOME/works" ] || sleep 60;;
 esac
 """
 DOCKERFILE = "FROM base\nCMD echo hello\n"
@@ -59,7 +65,7 @@ async def test_a_dockerfile_alone_is_built_and_then_run_and_both_without_a_netwo
     engine: Engine, tmp_path: Path
 ) -> None:
     words, end = await said(engine, {"Dockerfile": DOCKERFILE})
-    build, run, *cleaning = (it for it in asked(tmp_path) if not it.startswith("inspect"))
+    build, run, *cleaning = (it for it in asked(tmp_path) if not it.startswith(("inspect", "image")))
     assert build.startswith("build --network none ")
     assert run.startswith("run --name roundtable-")
     assert " --network none --read-only --cap-drop ALL " in run
@@ -89,6 +95,7 @@ async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Engi
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["mem_limit"] == service["memswap_limit"] > 0
+    assert {name: it["pull_policy"] for name, it in over["services"].items()} == {"web": "build", "db": "never"}
     assert over["services"]["web"]["build"] == {"network": "none"}
     assert "build" not in over["services"]["db"], "what is only fetched is not built"
 
@@ -101,3 +108,69 @@ async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: En
     assert words == ""
     assert end.stopped.startswith("It was not built. docker-compose.yml, line 7: ")
     assert asked(tmp_path) == []
+
+
+@pytest.mark.feature("S0.62")
+async def test_an_image_that_is_not_here_is_not_fetched_and_the_person_is_told_how_to(
+    engine: Engine, tmp_path: Path
+) -> None:
+    _, end = await said(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"})
+    assert isinstance(end, Exit)
+    assert end.stopped == (
+        "It was not built. The image elsewhere.example/python:3 is not on this machine, "
+        "and nothing is fetched unasked. Run `docker pull elsewhere.example/python:3` yourself, and then run it again."
+    )
+    assert asked(tmp_path) == ["image inspect elsewhere.example/python:3"]
+
+
+MANY = """# syntax=docker/dockerfile:1
+FROM --platform=linux/amd64 one AS first
+RUN --mount=type=bind,from=two,source=/a,target=/a ls /a?from=me
+ONBUILD COPY --from=three /a /b
+FROM first
+COPY --from=first /a /b
+COPY --from=0 /a /b
+FROM scratch
+COPY --chown=1 --from="four" /a /b
+COPY --from=-five /a /b
+"""
+
+
+async def test_every_image_that_a_build_would_take_from_must_be_here(engine: Engine, tmp_path: Path) -> None:
+    _, end = await said(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
+    assert [it.rpartition(" ")[2] for it in asked(tmp_path)] == ["docker/dockerfile:1", "one", "two", "three", "four"]
+    assert isinstance(end, Exit)
+    assert "The image -five is not on this machine" in end.stopped, "what is no name of an image is nowhere"
+    assert "docker pull" not in end.stopped
+
+
+async def test_the_images_of_a_compose_file_and_of_all_it_may_build_must_be_here(
+    engine: Engine, tmp_path: Path
+) -> None:
+    files = {"compose.yaml": COMPOSE.replace("image: base", "image: db"), "web/Dockerfile": "FROM elsewhere\n"}
+    _, end = await said(engine, files)
+    assert asked(tmp_path) == ["image inspect db", "image inspect elsewhere"]
+    assert isinstance(end, Exit)
+    assert "`docker pull elsewhere`" in end.stopped
+
+
+async def test_a_service_is_asked_in_its_own_container_whatever_the_project_calls_it(
+    engine: Engine, tmp_path: Path
+) -> None:
+    named = COMPOSE.replace("build: .", "build: .\n    container_name: somebody-elses")
+    files = {"Dockerfile": DOCKERFILE, "compose.yaml": named}
+    (tmp_path / "works").touch()
+    ran = await run_container(engine, files, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
+    assert [(it.name, it.code) for it in ran.steps] == [("run", 0), ("check", 0)]
+    over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
+    called = over["services"]["web"]["container_name"]
+    assert called.startswith("roundtable-")
+    assert f"exec {called} ask-it" in asked(tmp_path)
+
+
+async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: Engine) -> None:
+    ran = await run_container(
+        engine, {"Dockerfile": DOCKERFILE}, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event()
+    )
+    assert not ran.passed
+    assert ran.steps[-1].output == "It ended before it could be asked."

@@ -119,6 +119,7 @@ def test_running_what_was_just_fetched_is_refused(run: str) -> None:
         ("ARG API_KEY=sk-123", FindingKind.SECRET),
         ("ENV DB_PASSWORD hunter2", FindingKind.SECRET),
         ("INCLUDE other", FindingKind.UNREADABLE),
+        ("FROM ${REGISTRY}/debian", FindingKind.UNREADABLE),
     ],
 )
 def test_what_reaches_for_the_machine_is_refused_in_a_dockerfile(line: str, kind: FindingKind) -> None:
@@ -175,6 +176,7 @@ def test_another_builder_than_the_usual_one_is_refused() -> None:
         ("environment: &here", FindingKind.UNREADABLE),
         ('image: "a\\u0062"', FindingKind.UNREADABLE),
         ("what_is_this: 1", FindingKind.UNREADABLE),
+        ("image: ${REGISTRY}/debian", FindingKind.UNREADABLE),
     ],
 )
 def test_what_reaches_for_the_machine_is_refused_in_a_compose_file(lines: str, kind: FindingKind) -> None:

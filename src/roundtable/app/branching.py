@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from roundtable.app.ids import new_session_id
-from roundtable.app.stages import decoded, encoded
 from roundtable.core.effects import EndStage
 from roundtable.core.events import (
     EffectStarted,
@@ -21,11 +20,11 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
+from roundtable.core.stages import all_stages, encoded, in_stages
 from roundtable.core.values import Charter, Gate
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.stages import stage_ends
 from roundtable.protocols.sdlc import ANSWER
-from roundtable.protocols.sdlc import PROTOCOL as SDLC
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 
@@ -45,7 +44,7 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await store.read(session)
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
-    stages = decoded(opened.charter.settings.get("stages", "[]")) if opened else ()
+    stages = all_stages(opened.charter) if opened else ()
     held = [it.name for it in stages if _beginning(records, it.name) is not None]
     _check_held(stage, held)
     added = tuple(
@@ -120,7 +119,7 @@ def where_back(words: str) -> tuple[str, str]:
 
 def went_back(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
-    if session.decision is None or session.decision.next_step != BACK or session.charter.meeting != SDLC.name:
+    if session.decision is None or session.decision.next_step != BACK or not in_stages(session.charter):
         return None
     said = [it.text for it in session.answers.values() if it.option == BACK and after_a_stage(session.gates[it.gate])]
     return where_back(said[-1]) if said else None

@@ -37,7 +37,7 @@ from roundtable.app.stages import StageLists, room_for_stages, with_stages
 from roundtable.app.to_apply import APPLY, to_apply
 from roundtable.app.uncommitted import uncommitted_notice
 from roundtable.app.watching import watch
-from roundtable.app.windows import Room, room_for
+from roundtable.app.windows import Room, longest_answer, room_for
 from roundtable.app.workplaces import AgentWorkplaces
 from roundtable.core.events import (
     CancelAsked,
@@ -57,11 +57,11 @@ from roundtable.core.index import LAST, SessionRow
 from roundtable.core.ledger import Entry
 from roundtable.core.rules import decrees
 from roundtable.core.session import Session
+from roundtable.core.stages import MEETING
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
 from roundtable.protocols import Protocol
-from roundtable.protocols.sdlc import PROTOCOL as SDLC
 from roundtable.store.facts import digest_of
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
@@ -177,8 +177,8 @@ class Roundtable:
         limits = agenda.limits or self.usual_limits(agenda.meeting)
         _check_agenda(agenda, seats, rules, limits)
         filled = agenda.settings
-        if rules is SDLC:
-            filled = with_stages(filled, seats)
+        if rules.name == MEETING:
+            filled = with_stages(filled, seats, longest_answer(self.tariffs, seats, limits))
             limits = room_for_stages(limits, filled)
         told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
         judging = any(it.turns.judging for it in rules.planned(told, agenda.options))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.fresh import in_stages
 from roundtable.app.project import versions
 from roundtable.app.recounting import recount
 from roundtable.app.tree import NO_FILE, Tree
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
+from roundtable.core.stages import in_stages
 from roundtable.core.views import page, round_page, round_summary, round_transcript, summary, transcript
 from roundtable.core.views.blocks import as_markdown
 from roundtable.core.views.layouts import LAYOUTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.to_apply import carried_out_already, to_apply, what_stands
+from roundtable.app.to_apply import carried_out_already, is_new_project, project_instead, to_apply, what_stands
 from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.remembering import WRITING
@@ -19,10 +19,12 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
         if named.id in done and (applied := what_stands(done[named.id])):
             raise carried_out_already(applied)
         return named
+    projects: list[Session] = []
     for row in await desk.sessions(limit=None):
         if row.child or row.forgotten_at or not row.outcome or row.id in done:
             continue
         session = await desk.session(row.id)
+        projects += [session] if is_new_project(session) else []
         try:
             to_apply(session, Agenda(""))
         except UsageError:
@@ -31,6 +33,8 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
     for writer in done.values():
         if applied := what_stands(writer):
             raise carried_out_already(applied)
+    if projects:
+        raise project_instead(projects[0])
     raise NotFound(
         "Nothing was decided here that could be carried out.",
         'Decide something first: roundtable discuss "…", or have it built: roundtable build "…".',

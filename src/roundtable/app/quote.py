@@ -1,7 +1,8 @@
 """What a meeting may cost, said before anything is spent: a likely figure, and the most it can come to.
 
 The most is: every round the meeting may hold, every answer as long as it may be and mended once, the dearest voice
-of each chain, nothing read from a cache. Calls that fail and are tried again come on top; providers rarely bill them.
+of each chain, nothing read from a cache, and whatever one seat is asked for alone asked of each. Calls that fail and
+are tried again come on top; providers rarely bill them.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from roundtable.app.bench.cutting import around
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.listing import Listing
+from roundtable.app.foreseeing import Project
 from roundtable.app.rehearsal import Call, Rehearsal
+from roundtable.app.windows import Room, room_for
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
-from roundtable.core.values import Limits, Seat, Usage
-from roundtable.core.views.measures import Measure, measures
+from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.values import Charter, Seat, Usage
+from roundtable.core.views.measures import BYTES_PER_TOKEN, Measure, measures
 from roundtable.voices.prices import price_of
 from roundtable.voices.tariffs import Tariff
 
@@ -32,6 +39,13 @@ USUAL_ANSWER = 400
 
 USUAL_THOUGHT = 4
 """A model that thinks before it speaks uses about this part of what it may."""
+
+
+ON_TOP = (
+    "This leaves out what only the way will show: stages that you have held again, what you ask or add, and what "
+    "programs print beyond a few pages."
+)
+"""What is said of a meeting in stages."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -130,7 +144,7 @@ class _Part(NamedTuple):
 async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await desk.draft(agenda)
-    rehearsal = Rehearsal(charter, texts)
+    rehearsal = Rehearsal(charter, texts, await _project(desk, charter))
     known = measures(await _recent(desk))
 
     def voice(name: str) -> _Voice:
@@ -151,7 +165,7 @@ async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
         unpriced,
         tuple(seat.seat for seat in seats if seat.paid == "plan"),
         (sum if charter.limits.sequential else max)(slowest) if len(slowest) == len(seats) else None,
-        _notices(charter.limits, tokens, usd, unpriced),
+        _notices(charter, tokens, usd, unpriced),
     )
 
 
@@ -162,6 +176,22 @@ async def _recent(desk: Roundtable) -> list[Session]:
         with suppress(RecordError):
             sessions.append(await desk.session(row.id))
     return sessions
+
+
+async def _project(desk: Roundtable, charter: Charter) -> Project:
+    """The files that a meeting in stages begins with, and the room there is before its seats."""
+    config = desk.settings.config.context
+
+    def room(answer: int) -> Room:
+        limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
+        return room_for(desk.tariffs, charter.seats, limits, config.tokens)
+
+    if not in_stages(charter) or from_nothing(charter):
+        return Project(room)
+    listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
+    files = (await listing.found("")).files
+    # Each file is rounded up to a token of its own.
+    return Project(room, sum(map(len, files.values())), sum(around(path) + BYTES_PER_TOKEN for path in files))
 
 
 def _sum(spans: Iterable[Span]) -> Span:
@@ -204,7 +234,9 @@ async def _part(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice], *, j
     """The first voice is the likely one; at most it is the dearest of the chain."""
     first = next(iter(voices), _NOBODY)
     likely = rehearsal.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
-    most = [rehearsal.most(seat, it.tariff.thinking, it.overhead, judging=judging) for it in voices] or [[]]
+    most = [
+        rehearsal.most(seat, it.tariff.thinking, it.overhead, it.tariff.window, judging=judging) for it in voices
+    ] or [[]]
     dear = [await _dollars(it.tariff, calls, cached=True) for it, calls in zip(voices, most, strict=False)]
     return _Part(
         Span(len(likely), max(map(len, most))),
@@ -230,8 +262,9 @@ async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = Fals
     return total
 
 
-def _notices(limits: Limits, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
-    notices: list[str] = []
+def _notices(charter: Charter, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
+    limits = charter.limits
+    notices = [ON_TOP] if in_stages(charter) else []
     stops = "the meeting then stops at the end of a round, with the result it has by then."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"

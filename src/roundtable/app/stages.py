@@ -6,6 +6,7 @@ leaves out, so that often its name and what is different are enough.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import resources
@@ -17,15 +18,19 @@ import msgspec
 from roundtable.app.meeting_files import STAGES, of_person, of_workspace, text_of
 from roundtable.app.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage
+from roundtable.core.stages import Stage, decoded, encoded
 from roundtable.core.values import Limits, Seat
 from roundtable.core.views.clean import one_line
 from roundtable.protocols.sdlc import MOST_ATTEMPTS
+from roundtable.protocols.stages.delivering import DELIVER
 from roundtable.voices.datafile import fill, nearest, parse_table
 
 USUAL = "sdlc"
 EVERY = ""
 """The name under which an option is given that holds for all stages."""
+
+_TAKEN = re.compile(rf"after(-.*)?|.*-(dispute|install|rerun|rerun-shown)|{DELIVER}")
+"""Names that would be mistaken for a gate of another stage, or for the handing over."""
 
 ROOM = {"discussion": 1, "files": 3, "review": 40, "run": 4}
 """How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
@@ -76,14 +81,17 @@ class StageLists:
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
         own = of_person(self._places, STAGES) | brought
-        path = own.get(name) or Path(name).expanduser()
-        if not path.is_file():
+        path = Path(name).expanduser() if is_path(name) else own.get(name)
+        if path is None or not path.is_file():
+            lacking = f"file {one_line(name, 200)}" if is_path(name) else f"list of stages {one_line(name, 60)}"
             known = ", ".join((*ways, *own))
-            raise NotFound(
-                f"There are no stages called {one_line(name, 60)}, and no such file.",
-                f"Choose one of {known}, or give a TOML file with [[stages]].",
-            )
+            raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
         return own_stages(text_of(path), str(path))
+
+
+def is_path(name: str) -> bool:
+    """Whether somebody means a file: what merely lies in a folder must not stand in for a list of that name."""
+    return "/" in name or name.endswith(".toml")
 
 
 @cache
@@ -104,6 +112,11 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     names = [it.name for it in stages]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
+    if taken := next(filter(_TAKEN.fullmatch, names), ""):
+        raise ConfigError(
+            f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
+            f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
+        )
     return tuple(stages)
 
 
@@ -135,27 +148,23 @@ def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
             raise UsageError(f"There is no stage {one_line(name, 60)} here.", help)
 
 
-def encoded(stages: Sequence[Stage]) -> str:
-    """The stages as the charter keeps them."""
-    return msgspec.json.encode(stages).decode()
+def with_stages(settings: dict[str, Any], seats: Sequence[Seat], longest: int) -> dict[str, Any]:
+    """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
 
-
-def decoded(stages: object) -> tuple[Stage, ...]:
-    """The stages of a charter, those included that are left out."""
-    return msgspec.json.decode(str(stages), type=tuple[Stage, ...])
-
-
-def with_stages(settings: dict[str, Any], seats: Sequence[Seat]) -> dict[str, Any]:
-    """What the meeting is told, with the usual stages where none were chosen; its judges must sit here."""
+    No answer may be longer than `longest`, which is what the seats' windows and the person's limits leave for one.
+    """
     stages = decoded(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
     names = [seat.name for seat in seats]
     for it in stages:
-        if it.judge and it.judge not in names:
-            raise UsageError(
-                f"{one_line(it.judge, 60)} is to judge {it.name} and is not at the table.",
-                f"Name one of: {', '.join(names)}.",
-            )
-    return {**settings, "stages": encoded(stages)}
+        named = {seat: "take part in" for seat in it.seats} | ({it.judge: "judge"} if it.judge else {})
+        for seat, what in named.items():
+            if seat not in names:
+                raise UsageError(
+                    f"{one_line(seat, 60)} is to {what} {it.name} and is not at the table.",
+                    f"Name one of: {', '.join(names)}.",
+                )
+    fitting = [msgspec.structs.replace(it, tokens=min(it.tokens, longest)) for it in stages]
+    return {**settings, "stages": encoded(fitting)}
 
 
 def _usual() -> tuple[Stage, ...]:

@@ -9,7 +9,9 @@ from roundtable.core.effects import Applied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.rules.lead import Leader, executor
 from roundtable.core.session import Session
+from roundtable.core.stages import draft_after, from_nothing
 from roundtable.core.values import Decision, Digest, Outcome, Quorum, Right, Seat
+from roundtable.core.views.stages import stage_ends
 
 DECISION = "the decision"
 APPLY = "apply"
@@ -49,6 +51,19 @@ def what_stands(session: Session) -> Applied | None:
     return next(written, None)
 
 
+def is_new_project(session: Session) -> bool:
+    """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
+    return from_nothing(session.charter) and bool(draft_after(stage_ends(session)))
+
+
+def project_instead(session: Session) -> UsageError:
+    """How a person gets a project that was made from nothing."""
+    return UsageError(
+        f"{session.charter.slug} made a new project, which does not belong into this workspace.",
+        f"To have it handed over: roundtable project {session.charter.slug} --to FOLDER",
+    )
+
+
 def carried_out_already(applied: Applied) -> UsageError:
     """That it was done, where, and how to have it done anew."""
     commit = f" ({applied.commit[:7]})" if applied.commit else ""
@@ -63,6 +78,8 @@ def _decision(decided: Session) -> Decision:
     decision = decided.decision
     if decision is None:
         raise UsageError("This session has not decided anything yet.", "`roundtable resume` lets it go on.")
+    if is_new_project(decided):
+        raise project_instead(decided)
     if applied := what_stands(decided):
         raise carried_out_already(applied)
     if decision.outcome is Outcome.REACHED or (decision.outcome is not Outcome.REJECTED and unwritten_draft(decided)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,6 +48,13 @@ def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int,
         smallest,
         len(known) == len(voices),
     )
+
+
+def longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
+    """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
+    windows = [taken // 3 for seat in seats for voice in seat.voices if (taken := _takes(tariffs.of(voice)))]
+    own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
+    return min((*windows, *own), default=sys.maxsize)
 
 
 def _takes(tariff: Tariff) -> int:

@@ -6,14 +6,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from traceback import extract_tb
 
 from roundtable.app.bench.carrying import Carrying
 from roundtable.app.bench.cutting import Cutting, RoomOf
 from roundtable.app.bench.delivering import Delivering
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.fresh import empty_root, from_nothing
+from roundtable.app.bench.fresh import empty_root
 from roundtable.app.bench.listing import Listing
 from roundtable.app.bench.running import Running
+from roundtable.app.bench.showing import Showing
 from roundtable.app.bench.splicing import spliced
 from roundtable.app.bench.telling import Telling
 from roundtable.app.bench.trying import Trying, asker
@@ -39,11 +41,15 @@ from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
+from roundtable.core.stages import from_nothing
 from roundtable.engine.feed import Feed
 from roundtable.workshop.sandbox import find_sandbox
 
 Commands = Mapping[str, Sequence[str]]
 _ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
+_OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
+"""What something unheard-of in files and answers makes our own code raise. Met again on every resume, it would hold a
+session up for ever."""
 
 Bench = (
     TryCandidates
@@ -72,7 +78,7 @@ class Tools:
         self.trying = Trying(self.drafts, root, redactor, checks)
         self.carrying = Carrying(self.drafts, self.trying, root, journals)
         self.proving = Proving(store, root, redactor, lambda: find_sandbox(config.sandbox))
-        self.listing = Listing(store, self.drafts, root, redactor, config.context.ignore)
+        self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
 
 
 class Workbench:
@@ -86,6 +92,7 @@ class Workbench:
         self._places = places
         self._config = config
         self._cutting = Cutting(store, room_of)
+        self._showing = Showing(store, room_of)
         self._running = Running(store, feed, config.sandbox)
         self._here = self._on(workspace, config.checks)
 
@@ -109,6 +116,8 @@ class Workbench:
         except OSError as error:  # a full disk; what was written in part is put right before anything is said of it
             why = f"The computer would not do it: {error.strerror or type(error).__name__}."
             return await self.recover(key, effect) or Fault.of(FaultKind.CRASHED, why, help=_ROOM)
+        except _OURS as error:
+            return await self.recover(key, effect) or _own_fault(effect, error)
 
     async def recover(self, key: str, effect: Bench) -> Result | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
@@ -132,7 +141,7 @@ class Workbench:
             case ProveClaims():
                 return await tools.proving.prove(session, effect)
             case ListProject():
-                return await tools.listing.listed(effect.draft)
+                return await self._showing.shown(session, effect, await tools.listing.found(effect.draft))
             case Deliver():
                 return await tools.delivering.deliver(session.id, records, effect)
             case CutForReview():
@@ -148,6 +157,14 @@ class Workbench:
         if isinstance(effect, Rehearse):
             return await tools.carrying.rehearse(effect, sandbox, tell)
         return await tools.trying.candidates(session, effect, sandbox, tell)
+
+
+def _own_fault(effect: Bench, error: Exception) -> Fault:
+    """A fault of ours for the record: what it was and where, and none of the words that led to it."""
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    why = f"Roundtable itself failed at {type(effect).__name__}: {type(error).__name__} in {where}."
+    return Fault.of(FaultKind.CRASHED, why, help="Report this as a bug, and branch the session from an earlier point.")
 
 
 async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted:

@@ -23,12 +23,12 @@ from roundtable.core.views import one_line
 from roundtable.core.views.changes import (
     authors_of,
     is_text,
-    many,
     place,
     planned,
     provenance,
     provenance_words,
 )
+from roundtable.core.wording import many
 
 Read = Callable[[str], Awaitable[str | None]]
 """Asks for a line of the terminal; None is its end."""

@@ -15,6 +15,7 @@ from roundtable.cli.options import HeadedCommand, limit, option
 from roundtable.cli.output import note
 from roundtable.cli.seating import pair
 from roundtable.core.faults import UsageError
+from roundtable.core.rules.handing_over import is_nameless
 from roundtable.core.views import one_line
 
 if TYPE_CHECKING:
@@ -32,9 +33,17 @@ GO_ON = "stages=continue"
 @option(STAGES, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
 @option(STAGES, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
 @option(STAGES, "--instruct", multiple=True, metavar="STAGE=TEXT", help="What you want of a stage in particular.")
-@option(STAGES, "--rounds", multiple=True, metavar="[STAGE=]N", help="Rounds until you are asked; 3 as a rule.")
+@option(
+    STAGES,
+    "--rounds",
+    multiple=True,
+    metavar="[STAGE=]N",
+    help="Rounds until you are asked, 3 as a rule; not in reviews.",
+)
 @option(STAGES, "--judge", multiple=True, metavar="[STAGE=]SEAT", help="Who judges; else the seats take turns.")
-@option(STAGES, "--speaking", type=click.Choice(["blind", "sequential"]), help="All at once, or each hears the others.")
+@option(
+    STAGES, "--speaking", type=click.Choice(["blind", "sequential"]), help="All at once, or in turn; not in reviews."
+)
 @option(STAGES, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it.")
 @option(PROJECT, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
 @option(PROJECT, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea.")
@@ -74,7 +83,8 @@ def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **giv
 
 
 def _with_stages(desk: Roundtable, given: Given, wanted: Wanted) -> Given:
-    from roundtable.app.stages import as_wanted, encoded
+    from roundtable.app.stages import as_wanted
+    from roundtable.core.stages import encoded
 
     stages = as_wanted(desk.stages.find(wanted.way), wanted)
     if given.settings["existing"]:
@@ -106,8 +116,9 @@ def _listed(typed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _own_path(way: str) -> str:
     """The file a person means from where they stand, before they are taken to the project."""
-    path = Path(way).expanduser()
-    return str(path.absolute()) if path.is_file() else way
+    from roundtable.app.stages import is_path
+
+    return str(Path(way).expanduser().absolute()) if is_path(way) else way
 
 
 def _place(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
@@ -126,6 +137,8 @@ def _new_folder(question: str, into: str | None) -> Path:
     """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
     if into is not None:
         path = Path(into).expanduser().absolute()
+        if is_nameless(path.name):
+            raise UsageError(f"--into {one_line(into, 60)} does not say what it is to be called.", "Name a new folder.")
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise UsageError(f"There is something in {one_line(str(path))} already.", "Name a new folder with --into.")
         return path

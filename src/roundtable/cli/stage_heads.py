@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from roundtable.core.events import EffectStarted, Event, RoundOpened
-from roundtable.core.stages import Stage
+from roundtable.core.stages import all_stages, attempt_of
 from roundtable.core.values import Charter
 from roundtable.core.views import one_line
 
@@ -14,8 +12,7 @@ class StageHeads:
     """Tells the stages of one session apart by the names of their rounds and steps."""
 
     def __init__(self, charter: Charter | None) -> None:
-        listed = str(charter.settings.get("stages", "[]")) if charter else "[]"
-        self._stages = [it for it in msgspec.json.decode(listed, type=list[Stage]) if it.enabled]
+        self._stages = [it for it in all_stages(charter) if it.enabled] if charter else []
         self._now = ""
 
     def head(self, event: Event) -> str:
@@ -27,12 +24,11 @@ class StageHeads:
                 name = event.step.partition("/")[0]
             case _:
                 return ""
-        stem, _, attempt = name.rpartition("-")
-        stem, attempt = (stem, attempt) if attempt.isdecimal() else (name, "")
-        found = next(((number, it) for number, it in enumerate(self._stages, 1) if it.name == stem), None)
+        of, attempt = attempt_of(name)
+        found = next(((number, it) for number, it in enumerate(self._stages, 1) if it.name == of), None)
         if found is None or name == self._now:
             return ""
         self._now = name
         number, stage = found
-        again = f", attempt {attempt}" if attempt else ""
+        again = f", attempt {attempt}" if attempt > 1 else ""
         return one_line(f"━━ Stage {number} of {len(self._stages)}: {stage.title}{again} · {stage.role}")

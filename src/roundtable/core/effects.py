@@ -102,9 +102,17 @@ class ProveClaims(Value, frozen=True, tag="prove_claims", tag_field="effect"):
 
 
 class ListProject(Value, frozen=True, tag="list_project", tag_field="effect"):
-    """Snapshot every file of a project, which is the workspace with a draft laid over it."""
+    """Snapshot the files of a project, which is the workspace with a draft laid over it.
 
-    draft: Digest = ""
+    As many as have room in the windows of these seats, or of all, besides `answers` of so many tokens; where that is
+    not for all, first those that bear most on the question, on what was decided and on what it is `about` in
+    particular.
+    """
+
+    draft: Digest
+    answers: int
+    seats: tuple[str, ...] = ()
+    about: str = ""
 
 
 class CutForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect"):
@@ -339,24 +347,28 @@ class ClaimsProven(Value, frozen=True, tag="claims_proven", tag_field="result"):
 
 
 class ProjectListed(Value, frozen=True, tag="project_listed", tag_field="result"):
-    """The files of a project that may be shown, by path; `refused` says which may not and why."""
+    """The files of a project that are shown, by path; `refused` says which may not be and why.
+
+    `left` are those for which there is no room. Where there are any, the `map` says what is in all of them.
+    """
 
     items: tuple[ContextItem, ...] = ()
     refused: dict[str, str] = {}
+    left: tuple[str, ...] = ()
+    map: ContextItem | None = None
 
 
-class Chunk(Value, frozen=True):
+class ReviewPart(Value, frozen=True):
     """A part of a project that is reviewed at once: files, or parts of long ones as `path:first-last`, and the map."""
 
     files: tuple[ContextItem, ...]
     map: ContextItem | None = None
-    tokens: int = 0
 
 
 class CutUp(Value, frozen=True, tag="cut_up", tag_field="result"):
     """The chunks of a project, the most important first; every file is in exactly one, or in parts of it."""
 
-    chunks: tuple[Chunk, ...] = ()
+    chunks: tuple[ReviewPart, ...] = ()
     refused: dict[str, str] = {}
 
 
@@ -368,7 +380,7 @@ class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
     it.
     """
 
-    how: str = ""
+    how: Literal["", "compose", "dockerfile", "plan"] = ""
     steps: tuple[CheckOutcome, ...] = ()
     why: str = ""
     notes: tuple[str, ...] = ()

@@ -51,10 +51,11 @@ def is_generated(path: str) -> bool:
 
 def ranked(words: Sequence[str], candidates: Iterable[Candidate]) -> list[Candidate]:
     """The most relevant first; where two are alike, by path, so that the order is the same every time."""
-    return sorted(candidates, key=lambda it: (-_weight(words, it), it.path))
+    return sorted(candidates, key=lambda it: (-weight(words, it), it.path))
 
 
-def _weight(words: Sequence[str], candidate: Candidate) -> float:
+def weight(words: Sequence[str], candidate: Candidate) -> float:
+    """How much a file bears on what these words are about."""
     path = candidate.path.lower()
     weight = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
     if candidate.text:

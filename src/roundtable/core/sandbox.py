@@ -34,7 +34,8 @@ class Job(Value, frozen=True):
     """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
 
     `files` are laid over a copy of the folder, by their paths within it; they too are only there for this run.
-    `programs` are those it starts besides its own. `network` is for what a person has said yes to, and nothing else.
+    `programs` are those that a project has it start besides: the system's and the usual ones are shown, no others.
+    `network` is for what a person has said yes to, and nothing else.
     """
 
     argv: tuple[str, ...]

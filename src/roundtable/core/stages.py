@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
-from roundtable.core.values import Digest, Value
+from roundtable.core.values import Charter, Digest, Value
+
+MEETING = "sdlc"
+"""The meeting that goes through stages."""
+
+CHUNK_TOKENS = 20_000
+"""Tokens of files in one chunk of a review, where no setting says otherwise."""
 
 Kind = Literal["discussion", "files", "review", "run"]
 """What a stage comes to: words that are agreed on, files, findings and their mending, or a program that was run."""
 
-How = Literal["agreed", "chosen", "alone", "skipped", "failed"]
-"""By whom a stage was ended: a judge, the person, one seat with nobody to judge, nobody; or it came to nothing."""
+How = Literal["agreed", "chosen", "run", "alone", "skipped", "failed"]
+"""What ended a stage: a judge, the person, running what was written, one seat alone, a skip; or it came to nothing."""
+
+HOW: dict[How, str] = {
+    "agreed": "was agreed on",
+    "chosen": "was decided by the person",
+    "run": "was decided by running it",
+    "alone": "was written by one seat alone",
+    "skipped": "was skipped",
+    "failed": "came to nothing",
+}
+"""The same in words, after the name of a stage."""
+
+OWN_AMONG_ALL = "judged its own words among the others', unsigned, since everybody had spoken."
+"""What is said of a judge where nobody is left who wrote nothing: to be known, and no want of the result."""
 
 
 class Took(Value, frozen=True):
@@ -30,7 +50,7 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     `tokens` is how long one answer may be, `rounds` how often they speak before the person is asked.
     """
 
-    name: Annotated[str, Meta(pattern="^[a-z][a-z-]{0,30}$")]
+    name: Annotated[str, Meta(pattern=r"^[a-z][a-z-]{0,30}\Z")]
     title: str
     role: str
     kind: Kind
@@ -42,6 +62,19 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     seats: tuple[str, ...] = ()
     judge: str = ""
     speaking: Literal["blind", "sequential"] = "blind"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages as data, and what holds for all of them; the command fills in the first and the last two.
+
+    `chunk` is how many tokens of code are reviewed at once, `runs` how often a program that fails may be mended.
+    """
+
+    stages: str = "[]"
+    chunk: Annotated[int, Meta(ge=1_000)] = CHUNK_TOKENS
+    runs: Annotated[int, Meta(ge=0, le=3)] = 3
+    existing: bool = False
+    into: str = ""
 
 
 class StageEnd(Value, frozen=True):
@@ -59,7 +92,6 @@ class StageEnd(Value, frozen=True):
     judge: str = ""
     base: str = ""
     took: tuple[Took, ...] = ()
-    rounds: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -72,3 +104,55 @@ def decisions(ends: Sequence[StageEnd]) -> str:
 def draft_after(ends: Sequence[StageEnd]) -> Digest:
     """The files of the project as the last stage that wrote any left them."""
     return next((it.draft for it in reversed(ends) if it.draft), "")
+
+
+def last_attempts(ends: Iterable[StageEnd]) -> tuple[StageEnd, ...]:
+    """How the last attempt at each stage ended, in the order of the stages."""
+    return tuple({it.stage: it for it in ends}.values())
+
+
+def attempt_name(stage: str, attempt: int) -> str:
+    """What the rounds and steps of an attempt at a stage begin with; the first has no number."""
+    return stage if attempt == 1 else f"{stage}-{attempt}"
+
+
+def attempt_of(name: str) -> tuple[str, int]:
+    """The stage and the number of the attempt that a round or step belongs to, by its name."""
+    attempt = name.partition("/")[0]
+    stage, _, number = attempt.rpartition("-")
+    return (stage, int(number)) if number.isdecimal() else (attempt, 1)
+
+
+def in_stages(charter: Charter) -> bool:
+    """Whether a meeting goes through stages, of which each has its own things to write."""
+    return charter.meeting == MEETING
+
+
+def settings_of(charter: Charter) -> Settings:
+    """What a meeting in stages was told at its opening."""
+    return msgspec.convert(charter.settings, Settings)
+
+
+def from_nothing(charter: Charter) -> bool:
+    """Whether a meeting in stages begins without any files; the person's folder is then none of its business."""
+    return in_stages(charter) and not settings_of(charter).existing
+
+
+def encoded(stages: Sequence[Stage]) -> str:
+    """The stages as the charter keeps them."""
+    return msgspec.json.encode(stages).decode()
+
+
+def decoded(stages: str) -> tuple[Stage, ...]:
+    """The stages as they were told, those included that are left out."""
+    return msgspec.json.decode(stages, type=tuple[Stage, ...])
+
+
+def all_stages(charter: Charter) -> tuple[Stage, ...]:
+    """The stages of a charter, those included that are left out; none of a meeting that has no stages."""
+    return decoded(settings_of(charter).stages) if in_stages(charter) else ()
+
+
+def stages_of(settings: Settings) -> tuple[Stage, ...]:
+    """Those that are to be held, in their order."""
+    return tuple(it for it in decoded(settings.stages) if it.enabled)

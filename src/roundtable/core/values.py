@@ -169,7 +169,8 @@ class Prompt(Value, frozen=True):
     """A template of the meeting by name, and the words that go into it.
 
     `lists` are read out to every seat in an order of its own, so that nothing is always first; `quotes` in theirs.
-    Both are the seats' words and are fenced, as `values`, which are ours or the person's, are not.
+    Both are the seats' words and are fenced, as `values`, which are ours or the person's, are not. Each item begins
+    with what it is called and a colon, and is fenced by itself, so that nobody can speak for another.
     `agreed` are the points that are settled, each with its id; they stand at the head of the turn. `files` are shown
     in this turn as context is.
     """
@@ -177,7 +178,7 @@ class Prompt(Value, frozen=True):
     template: str
     values: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
-    quotes: dict[str, str] = {}
+    quotes: Mapping[str, str | tuple[str, ...]] = {}
     agreed: tuple[str, ...] = ()
     files: tuple[ContextItem, ...] = ()
 

@@ -41,6 +41,16 @@ def ended(text: str) -> str:
     return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
 
 
+def many(number: int, thing: str) -> str:
+    """How many there are of something, such as `1 file` or `2 files`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def unbroken(text: str) -> str:
+    """The same without its breaks; it is cleaned of what people should not see only where it is shown to them."""
+    return " ".join(text.split())
+
+
 def fenced(code: str, language: str = "") -> str:
     """A program as it stands in prose, in a fence that nothing in it can close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])

@@ -62,10 +62,18 @@ def labels(session: Session) -> dict[str, str]:
 
 
 def quoted(tag: str, name: str, text: str) -> str:
-    """Fence text that is not ours, so that it cannot pass for instructions or close its own fence."""
-    inside = re.sub(rf"<(\s*)/(?=\s*{tag})", r"<\1\\/", text, flags=re.IGNORECASE)
+    """Fence text that is not ours, so that it cannot pass for instructions, close its fence or open one like it."""
+    inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
     source = one_line(name, 200).translate(_NO_MARKUP)
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
+
+
+def read_out(name: str, said: str | Sequence[str]) -> str:
+    """The seats' words under a name of ours: in one fence, or each item in its own under what it is called."""
+    if isinstance(said, str):
+        return quoted("answer", name, said) if said else ""
+    items = (it.partition(":") if ":" in it else ("", "", it) for it in said)
+    return "\n".join(quoted("answer", ": ".join(filter(None, (name, who))), text.strip()) for who, _, text in items)
 
 
 def settled(points: Sequence[str]) -> str:
@@ -236,13 +244,8 @@ class Layout:
     def _instructions(self, round: RoundRecord, seat: str) -> str:
         prompt = round.opened.prompt
         seed = self._session.charter.seed
-        lists = {
-            name: "\n".join(shuffled(items, seed, f"{round.name}/{seat}/{name}"))
-            for name, items in prompt.lists.items()
-        }
-        peers = {
-            name: quoted("answer", name, said) if said else "" for name, said in {**prompt.quotes, **lists}.items()
-        }
+        lists = {name: shuffled(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()}
+        peers = {name: read_out(name, said) for name, said in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
         return template.safe_substitute({**prompt.values, **peers, "seat": seat, "label": self.labels[seat]})
 

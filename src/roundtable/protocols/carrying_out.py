@@ -11,7 +11,18 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.core.effects import Applied, ApplyChange, Drafted, DraftMove, PlanChange, Planned, Rehearse, Rehearsed
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    Drafted,
+    DraftMove,
+    ListProject,
+    PlanChange,
+    Planned,
+    ProjectListed,
+    Rehearse,
+    Rehearsed,
+)
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules import building as rule
@@ -42,6 +53,7 @@ class Course(msgspec.Struct):
     """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
 
     `before` is what a person is told of the answer they gave before; `trouble`, what stands in the way of this draft.
+    One that is `apart` comes after stages of which its author need not hear again: it is shown the files instead.
     """
 
     stage: str
@@ -53,6 +65,7 @@ class Course(msgspec.Struct):
     asked: int = 0
     before: str = ""
     trouble: str = ""
+    apart: bool = False
 
     def next_round(self, purpose: str) -> str:
         """The name of the next round."""
@@ -111,7 +124,8 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
         name = course.next_round("about")
         if await table.may_open(name):
             hunks = rule.asked_about(planned, table.words(gate))
-            await table.ask(name, Prompt(ABOUT.template, quotes={"hunks": hunks}), turns=ABOUT.turns)
+            turns = msgspec.structs.replace(ABOUT.turns, stage=course.stage) if course.apart else ABOUT.turns
+            await table.ask(name, Prompt(ABOUT.template, quotes={"hunks": hunks}), turns=turns)
     raise AssertionError("the last question has no ask among its options")
 
 
@@ -124,7 +138,17 @@ async def _repaired(table: Table, course: Course, rehearsed: Rehearsed) -> Diges
     if not await table.may_open(name):
         return ""
     prompt = Prompt(REPAIR.template, quotes={"trouble": rule.trouble(rehearsed)})
-    said = await table.ask(name, prompt, expect=form_of(table), seats=(course.seat,), turns=REPAIR.turns)
+    turns = REPAIR.turns
+    if course.apart:
+        shown = await done(
+            table,
+            f"{name}/files",
+            ListProject(rehearsed.draft, table.charter.limits.max_tokens, (course.seat,), rule.trouble(rehearsed)),
+            ProjectListed,
+        )
+        prompt = msgspec.structs.replace(prompt, files=shown.items)
+        turns = msgspec.structs.replace(turns, stage=course.stage)
+    said = await table.ask(name, prompt, expect=form_of(table), seats=(course.seat,), turns=turns)
     if said.by(course.seat) is None:
         return ""
     drafted = await done(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), Drafted)

@@ -46,8 +46,8 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
-        text = "\n\n".join(f"{it}\n{rule.unsigned(last_written(rounds, names[it]))}" for it in order)
-        prompt = Prompt(JUDGE.template, quotes={"candidates": text})
+        texts = tuple(f"{it}:\n{rule.unsigned(last_written(rounds, names[it]))}" for it in order)
+        prompt = Prompt(JUDGE.template, quotes={"candidates": texts})
         expect = Expect(JUDGE.codec, tuple(names))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE.turns)
         heard.append(

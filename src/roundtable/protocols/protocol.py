@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,11 +14,18 @@ Retries = Annotated[int, msgspec.Meta(ge=0, le=3)]
 """How often what fails may be tried again before the failure is said."""
 
 
+Shown = Literal["files", "part", "found", "answers", "printed"]
+"""What a prompt shows besides: the project's files as far as there is room for them, or one part of them; what was
+found in all parts, what all answered in the round before, what programs printed."""
+
+
 class PlannedRound(msgspec.Struct, frozen=True):
     """One round it may come to: the template of its prompt, the form of its answers, who reads whom.
 
-    Not `likely`: only at worst. `tokens` is the longest answer; without it, the limit of the session holds. For a
-    quote, never for the meeting itself.
+    Not `likely`: only at worst. `tokens` is the longest answer; without it, the limit of the session holds. `words` are
+    the bytes that are filled into the template. One that `shows` a part is held once for every part there is. Where it
+    `writes`, the answer of one seat or of each of them becomes part of the project. For a quote, never for the meeting
+    itself.
     """
 
     template: str
@@ -26,6 +33,9 @@ class PlannedRound(msgspec.Struct, frozen=True):
     turns: Turns
     likely: bool = True
     tokens: int = 0
+    words: int = 0
+    shows: tuple[Shown, ...] = ()
+    writes: Literal["", "one", "each"] = ""
 
 
 class Protocol(msgspec.Struct, frozen=True):

@@ -10,21 +10,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
 
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
 from roundtable.core.rules import staging as rule
 from roundtable.core.rules.handing_over import FORMS, LATER
-from roundtable.core.stages import Stage, StageEnd
-from roundtable.core.values import Decision, Gate, Turns
+from roundtable.core.stages import MEETING, Settings, Stage, StageEnd, settings_of, stages_of
+from roundtable.core.values import Decision, Gate
 from roundtable.protocols.carrying_out import GATES
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.stages.delivering import DELIVER, delivered
 from roundtable.protocols.stages.discussing import discussed
+from roundtable.protocols.stages.planning import planned
 from roundtable.protocols.stages.reviewing import reviewed
 from roundtable.protocols.stages.running import RERUN, ran
 from roundtable.protocols.stages.setting import Setting
@@ -47,40 +44,14 @@ ANSWER = "stages"
 """What is answered ahead to all of these gates."""
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stages as data, and what holds for all of them; the command fills in the first and the last two.
-
-    `chunk` is how many tokens of code are reviewed at once, `runs` how often a program that fails may be mended.
-    """
-
-    stages: str = "[]"
-    chunk: Annotated[int, Meta(ge=1_000)] = 20_000
-    runs: Annotated[int, Meta(ge=0, le=3)] = 3
-    existing: bool = False
-    into: str = ""
-
-
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
-    """For each stage a round and a judge are to be expected, the others only where they do not agree."""
-    blind, judge = Turns(visibility="none"), Turns(visibility="none", secret=True, judging=True)
-    found: list[PlannedRound] = []
-    for stage in stages_of(settings):
-        codec = {"files": "changes", "review": "findings"}.get(stage.kind, "free")
-        for number in range(stage.rounds):
-            found.append(PlannedRound(rule.TEMPLATES[stage.kind], codec, blind, number == 0, stage.tokens))
-            found.append(PlannedRound("judge", "judge-discussion", judge, number == 0, stage.tokens))
-    return tuple(found)
-
-
-def stages_of(settings: Settings) -> tuple[Stage, ...]:
-    """Those that are to be held, in their order."""
-    return tuple(it for it in msgspec.json.decode(settings.stages, type=tuple[Stage, ...]) if it.enabled)
+    """All rounds that its stages may come to."""
+    return planned(stages_of(settings), settings.runs, existing=settings.existing)
 
 
 async def sdlc(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
-    stages, ends = stages_of(settings), list[StageEnd]()
+    stages, ends = stages_of(settings_of(table.charter)), list[StageEnd]()
     skipped = False
     for index, stage in enumerate(stages):
         if skipped:
@@ -127,7 +98,7 @@ async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
 
 
 PROTOCOL = Protocol(
-    "sdlc",
+    MEETING,
     1,
     sdlc,
     Settings,

@@ -37,10 +37,9 @@ _INSTALL = '`pip install "roundtable-engine[local]"` brings it.'
 class EmbeddedModels:
     """Owns the children. A model is loaded when somebody first speaks, and once however many seats share it."""
 
-    def __init__(self, models_dir: Path, slots: int = 4, context: int = models.EMBEDDED_WINDOW) -> None:
+    def __init__(self, models_dir: Path, slots: int = 4) -> None:
         self._models_dir = models_dir
         self._slots = slots
-        self._context = context
         self._servers: dict[Path, LlamaServer] = {}
 
     def voice(self, name: str) -> EmbeddedVoice | Fault:
@@ -50,10 +49,11 @@ class EmbeddedModels:
         path = models.resolve(name, self._models_dir)
         if isinstance(path, Fault):
             return path
-        if path not in self._servers:
-            self._servers[path] = LlamaServer(path, self._slots, self._context)
         known = {self._models_dir / model.file: model for model in models.catalog().values()}
         model = known.get(path)
+        if path not in self._servers:
+            window = model.window if model else models.EMBEDDED_WINDOW
+            self._servers[path] = LlamaServer(path, self._slots, window)
         if model is None:
             return EmbeddedVoice(name or path.stem, "embedded", self._servers[path])
         sampling = {"repeat_penalty": model.repeat_penalty}

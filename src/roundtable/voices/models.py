@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.voices.downloads import Progress
 
 EMBEDDED_WINDOW = 4096
-"""Tokens that an embedded model takes in at once, for each seat that it speaks for."""
+"""Tokens that an embedded model takes in at once, for each seat that it speaks for, if its entry does not say."""
 
 _BLOCK = 1 << 20
 _MAGIC = b"GGUF"
@@ -53,7 +53,10 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of the catalog. `rank` orders by usefulness; `memory` is what it takes to run, in bytes."""
+    """One entry of the catalog. `rank` orders by usefulness; `memory` is what it takes to run, in bytes.
+
+    `window` is how many tokens it is given at once, for each seat that it speaks for.
+    """
 
     name: str
     title: str
@@ -67,6 +70,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vendor: str
     sources: tuple[Source, ...]
     repeat_penalty: float = 1.0
+    window: int = EMBEDDED_WINDOW
 
 
 def catalog() -> dict[str, Model]:

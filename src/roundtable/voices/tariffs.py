@@ -10,7 +10,7 @@ import msgspec
 from roundtable.voices.agents.acp import over_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.models import EMBEDDED_WINDOW
+from roundtable.voices.models import EMBEDDED_WINDOW, catalog
 
 BARE = 250
 """Tokens that a server adds to a prompt of ours: a chat template, a schema, the roles."""
@@ -54,7 +54,8 @@ class Tariffs:
         if kind == "script":
             return Tariff("free")
         if kind == "embedded":
-            return Tariff("free", window=EMBEDDED_WINDOW)
+            model = catalog().get(rest)
+            return Tariff("free", window=model.window if model else EMBEDDED_WINDOW)
         if kind in ("cli", "acp"):
             name, _, model = rest.partition(":")
             agent = self._agents().get(name)

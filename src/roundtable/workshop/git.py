@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sensitive import is_sensitive
+from roundtable.workshop.sandbox.owners import own_folder
 
 PATIENCE = 30.0
 LONGEST = 8_000_000
@@ -178,7 +179,7 @@ def git_of(workspace: Path) -> Generator[Git]:
     if head is not None:
         yield Git(workspace, (), no_filters(workspace), head)
         return
-    with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
+    with own_folder() as folder:
         _run(workspace, ("init", "--quiet", "--template=", folder))
         yield Git(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
 

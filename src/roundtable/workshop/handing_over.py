@@ -6,28 +6,33 @@ It is made beside its place and put there in one step. What is made of the same 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.core.rules.handing_over import Form
+from roundtable.core.rules.handing_over import Form, is_nameless
 from roundtable.core.values import digest_of
+from roundtable.core.views.clean import one_line
 from roundtable.workshop.beneath import Astray, Beneath
+from roundtable.workshop.beside import beside
 from roundtable.workshop.committing import Commit, GitRefused, RefMove, Repository
 from roundtable.workshop.confining import twins_among
 from roundtable.workshop.drafting import Written
-from roundtable.workshop.git import own_head, run_git
+from roundtable.workshop.git import run_git
+from roundtable.workshop.sandbox.owners import own_folder
 from roundtable.workshop.trees import laid_over, names_for_trees
 
 Files = Mapping[str, Written]
+
+_GITS_OWN = ("/.git/index", "/.git/logs")
+"""These say when a repository was made, so that no two are alike."""
+_PART = 1 << 16
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -66,29 +71,31 @@ def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) ->
     Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
     """
     into = into.absolute()
-    beside = into.with_name(f".{into.name}.being-made")
-    into.parent.mkdir(parents=True, exist_ok=True)
-    _cleared(beside)
+    named = one_line(str(into), 200)
+    if is_nameless(into.name):
+        raise UsageError(f"{named} does not say what the project is to be called.", "Name a new folder or zip.")
     try:
-        commit = _made(beside, form, versions, into.name, by)
-        if _is_free(into, form):
-            os.rename(beside, into)
-        elif not _same(into, beside):
-            raise UsageError(f"{into} is there already, and nothing is written over it.", "Name another place.")
-        return commit
-    finally:
-        _cleared(beside)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with beside(into) as folder:
+            made = folder / "made"
+            commit = _made(made, form, versions, into.name, by)
+            if not _is_put(made, into) and not _is_same(into, made):
+                raise UsageError(f"{named} is there already, and nothing is written over it.", "Name another place.")
+            return commit
+    except OSError as error:
+        why = f"{named} could not be written: {error.strerror or type(error).__name__}."
+        raise UsageError(why, "Name another place.") from error
 
 
-def _made(beside: Path, form: Form, versions: Sequence[Version], name: str, by: str) -> str:
+def _made(made: Path, form: Form, versions: Sequence[Version], name: str, by: str) -> str:
     last = versions[-1]
     if form == "zip":
-        _zipped(beside, last, name.removesuffix(".zip"))
+        _zipped(made, last, name.removesuffix(".zip"))
         return ""
-    beside.mkdir()
+    made.mkdir()
     files = _with_papers(last) if form == "git" else last.files
-    laid_over(beside, list(files.values()))
-    return _committed(beside, versions, by) if form == "git" else ""
+    laid_over(made, list(files.values()))
+    return _committed(made, versions, by) if form == "git" else ""
 
 
 def _zipped(path: Path, version: Version, folder: str) -> None:
@@ -115,7 +122,7 @@ def _committed(folder: Path, versions: Sequence[Version], by: str) -> str:
     if told.code or repository is None:
         raise GitRefused(f"Git would not make a repository: {told.complaint}.", "Mend that, or take the folder.")
     tip, standing = "", dict[str, str]()
-    with TemporaryDirectory(prefix="roundtable-") as scratch:
+    with own_folder() as scratch:
         for version in versions:
             entries = repository.stored(_placed(Path(scratch), _with_papers(version)))
             changed = {path: entries.get(path) for path in {**standing, **entries}}
@@ -150,37 +157,37 @@ def _with_papers(version: Version) -> dict[str, Written]:
 # --- what stands there -----------------------------------------------------------------------------
 
 
-def _is_free(into: Path, form: Form) -> bool:
-    """Whether nothing stands there; a folder that is empty is as good as none."""
-    if not os.path.lexists(into):
-        return True
-    return form != "zip" and into.is_dir() and not into.is_symlink() and not os.listdir(into)
+def _is_put(made: Path, into: Path) -> bool:
+    """Put it there unless something stands there; a folder that is empty is as good as none."""
+    try:
+        if made.is_file():
+            into.touch(exist_ok=False)  # A folder takes the place of an empty one alone, but a file that of any file.
+        os.rename(made, into)
+    except OSError:
+        if os.path.lexists(into):
+            return False
+        raise
+    return True
 
 
-def _same(one: Path, other: Path) -> bool:
-    """Whether two files, or two folders with all that is in them, are the same; of git it is the commit that counts."""
-    if one.is_symlink() or one.is_dir() != other.is_dir():
+def _is_same(one: Path, other: Path, at: str = "") -> bool:
+    """Whether two files, or two folders with all that is in them, are the same; of git's, what stays as it is made."""
+    found, made = one.lstat(), other.lstat()
+    if stat.S_IFMT(found.st_mode) != stat.S_IFMT(made.st_mode):
         return False
-    if not one.is_dir():
-        return one.is_file() and one.read_bytes() == other.read_bytes()
-    return own_head(one) == own_head(other) and _inside(one) == _inside(other)
+    if at in _GITS_OWN:
+        return True
+    if stat.S_ISDIR(made.st_mode):
+        names = os.listdir(other)
+        inside = ((one / name, other / name, f"{at}/{name}") for name in names)
+        return set(os.listdir(one)) == set(names) and all(_is_same(*it) for it in inside)
+    alike = found.st_size == made.st_size and (found.st_mode ^ made.st_mode) & stat.S_IXUSR == 0
+    return alike and _has_same_bytes(one, other)
 
 
-def _inside(folder: Path) -> dict[str, tuple[bytes, bool]]:
-    found: dict[str, tuple[bytes, bool]] = {}
-    with Beneath.of(folder) as tree:
-        for at, folders, names in os.walk(folder):
-            folders[:] = [it for it in folders if Path(at, it) != folder / ".git"]
-            for path in (Path(at, name).relative_to(folder).as_posix() for name in names):
-                with suppress(Astray):
-                    content = tree.read(path)
-                    found[path] = (content.data, content.executable) if content else (b"", False)
-    return found
-
-
-def _cleared(path: Path) -> None:
-    """What a process that died here has left is made anew."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def _has_same_bytes(one: Path, other: Path) -> bool:
+    with one.open("rb") as a, other.open("rb") as b:
+        while (part := a.read(_PART)) == b.read(_PART):
+            if not part:
+                return True
+    return False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.git import names_in, no_filters, run_git
+from roundtable.workshop.sandbox.owners import own_folder
 
 
 class NoSuchTree(UsageError):
@@ -20,7 +20,7 @@ def checked_out(workspace: Path, commit: str, into: Path) -> None:
     told = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).said
     repository, _, prefix = os.fsdecode(told).partition("\n")
     config = no_filters(workspace)
-    with TemporaryDirectory(prefix="roundtable-") as folder:
+    with own_folder() as folder:
         variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(into), "GIT_INDEX_FILE": f"{folder}/index"}
 
         def git(*args: str, input: bytes = b"") -> bytes:

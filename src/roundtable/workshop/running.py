@@ -67,7 +67,7 @@ while [ "$patience" -gt 0 ] && alive && ! listens; do
 done
 ended=
 alive || {{ wait $service; ended=$?; }}
-[ "${{ended:-0}}" = 0 ] || {{ printf '\\n%s ended %s\\n' "$mark" $ended; exit 0; }}
+[ "${{ended:-0}}" = 0 ] || exit "$ended"
 printf '\\n%s check\\n' "$mark"
 said=$(mktemp)
 "$@" >"$said" 2>&1
@@ -82,6 +82,8 @@ elif [ -z "$ended" ]; then
 fi
 printf '\\n%s checked %s %s\\n' "$mark" $checked "${{ended:-0}}"
 cat "$said"
+[ "$checked" = 0 ] || exit "$checked"
+exit "${{ended:-0}}"
 """
 
 
@@ -137,18 +139,18 @@ async def _installed(sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop:
 
 
 async def _ran(sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event) -> tuple[CheckOutcome, ...]:
+    """The program, and its check if it has one. What is said of the check counts where all of it ended that way."""
     mark = _mark()
     said = ServiceLines(tell, mark)
     bounds = msgspec.structs.replace(BOUNDS, seconds=plan.seconds)
     run, check = _here(plan.run), _here(plan.check)
     words = (_RUNNING, "sh", mark, str(PATIENCE * 5), str(len(run)), *run, *check)
     end = await hear_out(sandbox.run(_job(tree, plan, words, (plan.run, plan.check), bounds)), said, stop.wait())
-    if not said.begun:
-        if said.ended is not None:
-            end = msgspec.structs.replace(end, code=said.ended)
+    if not plan.check or not (said.begun or end.code == 0):
         return (outcome_of(RUN, plan.run, end, said),)
-    ran = outcome_of(RUN, plan.run, Exit(said.ended or 0, end.seconds), said)
-    asked = end if said.checked is None else Exit(said.checked, said.seconds)
+    ran = outcome_of(RUN, plan.run, Exit(said.ended, end.seconds), said)
+    believed = said.checked is not None and end.code == (said.checked or said.ended)
+    asked = Exit(said.checked, said.seconds) if believed else end
     return ran, outcome_of(CHECK, plan.check, asked, said.check)
 
 

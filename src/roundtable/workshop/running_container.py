@@ -12,16 +12,16 @@ from roundtable.workshop.running import CHECK, PATIENCE, RUN, STOPPED, hear_out,
 from roundtable.workshop.running_lines import Lines, Tell
 from roundtable.workshop.running_plan import Plan
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.building import HONEST, built_and_run, commands
+from roundtable.workshop.sandbox.building import HONEST, built_and_run, commands, container_of
 from roundtable.workshop.sandbox.compose import composed, is_compose
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.owners import own_name
-from roundtable.workshop.sandbox.scan import scanned
 
 DOCKERFILE = "Dockerfile"
 _ENGINES = ("docker", "podman")
 _LOOK = 0.2
 """Seconds between two looks whether a container is there."""
+_TOO_SOON = "It ended before it could be asked."
 _PLAN_LESS = Plan((), seconds=600.0)
 
 
@@ -29,12 +29,6 @@ def container_file(files: Mapping[str, str]) -> str:
     """The compose file at the root, else the Dockerfile there; nothing where there is neither."""
     composes = [path for path in sorted(files) if "/" not in path and is_compose(path)]
     return next(iter(composes), DOCKERFILE if DOCKERFILE in files else "")
-
-
-def refusal(files: Mapping[str, str]) -> str:
-    """Why these files are not built, if they are not."""
-    told = [f"{it.path}, line {it.line}: {it.sentence}" for it in scanned(files)]
-    return " ".join(("It was not built.", *told)) if told else ""
 
 
 async def engine_of(settings: SandboxSettings) -> Engine | str:
@@ -62,6 +56,8 @@ async def run_container(
     end = await hear_out(run, said, stop.wait(), *checks)
     checked = tuple(it.result() for it in checks if not it.cancelled())
     end = Exit(0, end.seconds) if checked and end.stopped == STOPPED else end
+    if plan.check and not checked and end.code == 0:
+        checked = (CheckOutcome(CHECK, plan.check, None, _TOO_SOON),)
     how, notes = ("dockerfile", ()) if file == DOCKERFILE else ("compose", (HONEST.strip(),))
     return ProjectRan(
         how, (outcome_of(RUN, (engine.name, file), end, said), *checked), notes=notes, sandbox=engine.name
@@ -74,7 +70,7 @@ def _asked_in(files: Mapping[str, str], file: str, name: str) -> str:
         return name
     found = composed(files[file])
     service = next((it for it in found.services if it in found.built), next(iter(found.services), ""))
-    return f"{name}-{service}-1"
+    return container_of(name, service)
 
 
 async def _checked(engine: Engine, container: str, check: Sequence[str], tell: Tell) -> CheckOutcome:

@@ -37,9 +37,9 @@ class Lines:
         """One whole line."""
         self._tell(line)
         self._kept.append(line)
-        self._size += len(line)
+        self._size += len(line) + 1
         while self._size > self._most and len(self._kept) > 1:
-            self._size -= len(self._kept.popleft())
+            self._size -= len(self._kept.popleft()) + 1
 
     def text(self, last: str = "") -> str:
         """All that is kept, with what was not told yet and a last word of ours."""
@@ -50,7 +50,10 @@ class Lines:
 
 
 class ServiceLines(Lines):
-    """The words of a service and of its check, told apart by lines that our own script says between them."""
+    """The words of a service and of its check, told apart by lines that our own script says between them.
+
+    A service could find out how these lines begin and say them itself: how all of it ended is not known from them.
+    """
 
     def __init__(self, tell: Tell, mark: str) -> None:
         super().__init__(tell)
@@ -59,7 +62,7 @@ class ServiceLines(Lines):
         self.begun = 0.0
         self.seconds = 0.0
         self.checked: int | None = None
-        self.ended: int | None = None
+        self.ended = 0
 
     def take(self, line: str) -> None:
         if not line.startswith(self._mark):
@@ -67,8 +70,6 @@ class ServiceLines(Lines):
         match line.removeprefix(self._mark).split():
             case ["check"]:
                 self.begun = time.monotonic()
-            case ["ended", code] if code.isdigit():
-                self.ended = int(code)
             case ["checked", code, ended] if code.isdigit() and ended.isdigit() and self.begun:
                 self.checked, self.ended = int(code), int(ended)
                 self.seconds = time.monotonic() - self.begun

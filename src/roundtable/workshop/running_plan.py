@@ -17,6 +17,7 @@ PORT = "8000"
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shlex
 import tomllib
@@ -27,11 +28,13 @@ import msgspec
 
 from roundtable.core.rules.base import listed
 from roundtable.core.views import one_line
+from roundtable.core.views.clean import visible
 
 FILE = "run.toml"
 
 _LARGEST = 16_000
 _MOST, _LONGEST = 64, 4_000
+_LONGEST_INSTALL = 1_000
 _SECONDS = 600.0
 _KEYS = {"install": ("argv",), "run": ("argv", "seconds"), "check": ("argv",)}
 _ALSO_CALLED = ("command", "cmd", "args")
@@ -80,6 +83,8 @@ def _sections(text: str) -> dict[str, Table]:
         found = cast(Table, tomllib.loads(fenced[1] if fenced else text))
     except tomllib.TOMLDecodeError as error:
         raise _Wrong(f"it is no TOML ({one_line(str(error), 100)}). Write [run] and below it argv = [...].") from None
+    except ValueError:
+        raise _Wrong("it has a number of too many digits. Write numbers that have a meaning.") from None
     except RecursionError:
         raise _Wrong("it is nested too deeply. Write [run] and below it argv = [...].") from None
     if "run" not in found:
@@ -91,7 +96,7 @@ def _sections(text: str) -> dict[str, Table]:
 
 
 def _table(name: str, value: object) -> Table:
-    if isinstance(value, str | list):
+    if isinstance(value, str | list) and name != "env":
         return {"argv": cast(object, value)}
     if not isinstance(value, dict):
         raise _Wrong(f"{name} is no section. Write [{name}] on a line of its own.")
@@ -110,7 +115,7 @@ def _plan(sections: dict[str, Table]) -> Plan:
     return Plan(
         _argv("run", sections["run"]),
         _seconds(sections["run"].get("seconds", 60.0)),
-        _argv("install", sections["install"]) if "install" in sections else (),
+        _install(sections["install"]) if "install" in sections else (),
         _argv("check", sections["check"]) if "check" in sections else (),
         _env(sections.get("env", {})),
     )
@@ -128,19 +133,42 @@ def _argv(name: str, table: Table) -> tuple[str, ...]:
             raise _Wrong(f"a quote in argv of [{name}] is never closed. Write the arguments as a list.") from None
     else:
         words = cast("list[object]", value) if isinstance(value, list) else ()
-    told = [str(it) if isinstance(it, str | int | float) and not isinstance(it, bool) else None for it in words]
+    told = [_word(it) for it in words]
     argv = tuple(it for it in told if it is not None)
     if not argv or len(argv) < len(told) or not argv[0].strip():
         raise _Wrong(f'[{name}] names no program. Write argv = ["python", "main.py"] there, each argument in quotes.')
     if len(argv) > _MOST or any(len(it) > _LONGEST or "\0" in it for it in argv):
         raise _Wrong(f"argv of [{name}] is too long, or has a sign no argument can have. Write it shorter.")
+    if argv[0].startswith("/") or posixpath.normpath(argv[0]).split("/")[0] == "..":
+        raise _Wrong(
+            f"[{name}] names a program outside the project. Write its bare name, or a path within the project."
+        )
     return argv
+
+
+def _install(table: Table) -> tuple[str, ...]:
+    """That of an install step, which a person must be able to read as a whole."""
+    argv = _argv("install", table)
+    if len(" ".join(argv)) > _LONGEST_INSTALL or any(visible(it) != it for it in argv):
+        raise _Wrong(
+            f"argv of [install] has more than {_LONGEST_INSTALL:,} characters, or one that nobody sees. "
+            "Write it so that a person can read it."
+        )
+    return argv
+
+
+def _word(value: object) -> str | None:
+    """A plain value as it is written; some numbers are too long for that."""
+    try:
+        return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
 
 
 def _seconds(value: object) -> float:
     try:
         seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else 0.0
-    except ValueError:
+    except (ValueError, OverflowError):
         seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise _Wrong(f"seconds of [run] is no time. Write a number between 1 and {_SECONDS:g}.")
@@ -150,9 +178,8 @@ def _seconds(value: object) -> float:
 def _env(table: Table) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in table.items():
-        plain = isinstance(value, str | int | float)
-        told = str(value).lower() if isinstance(value, bool) else str(value) if plain else ""
-        if not plain or not _VARIABLE.fullmatch(name) or len(told) > _LONGEST or "\0" in told:
+        told = str(value).lower() if isinstance(value, bool) else _word(value)
+        if told is None or not _VARIABLE.fullmatch(name) or len(told) > _LONGEST or "\0" in told:
             raise _Wrong(f'{_named([name])} in [env] is no variable. Write NAME = "value".')
         found[name] = told
     if len(found) > _MOST:

@@ -11,7 +11,7 @@ import stat
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
@@ -19,7 +19,7 @@ from roundtable.core.sandbox import Bounds
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import LOOK, NEW, Astray, Beneath, Content
 from roundtable.workshop.git import git_of
-from roundtable.workshop.sandbox.owners import is_orphan, own_name
+from roundtable.workshop.sandbox.owners import is_orphan, own_folder
 
 if TYPE_CHECKING:
     from roundtable.workshop.drafting import Written
@@ -34,7 +34,7 @@ _MOST = Bounds().disk
 async def scratch() -> AsyncGenerator[Path]:
     """A folder for trees that is gone afterwards; many files take a while to go, and nobody waits for them."""
     await asyncio.to_thread(_sweep)
-    folder = TemporaryDirectory(prefix=f"{own_name()}-")
+    folder = own_folder()
     try:
         yield Path(folder.name)
     finally:

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -19,13 +18,15 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, digest_of
-from roundtable.core.views.changes import authors_of, many
+from roundtable.core.views.changes import authors_of
+from roundtable.core.wording import many
 from roundtable.workshop.applying import Receipt, applied, receipt_of
 from roundtable.workshop.beneath import Beneath, Content
 from roundtable.workshop.committing import Commit, Repository, repository_trouble
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.hunks import chosen, hunks_of
 from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
+from roundtable.workshop.sandbox.owners import own_folder
 from roundtable.workshop.trials import BEFORE, Tell
 from roundtable.workshop.validating import destroyed, objections
 
@@ -220,7 +221,7 @@ def _uncommitted(files: Sequence[Written], workspace: Path) -> Sequence[Refusal]
         return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
     modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
     then = {it.path: None if it.after is None else Content(it.after, modes[it.path]) for it in files}
-    with Beneath.of(workspace) as tree, TemporaryDirectory(prefix="roundtable-") as folder:
+    with Beneath.of(workspace) as tree, own_folder() as folder:
         now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
 
         def place(data: bytes) -> Path:

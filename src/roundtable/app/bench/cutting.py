@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from roundtable.app.bench.listing import Found
 from roundtable.app.windows import Room
-from roundtable.core.effects import Chunk, CutForReview, CutUp
+from roundtable.core.effects import CutForReview, CutUp, ReviewPart
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
-from roundtable.core.rules.chunking import Chunk as Part
-from roundtable.core.rules.chunking import Sized, chunks, limit_for
+from roundtable.core.rules.chunking import Chunk, Sized, chunks, limit_for
 from roundtable.core.session import Session
 from roundtable.core.stages import decisions
 from roundtable.core.values import Charter, ContextItem
@@ -27,7 +26,7 @@ MOST_MAP = 4_000
 """Tokens of map beside one part; in a small window, a sixth of what there is room for."""
 _OURS = 2_000
 """Tokens of a prompt that are neither files nor what the record says: the rules, the task, the form of an answer."""
-_LEAST = 500
+LEAST = 500
 """Tokens of files below which cutting makes no sense."""
 _TAG = 48
 """Bytes around each file that is shown, its name aside."""
@@ -38,7 +37,7 @@ RoomOf = Callable[[Charter], Room]
 class _Cut(msgspec.Struct, frozen=True):
     """A part with the bytes of what is shown."""
 
-    part: Part
+    part: Chunk
     shown: tuple[tuple[str, bytes], ...]
     map: bytes
 
@@ -52,9 +51,9 @@ class Cutting:
 
     async def cut(self, session: Session, effect: CutForReview, project: Found) -> CutUp | Fault:
         """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
-        room = self._room(session, effect)
-        left = None if room.named is None else _left(session, room.named)
-        if left is not None and left < _LEAST:
+        room = readers_room(self._room_of, session.charter, effect.seats, effect.answer)
+        left = None if room.named is None else left_for(session, room.named)
+        if left is not None and left < LEAST:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
                 f"{room.voice} has no room for code besides what was agreed on.",
@@ -63,24 +62,29 @@ class Cutting:
         made = await asyncio.to_thread(_made, project.files, left, effect.tokens, at_once=room.all_known)
         return CutUp(tuple([await self._kept(it) for it in made]), project.refused)
 
-    def _room(self, session: Session, effect: CutForReview) -> Room:
-        """What there is room for besides an answer, before those who read it."""
-        charter = session.charter
-        seats = tuple(it for it in charter.seats if it.name in effect.seats) or charter.seats
-        limits = msgspec.structs.replace(charter.limits, max_tokens=effect.answer)
-        return self._room_of(msgspec.structs.replace(charter, seats=seats, limits=limits))
-
-    async def _kept(self, cut: _Cut) -> Chunk:
+    async def _kept(self, cut: _Cut) -> ReviewPart:
         files = [ContextItem(name, await self._store.keep(data), len(data)) for name, data in cut.shown]
         shown = ContextItem(MAP, await self._store.keep(cut.map), len(cut.map)) if cut.map else None
-        return Chunk(tuple(files), shown, cut.part.tokens)
+        return ReviewPart(tuple(files), shown)
 
 
-def _left(session: Session, named: int) -> int:
+def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer: int) -> Room:
+    """What there is room for before these seats, or all, besides answers of so many tokens."""
+    reading = tuple(it for it in charter.seats if it.name in seats) or charter.seats
+    limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
+    return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
+
+
+def left_for(session: Session, named: int) -> int:
     """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
     charter = session.charter
     said = (charter.question, decisions(stage_ends(session)), *(it.text + it.why for it in charter.recalled))
     told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
+    return left_beside(named, told)
+
+
+def left_beside(named: int, told: int) -> int:
+    """The same beside so many bytes of what is told."""
     return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
 
 
@@ -88,19 +92,29 @@ def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: b
     """The parts; where a window is not known, none is longer than was asked for, however few there are."""
     known = program_map(files)
     measured = [_shown(sized(path, data)) for path, data in files.items()]
+    for_map, limit = shares(measured, room, most, at_once=at_once)
+    return [_with_map(it, files, known, for_map) for it in chunks(measured, limit, known.imports)]
+
+
+def shares(files: Sequence[Sized], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
+    """Tokens of map beside a part, and of the files in it."""
     for_map = MOST_MAP if room is None else min(MOST_MAP, room // 6)
     for_files = most if room is None else room - for_map
-    limit = limit_for(measured, for_files, most) if at_once else min(most, for_files)
-    return [_with_map(it, files, known, for_map) for it in chunks(measured, limit, known.imports)]
+    return for_map, limit_for(files, for_files, most) if at_once else min(most, for_files)
 
 
 def _shown(file: Sized) -> Sized:
     """A file as long as it is in a prompt."""
-    tag = (_TAG + len(file.path.encode())) // BYTES_PER_TOKEN
+    tag = around(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
 
 
-def _with_map(part: Part, files: Mapping[str, bytes], known: ProgramMap, for_map: int) -> _Cut:
+def around(path: str) -> int:
+    """Bytes that stand around a file in a prompt."""
+    return _TAG + len(path.encode())
+
+
+def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProgramMap, for_map: int) -> _Cut:
     """A part that is the whole program needs no map of it."""
     shown = tuple((it.place, it.of(files[it.path])) for it in part.pieces)
     alone = set(part.paths) == set(files)

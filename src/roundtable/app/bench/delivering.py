@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.fresh import from_nothing
 from roundtable.core.effects import Deliver, Delivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.rules.handing_over import Form, place
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd
-from roundtable.core.views.clean import clean, one_line
+from roundtable.core.stages import StageEnd, from_nothing
+from roundtable.core.views.clean import one_line
 from roundtable.core.views.project import Attempt, approved_by, attempts, contributors, last_checks, settled
+from roundtable.core.views.quoting import inline, quoted
 from roundtable.core.views.stages import end_sentences
 from roundtable.workshop.committing import Commit
 from roundtable.workshop.handing_over import Version, files_of, handed_over, laid_on
@@ -74,11 +74,11 @@ def _lacking(session: Session, ends: Sequence[StageEnd], effect: Deliver) -> str
 
 
 def _paper(end: StageEnd) -> dict[str, str]:
-    """What a stage agreed on, word for word, as a file of the repository."""
+    """What a stage agreed on as a file of the repository; the table's words are quoted in it."""
     if not end.text or end.how == "failed":
         return {}
-    told = "\n".join(f"- {it}" for it in end_sentences(end))
-    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{clean(end.text).strip()}\n"}
+    told = "\n".join(f"- {inline(it)}" for it in end_sentences(end))
+    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{quoted(end.text)}\n"}
 
 
 def _commit(session: Session, attempt: Attempt) -> Commit:

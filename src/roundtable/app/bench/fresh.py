@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roundtable.core.values import Charter
 from roundtable.workshop.git import run_git
-
-
-def from_nothing(charter: Charter) -> bool:
-    """Whether a meeting in stages begins without any files; the person's folder is then none of its business."""
-    return in_stages(charter) and not charter.settings.get("existing")
-
-
-def in_stages(charter: Charter) -> bool:
-    """Whether a meeting goes through stages, of which each has its own things to write."""
-    return "stages" in charter.settings
 
 
 def empty_root(folder: Path) -> Path:

@@ -10,12 +10,10 @@ from typing import NamedTuple
 from roundtable.app.bench.drafts import Drafts
 from roundtable.app.choosing import may_be_chosen
 from roundtable.app.context import Refused, clean_text, read_confined, readable
-from roundtable.core.effects import ProjectListed
-from roundtable.core.ports import Store
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.chunking import priority
 from roundtable.core.sensitive import is_sensitive
-from roundtable.core.values import ContextItem, Digest
+from roundtable.core.values import Digest
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.git import git_of
 
@@ -30,21 +28,14 @@ class Found(NamedTuple):
 class Listing:
     """The projects that stand on one folder. Files that are ignored are not of a project, and are not even named."""
 
-    def __init__(self, store: Store, drafts: Drafts, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
-        self._store = store
+    def __init__(self, drafts: Drafts, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
         self._drafts = drafts
         self._root = root
         self._redactor = redactor
         self._ignore = ignore
 
-    async def listed(self, draft: Digest) -> ProjectListed:
-        """The files, each kept as it is now."""
-        found = await self.found(draft)
-        items = [ContextItem(path, await self._store.keep(data), len(data)) for path, data in found.files.items()]
-        return ProjectListed(tuple(items), found.refused)
-
     async def found(self, draft: Digest) -> Found:
-        """The same with their bytes."""
+        """The files of a project, with their bytes."""
         return await asyncio.to_thread(self._found, await self._drafts.files(draft))
 
     def _found(self, over: Sequence[Written]) -> Found:

@@ -19,9 +19,10 @@ from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed
 from roundtable.workshop.running import run_plan
-from roundtable.workshop.running_container import container_file, engine_of, refusal, run_container
+from roundtable.workshop.running_container import container_file, engine_of, run_container
 from roundtable.workshop.running_plan import Plan, plan_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.building import refusal
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch
 
 _LARGEST = 1_000_000
@@ -64,7 +65,7 @@ class Running:
         file, notes = container_file(project.texts), list[str]()
         if file:
             engine = await engine_of(self._settings)
-            why = engine if isinstance(engine, str) else refusal(project.texts)
+            why = engine if isinstance(engine, str) else await refusal(engine, project.texts)
             if not isinstance(engine, str) and not why:
                 return await run_container(engine, project.texts, project.plan, tell, stop)
             if not isinstance(engine, str) or isinstance(project.plan, str):

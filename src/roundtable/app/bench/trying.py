@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from roundtable.app.bench.drafts import Drafts, since
-from roundtable.app.bench.fresh import in_stages
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import own_checks
 from roundtable.core.changes import Refusal, RefusalKind
@@ -22,6 +21,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
 from roundtable.core.session import Session
+from roundtable.core.stages import in_stages
 from roundtable.core.values import Move
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of

@@ -23,7 +23,7 @@ from roundtable.core.rules.conclusions import last_words
 from roundtable.core.rules.order_swapped import Verdicts
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Directives
-from roundtable.core.wording import ended
+from roundtable.core.wording import ended, many, unbroken
 
 APPLIED = "applied"
 """What a decision that was carried out has as its next step."""
@@ -63,19 +63,19 @@ def told_of(it: Candidate) -> str:
     said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
     said += [f"{_check(outcome)}\n{outcome.output[-_TOLD:]}".strip() for outcome in it.checks if not outcome.passed]
     wrong = [name for name, passed in it.tests.items() if not passed]
-    said += [f"Tests it did not pass: {', '.join(one_line(name) for name in wrong)}."] if wrong else []
+    said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
 
 
 def _why(outcome: CheckOutcome) -> str:
     """What a check found; one of ours, which is no program, says it in its first line."""
     ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
-    return f"{one_line(outcome.name)}: {ended(one_line(ours))}" if ours else _check(outcome)
+    return f"{unbroken(outcome.name)}: {ended(unbroken(ours))}" if ours else _check(outcome)
 
 
 def _check(outcome: CheckOutcome) -> str:
     how = "was stopped" if outcome.code is None else f"failed with exit code {outcome.code}"
-    return f"The check {one_line(outcome.name)} {how}."
+    return f"The check {unbroken(outcome.name)} {how}."
 
 
 def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
@@ -101,14 +101,14 @@ def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question:
         decision,
         winner=seat,
         author=seat,
-        position=f"{one_line(question)}: {seat} changes {listed(it.files)}",
+        position=f"{unbroken(question)}: {seat} changes {listed(it.files)}",
         text=last_words(rounds)[seat].text if seat in last_words(rounds) else "",
         proposals=proposals,
     )
 
 
 def _left_out(it: Candidate) -> str:
-    return f"Left out, since they do not go with the code: {listed([one_line(path) for path in it.without])}." * bool(
+    return f"Left out, since they do not go with the code: {listed([unbroken(path) for path in it.without])}." * bool(
         it.without
     )
 
@@ -123,13 +123,13 @@ def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
 
 def which(tried: CandidatesTried) -> str:
     """What the person is asked where candidates pass everything and do not do the same."""
-    said = [f"{one_line(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
+    said = [f"{unbroken(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
     return " ".join(("These pass everything that was run, and do not do the same.", *said, "Which is right?"))
 
 
 def does(tried: CandidatesTried, seat: str) -> str:
     """What comes out of one candidate where they differ."""
-    return "; ".join(f"{one_line(call)} is {_value(came[seat])}" for call, came in tried.apart.items() if seat in came)
+    return "; ".join(f"{unbroken(call)} is {_value(came[seat])}" for call, came in tried.apart.items() if seat in came)
 
 
 def _came(it: tuple[str, str]) -> str:
@@ -138,7 +138,7 @@ def _came(it: tuple[str, str]) -> str:
 
 def _value(said: str) -> str:
     """What came out of a call, as a word for people."""
-    return one_line(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({one_line(said[1:])[:80]})"
+    return unbroken(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
 
 
 def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
@@ -154,8 +154,8 @@ def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool
 
 
 def _passed(it: Candidate) -> str:
-    checks = _many(len(it.checks), "check") if it.checks else ""
-    share = "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {_many(len(it.tests), 'test')}"
+    checks = many(len(it.checks), "check") if it.checks else ""
+    share = "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {many(len(it.tests), 'test')}"
     passed = listed([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
     return f"passed {passed}" if passed else "can be written; there is no check here that it could pass"
 
@@ -291,7 +291,7 @@ def against(planned: Planned) -> str:
 def approval(planned: Planned, seat: str, before: str = "") -> str:
     """What the person is asked about a plan; first, what became of their answer before, if there was one."""
     paths = list(dict.fromkeys(it.path for it in planned.hunks))
-    size = f"{_many(len(planned.hunks), 'hunk')} in {listed([one_line(path) for path in paths])}"
+    size = f"{many(len(planned.hunks), 'hunk')} in {listed([unbroken(path) for path in paths])}"
     return f"{before} {seat} wants to change {size}. Write it to your workspace?".strip()
 
 
@@ -318,14 +318,14 @@ def asked_about(planned: Planned, words: str) -> str:
 
 def destruction(rehearsed: Rehearsed, phrase: str) -> str:
     """What the person must type a phrase for."""
-    lost = " ".join(ended(one_line(it)) for it in rehearsed.destroys)
+    lost = " ".join(ended(unbroken(it)) for it in rehearsed.destroys)
     return f"This would be lost for good: {lost} To allow it, confirm with the words: {phrase}"
 
 
 def trouble(rehearsed: Rehearsed) -> str:
     """What went wrong in a rehearsal; nothing if all is well."""
     said = [_refusal(it) for it in rehearsed.refused]
-    said += [f"The hunk {one_line(id)} did not survive the merge." for id in rehearsed.lost]
+    said += [f"The hunk {unbroken(id)} did not survive the merge." for id in rehearsed.lost]
     broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
     ran_before = {it.name for it in rehearsed.before}
     said += [f"It breaks a check that passed before. {_check(it)}" for it in broke if it.name in ran_before]
@@ -335,7 +335,7 @@ def trouble(rehearsed: Rehearsed) -> str:
 
 def _leaning(rehearsed: Rehearsed) -> str:
     """That the checks need what the commit does not have."""
-    names = listed([one_line(path) for path in rehearsed.leans])
+    names = listed([unbroken(path) for path in rehearsed.leans])
     return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
 
 
@@ -346,20 +346,20 @@ def what_broke(rehearsed: Rehearsed) -> str:
 
 
 def _refusal(it: Refusal) -> str:
-    where = f"{one_line(it.path)}: " if it.path else ""
-    return f"{where}{ended(one_line(it.sentence))}"
+    where = f"{unbroken(it.path)}: " if it.path else ""
+    return f"{where}{ended(unbroken(it.sentence))}"
 
 
 def message(question: str, position: str = "") -> str:
     """The first line of a commit: what was decided, or the task where that is all the decision says."""
-    task = one_line(question)
-    line = task if one_line(position).startswith(task) else one_line(position) or task
+    task = unbroken(question)
+    line = task if unbroken(position).startswith(task) else unbroken(position) or task
     return (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
 
 
 def approvals(approved: Sequence[str], needed: int, against: Mapping[str, str]) -> str:
     """What a change lacks of the approvals it needs."""
-    said = [f"{seat} asks for changes: {ended(one_line(why))}" for seat, why in against.items()]
+    said = [f"{seat} asks for changes: {ended(unbroken(why))}" for seat, why in against.items()]
     return " ".join((f"{len(approved)} of {needed} seats that did not write it approved it.", *said))
 
 
@@ -385,7 +385,7 @@ def unclear(decision: Decision, why: str) -> Decision:
 
 def only_shown(decision: Decision, planned: Planned) -> Decision:
     """A plan was all that was asked for."""
-    shown = f"This was a dry run: nothing was written of {_many(len(planned.hunks), 'hunk')}."
+    shown = f"This was a dry run: nothing was written of {many(len(planned.hunks), 'hunk')}."
     return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=LATER)
 
 
@@ -400,13 +400,13 @@ def written(decision: Decision, applied: Applied, rehearsed: Rehearsed, rewritte
     """It stands in the workspace. What running showed of a candidate is not said of what the person wrote anew."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
-    checks = f" after {_many(len(rehearsed.checks), 'check')} on the merged tree" if rehearsed.checks else ""
-    files = listed([one_line(path) for path in applied.files])
+    checks = f" after {many(len(rehearsed.checks), 'check')} on the merged tree" if rehearsed.checks else ""
+    files = listed([unbroken(path) for path in applied.files])
     how = f"Written{commit}{checks}: {files}. To take it back: roundtable undo {applied.undo}"
     unchecked = "" if rehearsed.checks else NO_CHECKS
-    anew = f"The person wrote {listed([one_line(id) for id in rewritten])} anew." if rewritten else ""
+    anew = f"The person wrote {listed([unbroken(id) for id in rewritten])} anew." if rewritten else ""
     told = (ended(how), unchecked, applied.note, _leaning(rehearsed), anew or decision.how)
-    kept = listed([one_line(path) for path in applied.left])
+    kept = listed([unbroken(path) for path in applied.left])
     left = (f"Not written, since somebody changed it in that very moment: {kept}.",) if kept else ()
     return msgspec.structs.replace(
         decision,
@@ -419,12 +419,3 @@ def written(decision: Decision, applied: Applied, rehearsed: Rehearsed, rewritte
 
 def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:
     return msgspec.structs.replace(decision, outcome=outcome, how=f"{ended(decision.how)} {why}".strip())
-
-
-def one_line(text: str) -> str:
-    """The same without its breaks; what shows it to people also takes out what they should not see."""
-    return " ".join(text.split())
-
-
-def _many(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -19,9 +19,7 @@ from itertools import accumulate
 import msgspec
 
 from roundtable.core.relevance import is_generated
-
-CHUNK_TOKENS = 20_000
-"""Tokens of files in one chunk, where no setting says otherwise."""
+from roundtable.core.stages import CHUNK_TOKENS
 
 _LONGEST_LETTER = 4
 _TEST = re.compile(

@@ -19,6 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from roundtable.core.rules.base import listed
 from roundtable.core.values import Value
+from roundtable.core.wording import many
 
 ERROR = "!"
 """How an output begins that is no value but the kind of error that came instead."""
@@ -143,17 +144,13 @@ def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], w
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key in it.outputs}
-    given = f"Tried with {_many(len(inputs), 'input')}, the" if inputs else "The"
+    given = f"Tried with {many(len(inputs), 'input')}, the" if inputs else "The"
     said = [f"{given} {len(ran)} candidates behave {'alike' if ways == 1 else f'in {ways} ways'}."]
     if kept < len(ran):
         said.append(f"{len(ran) - kept} of them broke a check that passed before.")
     tests = {test for it in ran for test in it.tests}
     if counted := sum(map(len, evidence.values())):
-        written = _many(len(tests), "test")
+        written = many(len(tests), "test")
         said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
     decided = f"{best[0]} did best." if len(best) == 1 else f"Running them does not tell {listed(best)} apart."
     return " ".join((*said, decided))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -10,8 +10,9 @@ import msgspec
 from roundtable.core.effects import Delivered
 from roundtable.core.faults import Fault
 from roundtable.core.rules.staging import finished
-from roundtable.core.stages import StageEnd
+from roundtable.core.stages import StageEnd, settings_of
 from roundtable.core.values import Charter, Decision
+from roundtable.core.wording import many
 
 Form = Literal["folder", "git", "zip"]
 
@@ -27,9 +28,14 @@ FORMS: Mapping[Form, str] = {
 }
 
 
+def is_nameless(name: str) -> bool:
+    """Whether the last part of a path says nothing of what the project, or the folder in its zip, is called."""
+    return name.removesuffix(".zip") in ("", ".", "..")
+
+
 def place(charter: Charter, form: Form) -> str:
     """Where a project goes: where the person said at the opening, else into the workspace under the session's name."""
-    into = str(charter.settings.get("into", "")) or charter.slug
+    into = settings_of(charter).into or charter.slug
     path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
     return f"{path.removesuffix('.zip')}.zip" if form == "zip" else path
 
@@ -51,6 +57,5 @@ def handed_over(ends: Sequence[StageEnd], given: Delivered | Fault) -> Decision:
         why = f"It could not be handed over. {given.message} {given.help} {_ANY_TIME}"
         return finished(ends, why)
     commit = f" as commit {given.commit[:12]}" if given.commit else ""
-    files = f"{len(given.files)} file{'s' if len(given.files) != 1 else ''}"
-    decision = finished(ends, f"It was handed over{commit}, {files}: {given.path}")
+    decision = finished(ends, f"It was handed over{commit}, {many(len(given.files), 'file')}: {given.path}")
     return msgspec.structs.replace(decision, next_step=DONE)

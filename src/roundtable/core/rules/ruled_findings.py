@@ -70,7 +70,7 @@ def shown(found: Weighed, seats: int) -> str:
     """A finding as it is read out, with how many saw it and what a program showed; by whom is not told."""
     by = f"{len(found.finding.seats)} of {seats} found it."
     proof = {Standing.REPRODUCED: " A program shows it.", Standing.REFUTED: " A program looked and did not find it."}
-    return f"{found.finding.line} ({by}{proof.get(found.standing, '')})"
+    return f"{found.finding.id}: {found.finding.words} ({by}{proof.get(found.standing, '')})"
 
 
 def _lines(found: Sequence[Weighed], became: Mapping[str, str]) -> Iterator[str]:
@@ -95,11 +95,10 @@ def _weight(found: Weighed, named: Mapping[Weight, Sequence[Sequence[str]]]) -> 
 
 def _named(item: str, found: Sequence[Weighed]) -> tuple[str, ...]:
     """The findings that something a judge said is about: those it begins with, else names, else has the words of."""
+    known = {it.finding.id for it in found}
     leading = _LEADING.match(item)
-    ids = _ID.findall(leading[1] if leading else item)
-    if ids:
-        return tuple(ids)
-    return tuple(it.finding.id for it in found if _alike(item, it.finding))
+    ids = tuple(it for it in _ID.findall(leading[1] if leading else item) if it in known)
+    return ids or tuple(it.finding.id for it in found if _alike(item, it.finding))
 
 
 def _alike(item: str, finding: Finding) -> bool:

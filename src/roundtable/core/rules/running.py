@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.rules.base import listed
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Took
-from roundtable.core.wording import ended
+from roundtable.core.wording import ended, many, unbroken
 
 LONGEST = 6_000
 """Characters of a step's output that are told; the end of it says what went wrong."""
@@ -18,6 +20,15 @@ NOT_RUN = "What was mended last was not run."
 _SHORT = 200
 _LAST_WORDS = 2_000
 _SERVICE = "A service needs a [check] in run.toml: it is asked that while it runs, and then stopped."
+
+
+_HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "by its own plan"}
+
+
+def how_run(ran: ProjectRan) -> str:
+    """By what the program was run and where, in a sentence; empty where nothing was."""
+    where = f", in {ran.sandbox}" if ran.sandbox else ""
+    return f"It was run {_HOW[ran.how]}{where}." if ran.how else ""
 
 
 def ran_words(ran: ProjectRan) -> str:
@@ -31,7 +42,7 @@ def came_to(ran: ProjectRan) -> str:
 
 
 def _told(ran: ProjectRan, longest: int) -> str:
-    said = [*ran.notes, *filter(None, (ran.why,))]
+    said = [*filter(None, (how_run(ran),)), *ran.notes, *filter(None, (ran.why,))]
     said += [f"Its install step was not allowed: {' '.join(ran.wants_install)}."] if ran.wants_install else []
     said += [_step(it, longest) for it in ran.steps]
     said += [_SERVICE] if _never_ended(ran) else []
@@ -63,11 +74,17 @@ def trouble(ran: ProjectRan) -> str:
     return ended(_line(f"{_ended(failed)}{f': {last.strip()}' if last else ''}", _SHORT))
 
 
+def _quoted(argv: Sequence[str]) -> str:
+    """An argument list as a person must see it who is to allow it: each in quotes, and nothing left out."""
+    return " ".join(msgspec.json.encode(it).decode() for it in argv)
+
+
 def install_question(argv: Sequence[str]) -> str:
     """Whether the install step may be run, with all that follows from a yes."""
     return (
-        f"The program wants to install what it needs: {_line(' '.join(argv), _SHORT)}. This step alone, which the "
-        "seats wrote, would run with a network in the sandbox, and so reach the servers of this machine too. Allow it?"
+        f"The program wants to install what it needs: {_quoted(argv)}. This step alone, which the seats wrote, would "
+        "run with a network in the sandbox, and so reach the servers of this machine too. A yes is for the project as "
+        "it is now; once its files are mended, you are asked again. Allow it?"
     )
 
 
@@ -79,14 +96,10 @@ def rerun_question(ran: ProjectRan, took: Sequence[Took]) -> str:
 
 
 def _line(text: str, longest: int) -> str:
-    line = " ".join(text.split())
+    line = unbroken(text)
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def given_up(ran: ProjectRan, runs: int) -> str:
     """How it stands in the end, in one sentence."""
-    return f"The program {'still fails' if runs > 1 else 'fails'} after {_times(runs)}: {trouble(ran)}"
-
-
-def _times(runs: int) -> str:
-    return "one run" if runs == 1 else f"{runs} runs"
+    return f"The program {'still fails' if runs > 1 else 'fails'} after {many(runs, 'run')}: {trouble(ran)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from roundtable.core.stages import Stage, StageEnd
+from roundtable.core.effects import ProjectListed
+from roundtable.core.rules.base import listed
+from roundtable.core.stages import HOW, OWN_AMONG_ALL, Stage, StageEnd, draft_after
 from roundtable.core.values import Decision, Outcome
-from roundtable.core.wording import ended
+from roundtable.core.wording import ended, many
 
-TEMPLATES = {"discussion": "draft", "files": "write", "review": "chunk", "run": "analyse"}
 PROMPTS = (
     "system",
     "draft",
@@ -28,20 +29,39 @@ PROMPTS = (
 )
 """The prompts of such a meeting."""
 
-_HOW = {
-    "agreed": "They agree",
-    "chosen": "You decided it",
-    "alone": "One seat wrote it alone",
-    "failed": "It came to nothing",
-    "skipped": "It was skipped",
-}
+REST = (
+    "There is no room for all files of the project. These are not shown; the map of the program says what they hold. "
+    "Use them as the map says, and leave them as they are:"
+)
+_NAMED = 5
+_LISTED = 100
 
 
 def after(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """What the person is asked after a stage."""
-    said = [f"{stage.title} is over. {_HOW[end.how]}."]
+    said = [f"{stage.title} is over. It {HOW[end.how]}."]
     said += [ended(it) for it in end.notices]
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
+
+
+def unshown(listed: ProjectListed) -> str:
+    """The files that seats are not shown for want of room, as they read it; empty where they are shown all of them."""
+    more = len(listed.left) - _LISTED
+    return "\n".join((*listed.left[:_LISTED], *((f"and {more} more",) if more > 0 else ())))
+
+
+def left_unshown(listed: ProjectListed) -> tuple[str, ...]:
+    """What the person has to know of files that nobody was shown."""
+    shown, all = len(listed.items), len(listed.items) + len(listed.left)
+    short = f"{shown} of {many(all, 'file')} of the project were shown; for the others there is no room in the windows."
+    return (*((short,) if listed.left else ()), *refused(listed.refused, "read"))
+
+
+def refused(why: Mapping[str, str], done: str) -> tuple[str, ...]:
+    """Which files may not be shown, in one sentence; `done` is what they were left out of."""
+    names = sorted(why)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (f"Not {done}, since they may not be shown: {', '.join(names[:_NAMED])}{more}.",) if names else ()
 
 
 def left(ends: Sequence[StageEnd], answer: str) -> Decision:
@@ -57,9 +77,14 @@ def finished(ends: Sequence[StageEnd], where: str = "") -> Decision:
     """The project as it stands is the result."""
     failed = [it for it in ends if it.how == "failed"]
     held = [it.stage for it in ends if it.how != "skipped"]
-    how = f"{len(held)} stages were held: {', '.join(held)}. {where}".strip()
+    count = many(len(held), "stage")
+    own = [it.stage for it in ends if any(notice.endswith(OWN_AMONG_ALL) for notice in it.notices)]
+    said = [f"{count} {'was' if len(held) == 1 else 'were'} held: {', '.join(held)}."]
+    said += [f"In {listed(own)} the judge read its own words among the others', unsigned."] if own else []
     notices = [f"{it.stage} came to nothing." for it in failed]
-    notices += [f"{it.stage}: {notice}" for it in ends for notice in it.notices]
+    notices += [f"{it.stage}: {told}" for it in ends for told in it.notices if not told.endswith(OWN_AMONG_ALL)]
     outcome = Outcome.DEADLOCK if len(failed) == len(held) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
-    return Decision(outcome, how, position=f"{len(held)} stages", text=text, notices=tuple(notices), next_step="later")
+    later = "later" if outcome is Outcome.REACHED and draft_after(ends) else ""
+    how = " ".join(filter(None, (*said, where)))
+    return Decision(outcome, how, position=count, text=text, notices=tuple(notices), next_step=later)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from roundtable.core.changes import Operation
 from roundtable.core.effects import Candidate, CandidatesTried, Synthesised
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.building import does, one_line, reasons, told_of, unsigned
+from roundtable.core.rules.building import does, reasons, told_of, unsigned
 from roundtable.core.stages import Took
-from roundtable.core.wording import ended
+from roundtable.core.wording import ended, unbroken
 
 OPEN = "The judge sees no consensus yet. This is open:"
 _TOLD = 300
@@ -31,7 +31,7 @@ def before_the_judge(
     shown = "\n".join(filter(None, (told_of(it), _differing(it, tried))))
     for seat, label in labels.items():
         shown = re.sub(rf"(?<![\w-]){re.escape(seat)}: ", f"candidate-{label}: ", shown)
-    return f"candidate-{labels[it.seat]}\nRunning it: {shown}\n{unsigned(operations)}"
+    return f"candidate-{labels[it.seat]}:\nRunning it: {shown}\n{unsigned(operations)}"
 
 
 def _differing(it: Candidate, tried: CandidatesTried) -> str:
@@ -47,7 +47,7 @@ def took_of(base: Candidate, made: Synthesised) -> tuple[Took, ...]:
 
 def wrote(took: Sequence[Took], ruling: str) -> str:
     """What a stage came to, for the next ones: the files, and the ruling word for word."""
-    paths = sorted({one_line(it.path) for it in took})
+    paths = sorted({unbroken(it.path) for it in took})
     return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
 
 
@@ -62,25 +62,24 @@ def left_out(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str
 def doubts(it: Candidate) -> tuple[str, ...]:
     """What has to be known of a candidate that was taken although it did not pass, or without its tests."""
     said = () if it.passed else (f"{it.seat}'s did not pass what was run. {' '.join(reasons(it))}",)
-    paths = listed([one_line(path) for path in it.without])
+    paths = listed([unbroken(path) for path in it.without])
     return (*said, *((f"{paths} of {it.seat} was left out, since the code does not pass it.",) if paths else ()))
 
 
 def ran_as(it: Candidate, tried: CandidatesTried) -> str:
     """What the person is told of a candidate: its files, and how it ran."""
     how = "passed what was run." if it.passed else " ".join(reasons(it))
-    return f"{listed([one_line(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
+    return f"{listed([unbroken(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
 
 
-def whose(title: str, options: Sequence[str], *, judged: bool) -> str:
-    """What the person is asked where nobody's files are agreed on."""
-    heard = "The judge sees no consensus" if judged else "No judge could be heard"
-    still = f": {'; '.join(one_line(it) for it in options)}" if options else ""
+def whose(title: str, options: Sequence[str], heard: str) -> str:
+    """What the person is asked where nobody's files are agreed on; `heard` says what the judge did."""
+    still = f": {'; '.join(unbroken(it) for it in options)}" if options else ""
     return f"{title}: there is no agreement on whose files to take. {ended(f'{heard}{still}')} Whose shall it be?"
 
 
 def unfulfilled(base: str, undone: Sequence[str], broke: str) -> Iterator[str]:
     """What the judge wanted and did not get, a sentence each; `broke` is what was wrong with it, if it was made."""
     if broke:
-        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {one_line(broke)[:_TOLD]}"
-    yield from (f"The judge wanted this, and it was not done: {one_line(it)}" for it in undone)
+        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {unbroken(broke)[:_TOLD]}"
+    yield from (f"The judge wanted this, and it was not done: {unbroken(it)}" for it in undone)

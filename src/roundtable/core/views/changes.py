@@ -28,6 +28,7 @@ from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
 from roundtable.core.views.clean import one_line, visible
+from roundtable.core.wording import many
 
 R = TypeVar("R")
 
@@ -321,8 +322,3 @@ def _ended(outcome: CheckOutcome | None) -> str:
 def took_rows(took: Iterable[Took]) -> list[tuple[str, ...]]:
     """A row per part under TOOK_HEAD."""
     return [(it.path, it.symbol or "all of it", it.seat) for it in took]
-
-
-def many(number: int, thing: str) -> str:
-    """`1 hunk`, `2 hunks`."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"

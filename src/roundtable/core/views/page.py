@@ -96,7 +96,8 @@ class _Page:
             yield f'<p class="soft">{_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
         yield f'<p><span class="tag">{_line(phrases.outcome(decision))}</span> {_line(decision.how)}</p>'
-        yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
+        if decision.electorate:
+            yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
             words = ": ".join(_line(it) for it in (decision.winner, decision.position) if it)
             yield f'<p class="position" dir="auto">{words}</p>'

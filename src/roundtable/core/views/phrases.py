@@ -33,7 +33,9 @@ def counted(decision: Decision) -> str:
 
 
 def degraded(decision: Decision) -> str:
-    """What stands above the notices: how many were counted."""
+    """What stands above the notices: how many were counted, in meetings that count."""
+    if not decision.electorate:
+        return "DEGRADED: read this first."
     return f"DEGRADED: {counted(decision)}{'' if decision.missing else ', but read this first'}."
 
 

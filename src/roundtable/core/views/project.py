@@ -9,7 +9,7 @@ from roundtable.core.changes import Draft, FileChange
 from roundtable.core.effects import CandidatesTried, CheckOutcome, ProjectRan, Result, StageEnded
 from roundtable.core.events import AHEAD, EffectDone, Recorded
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd, Took
+from roundtable.core.stages import StageEnd, Took, last_attempts
 from roundtable.core.values import Digest, Gate
 
 R = TypeVar("R", bound=Result)
@@ -42,7 +42,8 @@ def attempts(records: Iterable[Recorded]) -> tuple[Attempt, ...]:
 
 def settled(made: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """The last attempt at each stage, in the order of the stages."""
-    return tuple({it.end.stage: it for it in made}.values())
+    last = last_attempts(it.end for it in made)
+    return tuple(it for it in made if it.end in last)
 
 
 def results_of(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
 from roundtable.core.effects import Applied, Delivered
 from roundtable.core.events import Recorded
 from roundtable.core.session import Session
-from roundtable.core.stages import Stage
+from roundtable.core.stages import all_stages, attempt_of
 from roundtable.core.values import Decision
 from roundtable.core.views import phrases
 from roundtable.core.views.blocks import Block, Grid, Heading, Points, Quote, Saying
@@ -21,7 +19,7 @@ from roundtable.core.views.changes import written_words
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.costs import NOTHING, Cost, costs, costs_by
 from roundtable.core.views.project import Attempt, Change, attempts, gates_of, settled
-from roundtable.core.views.report_stage import HOW, answers, stage_blocks
+from roundtable.core.views.report_stage import answers, how_ended, stage_blocks
 from roundtable.core.views.states import status_words
 
 Made = Mapping[str, Sequence[Change]]
@@ -44,13 +42,12 @@ def report(session: Session, records: Sequence[Recorded], made: Made) -> Iterato
     yield from _people(session)
     yield from _result(session, settled(held), made)
     yield from _shares(session, settled(held))
-    yield from _bill(session, held, titles)
+    yield from _bill(session, titles)
 
 
 def _titles(session: Session) -> dict[str, str]:
     """What people call the stages."""
-    stages = msgspec.json.decode(str(session.charter.settings.get("stages", "[]")), type=tuple[Stage, ...])
-    return {it.name: it.title for it in stages}
+    return {it.name: it.title for it in all_stages(session.charter)}
 
 
 def _heading(session: Session) -> Iterator[Block]:
@@ -78,28 +75,22 @@ def _glance(session: Session, held: Sequence[Attempt], titles: Mapping[str, str]
     if not held:
         yield Saying("No stage has ended yet.")
         return
-    spent = costs_by(session, lambda round, _: _stage(round, held))
+    spent = costs_by(session, lambda round, _: _stage(round))
     rows: list[tuple[str, ...]] = []
     for name, end, _ in held:
-        rounds = sum(_stage(round, held) == end.stage for round in session.rounds)
+        rounds = sum(_stage(round) == end.stage for round in session.rounds)
         cost = spent.get(end.stage, Cost(end.stage))
         files = len(made.get(name, ()))
         figures = (str(rounds), str(files) if files else NOTHING, f"{cost.tokens:,}", cost.price)
         title = titles.get(end.stage, end.stage)
-        rows.append((end.id, title, HOW[end.how], end.judge or NOTHING, end.base or NOTHING, *figures))
+        rows.append((end.id, title, how_ended(end.how), end.judge or NOTHING, end.base or NOTHING, *figures))
     yield Heading(2, "At a glance")
     yield Grid(_GLANCE_HEAD, tuple(rows), figures=4)
 
 
-def _stage(round: str, held: Sequence[Attempt]) -> str:
-    """The stage that a round belongs to, by what its name begins with: an attempt's, of which the first has no number.
-
-    A round of none, as of the handing over, goes by its own beginning.
-    """
-    name = round.partition("/")[0]
-    stages = {it.end.stage for it in held}
-    before, _, number = name.rpartition("-")
-    return before if name not in stages and number.isdecimal() and before in stages else name
+def _stage(round: str) -> str:
+    """The stage that a round belongs to; one of the handing over goes by its own beginning."""
+    return attempt_of(round)[0]
 
 
 def _people(session: Session) -> Iterator[Block]:
@@ -142,15 +133,15 @@ def _shares(session: Session, held: Sequence[Attempt]) -> Iterator[Block]:
         yield Grid(_SHARE_HEAD, tuple(rows))
 
 
-def _bill(session: Session, held: Sequence[Attempt], titles: Mapping[str, str]) -> Iterator[Block]:
+def _bill(session: Session, titles: Mapping[str, str]) -> Iterator[Block]:
     bill = costs(session)
     if not (bill.total.calls or bill.total.failed):
         return
     yield Heading(2, "Cost")
     rows = [(it.name, *it.cells()) for it in (*bill.seats, bill.total)]
     yield Grid(("", *phrases.COST_HEAD), tuple(rows), figures=len(phrases.COST_HEAD), summed=True)
-    both = costs_by(session, lambda round, seat: f"{_stage(round, held)}\n{seat}")
-    stages = costs_by(session, lambda round, _: _stage(round, held))
+    both = costs_by(session, lambda round, seat: f"{_stage(round)}\n{seat}")
+    stages = costs_by(session, lambda round, _: _stage(round))
     seats = [it.name for it in bill.seats]
     table = tuple(
         (titles.get(it, it), *(_cell(both.get(f"{it}\n{seat}")) for seat in seats), _cell(stages[it])) for it in stages

@@ -9,8 +9,9 @@ from roundtable.core.events import AHEAD, GateAnswered
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.findings import pooled, weighed
 from roundtable.core.rules.rulings import judge as ruling_of
+from roundtable.core.rules.running import how_run
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.stages import StageEnd
+from roundtable.core.stages import HOW, How, StageEnd
 from roundtable.core.values import Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.core.views.blocks import Block, Folded, Grid, Heading, Output, Points, Quote, Saying
@@ -19,15 +20,13 @@ from roundtable.core.views.costs import NOTHING
 from roundtable.core.views.project import Attempt, Change, gates_of, results_of
 from roundtable.core.views.stages import end_sentences
 
-HOW = {
-    "agreed": "agreed",
-    "chosen": "decided by the person",
-    "alone": "one seat alone",
-    "skipped": "skipped",
-    "failed": "came to nothing",
-}
 _TOLD = 4_000
 """Characters of what a program printed, from its end."""
+
+
+def how_ended(how: How) -> str:
+    """How a stage ended, where it is not named besides."""
+    return HOW[how].removeprefix("was ")
 
 
 def stage_blocks(
@@ -36,7 +35,7 @@ def stage_blocks(
     """An attempt at a stage; one that was held `again` is told as what it was."""
     name, end, _ = attempt
     number = f", attempt {end.attempt}" if end.attempt > 1 or again else ""
-    tag = "sent back" if again else HOW[end.how]
+    tag = "sent back" if again else how_ended(end.how)
     yield Heading(2, f"{end.id} {titles.get(end.stage, end.stage)}{number}", tag)
     if end.how == "skipped":
         return
@@ -124,8 +123,8 @@ def _candidates(session: Session, name: str) -> Iterator[Block]:
 def _runs(session: Session, name: str) -> Iterator[Block]:
     for number, ran in enumerate(results_of(session, name, ProjectRan), 1):
         yield Heading(3, f"Run {number}", "passed" if ran.passed else "stopped" if ran.stopped else "failed")
-        if ran.why:
-            yield Saying(ran.why)
+        if told := " ".join(filter(None, (how_run(ran), ran.why))):
+            yield Saying(told)
         if ran.steps:
             yield Grid(("Step", "Command", "Ended", "Seconds"), tuple(map(_step, ran.steps)), figures=1)
         said = "\n".join(f"$ {' '.join(it.argv)}\n{it.output.strip()}" for it in ran.steps if it.output.strip())

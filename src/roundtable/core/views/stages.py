@@ -6,33 +6,26 @@ from collections.abc import Iterator
 
 from roundtable.core.effects import CutUp, Delivered, ProjectListed, ProjectRan, StageEnded
 from roundtable.core.rules.base import listed
+from roundtable.core.rules.running import how_run
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd
+from roundtable.core.stages import HOW, StageEnd, last_attempts
 from roundtable.core.views.clean import one_line
-from roundtable.core.wording import ended
-
-_HOW = {
-    "agreed": "was agreed on",
-    "chosen": "was decided by the person",
-    "alone": "was written by one seat alone",
-    "skipped": "was skipped",
-    "failed": "came to nothing",
-}
+from roundtable.core.wording import ended, many
 
 
 def stage_ends(session: Session) -> tuple[StageEnd, ...]:
     """How each stage of a session ended, the last attempt at each, in the order of the stages."""
-    found = [it.end for it in session.results.values() if isinstance(it, StageEnded)]
-    return tuple({it.stage: it for it in found}.values())
+    return last_attempts(it.end for it in session.results.values() if isinstance(it, StageEnded))
 
 
 def stage_sentences(result: ProjectListed | CutUp | ProjectRan | Delivered | StageEnded) -> Iterator[str]:
     """What came of a step, a sentence each."""
     match result:
         case ProjectListed():
-            yield f"{len(result.items)} files of the project are shown."
+            rest = f"; {len(result.left)} left out for room" if result.left else ""
+            yield f"Shown of the project: {many(len(result.items), 'file')}{rest}."
         case CutUp():
-            yield f"{len(result.chunks)} parts are reviewed, one after the other."
+            yield f"To be reviewed, one after the other: {many(len(result.chunks), 'part')}."
         case ProjectRan():
             yield from _ran(result)
         case Delivered():
@@ -44,7 +37,7 @@ def stage_sentences(result: ProjectListed | CutUp | ProjectRan | Delivered | Sta
 def end_sentences(end: StageEnd) -> Iterator[str]:
     """How a stage ended: by whom, on whose work it rests, and what has to be known about it."""
     again = f" (attempt {end.attempt})" if end.attempt > 1 else ""
-    yield f"{one_line(end.stage)}{again} {_HOW[end.how]}{f' ({one_line(end.judge)} judged)' if end.judge else ''}."
+    yield f"{one_line(end.stage)}{again} {HOW[end.how]}{f' ({one_line(end.judge)} judged)' if end.judge else ''}."
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
         yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
@@ -52,7 +45,7 @@ def end_sentences(end: StageEnd) -> Iterator[str]:
 
 
 def _ran(ran: ProjectRan) -> Iterator[str]:
-    yield from (ended(one_line(it)) for it in (*ran.notes, ran.why) if it)
+    yield from (ended(one_line(it)) for it in (how_run(ran), *ran.notes, ran.why) if it)
     for it in ran.steps:
         yield f"{one_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
     if ran.stopped:

@@ -113,8 +113,8 @@ def _listed(names: Iterable[str]) -> str:
 
 def _decision(decision: Decision) -> Iterator[str]:
     yield "## Decision"
-    who = f"{phrases.counted(decision)}: {_listed(decision.counted) or 'nobody'}"
-    yield f"**{phrases.outcome(decision)}**: {inline(decision.how)} ({who})"
+    who = f" ({phrases.counted(decision)}: {_listed(decision.counted) or 'nobody'})" if decision.electorate else ""
+    yield f"**{phrases.outcome(decision)}**: {inline(decision.how)}{who}"
     if decision.position:
         yield f"**{': '.join(inline(it) for it in (decision.winner, decision.position) if it)}**"
     if decision.text:

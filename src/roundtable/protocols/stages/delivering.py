@@ -13,7 +13,7 @@ from roundtable.core.ports import Table
 from roundtable.core.rules import handing_over as rule
 from roundtable.core.rules.building import unwritten
 from roundtable.core.rules.staging import finished
-from roundtable.core.stages import StageEnd, draft_after
+from roundtable.core.stages import StageEnd, draft_after, settings_of
 from roundtable.core.values import Decision, Digest, Gate, Outcome
 from roundtable.protocols.carrying_out import Course, carried_out
 from roundtable.protocols.trying import NotDone
@@ -26,7 +26,7 @@ async def delivered(table: Table, ends: Sequence[StageEnd]) -> Decision:
     decision, draft = finished(ends), draft_after(ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
-    if table.charter.settings.get("existing"):
+    if settings_of(table.charter).existing:
         return await _extended(table, ends, decision, draft)
     details = dict(rule.choices(table.charter))
     form = await table.gate(Gate(DELIVER, rule.QUESTION, tuple(details), rule.LATER, details, writes=True))
@@ -41,7 +41,7 @@ async def delivered(table: Table, ends: Sequence[StageEnd]) -> Decision:
 async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
     """Write it to the person's own project, as far as they allow."""
     bases = [it.base for it in ends if it.base]
-    course = Course(DELIVER, bases[-1] if bases else table.charter.seats[0].name)
+    course = Course(DELIVER, bases[-1] if bases else table.charter.seats[0].name, apart=True)
     try:
         return await carried_out(table, course, decision, draft)
     except NotDone as stop:

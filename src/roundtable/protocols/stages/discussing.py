@@ -9,15 +9,18 @@ import msgspec
 
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Gate, Round
-from roundtable.protocols.stages.judging import Judged, judged
+from roundtable.core.wording import many
+from roundtable.protocols.stages.judging import NEITHER, Judged, judged, unsigned
 from roundtable.protocols.stages.setting import Setting
-
-NEITHER = "none"
 
 
 async def discussed(setting: Setting) -> StageEnd:
     """Hold the stage."""
-    verdict, names = Judged(), tuple[str, ...]()
+    return await setting.with_unshown(await _held(setting))
+
+
+async def _held(setting: Setting) -> StageEnd:
+    verdict, rounds = Judged(), 0
     for number in range(1, setting.stage.rounds + 1):
         round = f"{setting.name}/{number}"
         if number > 1 and not await setting.table.may_open(_name(round, number)):
@@ -25,15 +28,13 @@ async def discussed(setting: Setting) -> StageEnd:
         held = await _asked(setting, round, number, verdict)
         if not held.moves:
             break
-        names = (*names, held.name)
+        rounds = number
         verdict = await _judged(setting, round, held)
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
-            return setting.end(
-                how="agreed", text=text, judge=verdict.judge, rounds=names, notices=verdict.notices, draft=setting.draft
-            )
-    return await _disputed(setting, verdict, names)
+            return setting.end(how="agreed", text=text, judge=verdict.judge, notices=verdict.notices)
+    return await _disputed(setting, verdict, rounds)
 
 
 def _name(round: str, number: int) -> str:
@@ -44,10 +45,10 @@ async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> 
     """Drafts first, then what the others think of what is open."""
     expect = Expect(tokens=setting.stage.tokens)
     if number == 1:
-        prompt = await setting.prompt("draft")
+        prompt = setting.prompt("draft", shown=await setting.project())
         turns = setting.turns(blind=setting.stage.speaking == "blind")
     else:
-        prompt = await setting.prompt("discuss", {"open": "\n".join(f"- {it}" for it in verdict.options)}, files=False)
+        prompt = setting.prompt("discuss", {"open": verdict.bullets})
         turns = setting.turns(blind=False)
         if setting.stage.speaking == "blind":
             turns = msgspec.structs.replace(turns, concurrency="parallel", visibility="previous_rounds", order="listed")
@@ -56,25 +57,22 @@ async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> 
 
 async def _judged(setting: Setting, round: str, held: Round) -> Judged:
     """The judge reads the last round, each answer under no name and in an order of its own."""
-    prompt = await setting.prompt("judge", files=False)
-    answers = tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in held.moves)
-    prompt = msgspec.structs.replace(prompt, lists={"answers": answers})
+    prompt = setting.prompt("judge")
+    prompt = msgspec.structs.replace(prompt, lists={"answers": unsigned(setting, held.moves)})
     expect = Expect("judge-discussion", tokens=setting.stage.tokens)
     return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
 
 
-async def _disputed(setting: Setting, verdict: Judged, names: tuple[str, ...]) -> StageEnd:
+async def _disputed(setting: Setting, verdict: Judged, rounds: int) -> StageEnd:
     """The person chooses a direction; their own words go before any of the options."""
-    options = {f"option-{number}": it for number, it in enumerate(verdict.options, 1)}
+    options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
     details = {**options, "own": "say it in your own words", NEITHER: "leave it open and end the stage here"}
     gate = f"{setting.name}-dispute"
-    heard = "The judge sees no consensus" if verdict.judge else "No judge could be heard"
-    rounds = f"{len(names)} rounds" if len(names) != 1 else "one round"
-    question = f"{setting.stage.title}: after {rounds} there is no agreement. {heard}. Which way?"
+    after = many(rounds, "round")
+    heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
+    question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
     answer = await setting.table.gate(Gate(gate, question, tuple(details), NEITHER, details))
     words = setting.table.words(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NEITHER else "failed"
-    return setting.end(
-        how=how, text=text, judge=verdict.judge, rounds=names, notices=verdict.notices, draft=setting.draft
-    )
+    return setting.end(how=how, text=text, judge=verdict.judge, notices=verdict.notices)

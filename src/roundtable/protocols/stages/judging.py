@@ -1,7 +1,7 @@
 """One seat judges what the others said, unsigned; the judge's seat goes round, and one that fails is replaced.
 
-Nobody judges its own words while somebody else can. Where all have spoken, the judge reads its own among the others',
-under no name, and the stage says so.
+Unless the person named it, nobody judges its own words while somebody else can. Who does reads its own among the
+others', under no name, and the stage says so and why.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ import msgspec
 
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.rulings import judge as ruling_of
+from roundtable.core.stages import OWN_AMONG_ALL
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.protocols.stages.setting import Setting
+
+NEITHER = "none"
+"""What the person answers who wants none of what is open."""
+MOST_SHOWN = 8
+LONGEST = 2_000
+"""How many ways a person is asked to choose from, and the letters of one: a judge can write thousands."""
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -38,13 +45,39 @@ class Judged(msgspec.Struct, frozen=True):
         verdict = self.move.verdict if self.move else None
         return (verdict.options or ((verdict.summary,) if verdict.summary else ())) if verdict else ()
 
+    @property
+    def bullets(self) -> str:
+        """The same for the seats, a line each."""
+        return "\n".join(f"- {it}" for it in self.options)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The same for the person, no more and no longer than they can choose from."""
+        return tuple(it if len(it) <= LONGEST else f"{it[: LONGEST - 1]}…" for it in self.options[:MOST_SHOWN])
+
+    @property
+    def unshown(self) -> str:
+        """How much more is open than is shown to the person; empty where that is all."""
+        more = len(self.options) - MOST_SHOWN
+        return f"{more} more of what it calls open {'is' if more == 1 else 'are'} on the record." if more > 0 else ""
+
+    @property
+    def heard(self) -> str:
+        """What the person is told of it where they have to decide themselves."""
+        return "The judge sees no consensus" if self.judge else "No judge could be heard"
+
+
+def unsigned(setting: Setting, moves: Sequence[Move]) -> tuple[str, ...]:
+    """What was said, each under no name but its label."""
+    return tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in moves)
+
 
 def judges(setting: Setting, wrote: Sequence[str]) -> tuple[str, ...]:
     """Who is asked to judge, one after the other until one can be heard.
 
     First whom the stage names, then the seats from where the turn has come to, those before all who wrote nothing.
     """
-    able = [seat.name for seat in setting.table.charter.seats if Right.JUDGE in seat.rights]
+    able = _able(setting)
     at = setting.index % len(able) if able else 0
     rotated = [*able[at:], *able[:at]]
     apart = [it for it in rotated if it not in wrote]
@@ -67,8 +100,14 @@ async def judged(setting: Setting, round: str, prompt: Prompt, expect: Expect, w
     return Judged(notices=_notices(setting, "", wrote, failed))
 
 
+def _able(setting: Setting) -> list[str]:
+    return [seat.name for seat in setting.table.charter.seats if Right.JUDGE in seat.rights]
+
+
 def _notices(setting: Setting, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
     said = [f"{listed(failed)} could not be heard as judge."] if failed else []
     if judge in wrote:
-        said.append(f"{judge} judged its own words among the others', unsigned, since everybody had spoken.")
+        why = "as you named it" if judge == setting.stage.judge else "since no other could be heard"
+        own = f"judged its own words among the others', unsigned, {why}."
+        said.append(f"{judge} {OWN_AMONG_ALL if set(_able(setting)) <= set(wrote) else own}")
     return tuple(said)

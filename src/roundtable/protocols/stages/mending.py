@@ -9,7 +9,7 @@ from typing import TypeGuard
 import msgspec
 
 from roundtable.core.codecs.changes import changes_of
-from roundtable.core.effects import CheckOutcome, Chunk, Drafted, DraftMove, Rehearse, Rehearsed
+from roundtable.core.effects import CheckOutcome, Drafted, DraftMove, Rehearse, Rehearsed, ReviewPart
 from roundtable.core.faults import Fault
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.findings import Finding, Place, place_of
@@ -28,12 +28,11 @@ class Mended(msgspec.Struct, frozen=True):
     draft: Digest
     became: dict[str, str] = {}
     took: tuple[Took, ...] = ()
-    rounds: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     failing: frozenset[str] | None = None
 
 
-async def mended(setting: Setting, chunks: Sequence[Chunk], critical: Sequence[Finding]) -> Mended:
+async def mended(setting: Setting, chunks: Sequence[ReviewPart], critical: Sequence[Finding]) -> Mended:
     """Mend these findings, as far as they have a place in the project."""
     homes = {it.id: _home(it.place, chunks) for it in critical}
     nowhere = {id: "Not mended: it names no file of the project." for id, home in homes.items() if home is None}
@@ -50,7 +49,7 @@ async def mended(setting: Setting, chunks: Sequence[Chunk], critical: Sequence[F
     return state
 
 
-def _home(place: Place, chunks: Sequence[Chunk]) -> int | None:
+def _home(place: Place, chunks: Sequence[ReviewPart]) -> int | None:
     """The number of the part that a place lies in, of several parts of a long file the one with the line."""
     having = [
         (number, part)
@@ -62,17 +61,16 @@ def _home(place: Place, chunks: Sequence[Chunk]) -> int | None:
     return next(iter((*exact, *(number for number, _ in having))), None)
 
 
-async def _fixed(setting: Setting, name: str, chunk: Chunk, wrong: Sequence[Finding], state: Mended) -> Mended:
+async def _fixed(setting: Setting, name: str, chunk: ReviewPart, wrong: Sequence[Finding], state: Mended) -> Mended:
     """Ask one seat, once, for the part it knows; take over what it writes if nothing breaks by it."""
     paths = tuple(dict.fromkeys(place_of(it.name).path for it in chunk.files))
     seat = _writer(setting, paths)
-    prompt = await setting.prompt("fix", {"findings": "\n".join(it.line for it in wrong)}, files=False)
+    prompt = setting.prompt("fix", {"findings": "\n".join(it.line for it in wrong)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
     cut = any(place_of(it.name).first for it in chunk.files)
     form = "changes-in-parts" if cut else form_of(setting.table, chunk.files).codec
     expect = Expect(form, paths, setting.stage.tokens)
     held = await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=setting.turns(blind=True))
-    state = msgspec.structs.replace(state, rounds=(*state.rounds, name))
     move = held.by(seat)
     if move is None:
         return _left(state, wrong, f"{seat} did not answer.")

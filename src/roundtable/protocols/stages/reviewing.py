@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.effects import Chunk, ClaimsProven, CutForReview, CutUp, ProveClaims
+from roundtable.core.effects import ClaimsProven, CutForReview, CutUp, ProveClaims, ReviewPart
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.chunking import CHUNK_TOKENS
 from roundtable.core.rules.findings import Standing, Weighed, pooled, weighed
 from roundtable.core.rules.ruled_findings import Weight, by_severity, told
+from roundtable.core.rules.staging import refused
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Digest, Expect, Move, Round
 from roundtable.protocols.stages.mending import MENDED, Mended, mended
@@ -26,25 +26,21 @@ from roundtable.protocols.stages.setting import Setting
 from roundtable.protocols.stages.weighing import weighing_of
 from roundtable.protocols.trying import done
 
-_NAMED = 5
-
 
 async def reviewed(setting: Setting) -> StageEnd:
     """Hold the stage."""
-    tokens = int(setting.table.charter.settings.get("chunk", CHUNK_TOKENS))
-    cut = CutForReview(setting.draft, tokens, setting.stage.tokens, setting.stage.seats)
+    cut = CutForReview(setting.draft, setting.settings.chunk, setting.stage.tokens, setting.stage.seats)
     parts = await done(setting.table, f"{setting.name}/cut", cut, CutUp)
     if not parts.chunks:
-        return setting.end(how="failed", notices=("There is no code to review.",), draft=setting.draft)
+        return setting.end(how="failed", notices=("There is no code to review.",))
     rounds = await _read(setting, parts.chunks)
-    notices = (*_unshown(parts), *_unheard(parts, rounds))
-    names = tuple(it.name for it in rounds)
+    notices = (*refused(parts.refused, "reviewed"), *_unheard(parts, rounds))
     if not any(_heard(it) for it in rounds):
-        return setting.end(how="failed", rounds=names, notices=notices, draft=setting.draft)
+        return setting.end(how="failed", notices=notices)
     found = weighed(pooled(*rounds), await _proofs(setting, rounds, setting.draft, "proofs"))
     if not found:
         text = "Nobody found anything wrong."
-        return setting.end(how="agreed", text=text, rounds=names, notices=notices, draft=setting.draft)
+        return setting.end(how="agreed", text=text, notices=notices)
     weighing = await weighing_of(setting, len(parts.chunks), rounds, found)
     ruled = weighing.ruled or by_severity(found)
     critical = [it.finding for it in ruled.weighing(Weight.CRITICAL, found)] if weighing.ruled else []
@@ -56,14 +52,13 @@ async def reviewed(setting: Setting) -> StageEnd:
         draft=mending.draft,
         judge=weighing.judge,
         took=mending.took,
-        rounds=(*names, *weighing.rounds, *mending.rounds),
         notices=(*notices, *weighing.notices, *mending.notices),
     )
 
 
-async def _read(setting: Setting, chunks: Sequence[Chunk]) -> list[Round]:
+async def _read(setting: Setting, chunks: Sequence[ReviewPart]) -> list[Round]:
     """All seats on each part, alone, as far as the limits of the session leave room for it."""
-    prompt = await setting.prompt("chunk", files=False)
+    prompt = setting.prompt("chunk")
     expect, turns = Expect("findings", tokens=setting.stage.tokens), setting.turns(blind=True)
     rounds: list[Round] = []
     for number, chunk in enumerate(chunks, 1):
@@ -101,12 +96,6 @@ async def _still_shown(
 def _heard(round: Round) -> list[Move]:
     """What could be read; an answer in no form says nothing, least of all that nothing is wrong."""
     return [it for it in round.moves if it.verdict.counts]
-
-
-def _unshown(parts: CutUp) -> tuple[str, ...]:
-    names = sorted(parts.refused)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (f"Not reviewed, since they may not be shown: {', '.join(names[:_NAMED])}{more}.",) if names else ()
 
 
 def _unheard(parts: CutUp, rounds: Sequence[Round]) -> tuple[str, ...]:

@@ -22,8 +22,6 @@ from roundtable.protocols.trying import done
 
 RERUN = "rerun"
 """What is answered ahead to the question whether a mended program is run again."""
-MOST = 3
-"""How often it may be mended, if nothing else is set."""
 
 YES, NO, SHOW = "yes", "no", "show"
 INSTALL = {YES: "run its install step, with a network", NO: "do without it"}
@@ -41,11 +39,11 @@ class Course(msgspec.Struct):
     judge: str = ""
     base: str = ""
     took: tuple[Took, ...] = ()
-    rounds: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
     def take(self, fixes: StageEnd) -> None:
-        """Go on with what was mended."""
+        """Go on with what was mended; a yes to an install step was for the files as they were."""
+        self.allowed = self.allowed if fixes.draft == self.draft else ()
         self.draft, self.judge, self.base = fixes.draft, fixes.judge, fixes.base
         self.took += fixes.took
 
@@ -71,10 +69,10 @@ async def ran(setting: Setting) -> StageEnd:
 
 async def _mended(lap: Setting, course: Course, result: ProjectRan) -> bool:
     """Whether the seats have mended it and the person wants it to be run again."""
-    if course.number > int(lap.table.charter.settings.get("runs", MOST)):
+    if course.number > lap.settings.runs:
         return False
     fixes = await written(lap, "analyse")
-    course.rounds, course.notices = (*course.rounds, *fixes.rounds), fixes.notices
+    course.notices = fixes.notices
     if fixes.how == "failed":
         return False
     course.take(fixes)
@@ -125,6 +123,5 @@ def _end(setting: Setting, course: Course, how: str, text: str, *notices: str) -
         judge=course.judge,
         base=course.base,
         took=course.took,
-        rounds=course.rounds,
         notices=(*course.notices, *notices),
     )

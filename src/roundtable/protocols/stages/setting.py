@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
-from roundtable.core.stages import Stage, StageEnd, decisions, draft_after
-from roundtable.core.values import ContextItem, Digest, Prompt, Turns
-from roundtable.protocols.trying import done
+from roundtable.core.rules import staging as rule
+from roundtable.core.stages import Settings, Stage, StageEnd, attempt_name, decisions, draft_after, settings_of
+from roundtable.core.values import Digest, Expect, Prompt, Turns
+from roundtable.protocols.trying import done, form_of
 
-WHOLE = 60_000
-"""Bytes of files that are shown whole; of a larger project, seats are shown its map and ask for the rest."""
+NOTHING_SHOWN = ProjectListed()
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -32,7 +30,12 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What its rounds and steps begin with."""
-        return self.stage.name if self.attempt == 1 else f"{self.stage.name}-{self.attempt}"
+        return attempt_name(self.stage.name, self.attempt)
+
+    @property
+    def settings(self) -> Settings:
+        """What holds for all stages."""
+        return settings_of(self.table.charter)
 
     @property
     def id(self) -> str:
@@ -56,32 +59,39 @@ class Setting(msgspec.Struct, frozen=True):
             return Turns(visibility="none", stage=self.name)
         return Turns("sequential", "same_round", order="shuffle", stage=self.name)
 
-    async def prompt(self, template: str, quotes: dict[str, str] | None = None, *, files: bool = True) -> Prompt:
-        """A prompt of this stage: who the seats are in it, what it is to do, what is decided and what is there."""
-        values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task, "instructions": ""}
-        if self.instructions:
-            values["instructions"] = f"The person asks for this in particular: {self.instructions}"
+    def prompt(
+        self, template: str, quotes: dict[str, str] | None = None, shown: ProjectListed = NOTHING_SHOWN
+    ) -> Prompt:
+        """A prompt of this stage: who the seats are in it, what it is to do, what is decided and what is shown."""
+        values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
+        asked = f"The person asks for this in particular: {self.instructions}" if self.instructions else ""
+        values |= {"instructions": asked, "rest": rule.REST if shown.left else ""}
         told = decisions(self.before) or "Nothing yet: this is the first stage."
-        shown = await self.files() if files else ()
-        return Prompt(template, values, quotes={"decisions": told, **(quotes or {})}, files=shown)
+        beside = (shown.map,) if shown.map else ()
+        quoted = {"decisions": told, "unshown": rule.unshown(shown), **(quotes or {})}
+        return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
 
-    async def files(self) -> tuple[ContextItem, ...]:
-        """The project's files, as far as they are few enough to be shown whole; the first ones where they are not."""
-        if not self.draft and not self.table.charter.settings.get("existing"):
-            return ()
-        listed = await done(self.table, f"{self.name}/files", ListProject(self.draft), ProjectListed)
-        return _fitting(listed.items)
+    async def project(self) -> ProjectListed:
+        """The project's files as far as the seats have room for them; of a larger one, its map and what is left out."""
+        return await self.listed("files", self.draft) if self.draft or self.settings.existing else NOTHING_SHOWN
+
+    async def listed(self, step: str, draft: Digest, about: str = "") -> ProjectListed:
+        """The same of the project with another draft, and first of all what it is about."""
+        answers = len(self.seats) if self.stage.speaking == "sequential" else 1
+        about = "\n".join(filter(None, (about, self.instructions)))
+        effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
+        return await done(self.table, f"{self.name}/{step}", effect, ProjectListed)
+
+    def changes(self, shown: ProjectListed) -> Expect:
+        """How files are to be written by seats who are shown these, and how much of them at once."""
+        return msgspec.structs.replace(form_of(self.table, shown.items), tokens=self.stage.tokens)
+
+    async def with_unshown(self, end: StageEnd) -> StageEnd:
+        """The end of a stage that showed the project, with a word on what of it was not shown."""
+        notices = (*end.notices, *rule.left_unshown(await self.project()))
+        return msgspec.structs.replace(end, notices=notices)
 
     def end(self, **more: object) -> StageEnd:
-        """The end of this stage, with what it came to."""
-        return msgspec.convert({"id": self.id, "stage": self.stage.name, "attempt": self.attempt, **more}, StageEnd)
-
-
-def _fitting(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
-    shown: list[ContextItem] = []
-    room = WHOLE
-    for item in items:
-        if item.size <= room:
-            shown.append(item)
-            room -= item.size
-    return tuple(shown)
+        """The end of this stage, with what it came to; where it says nothing of files, they are as they were."""
+        told = {"id": self.id, "stage": self.stage.name, "attempt": self.attempt, "draft": self.draft, **more}
+        return msgspec.convert(told, StageEnd)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.core.effects import Candidate, CandidatesTried, ListProject, ProjectListed, Synthesised
+from roundtable.core.effects import Candidate, CandidatesTried, ProjectListed, Synthesised
 from roundtable.core.rules import writing as rule
 from roundtable.core.rules.building import candidate_names, with_seats
 from roundtable.core.stages import How, StageEnd
 from roundtable.core.values import Gate, Prompt, Round, Turns
 from roundtable.protocols.splicing import Refining, Spliced, spliced
-from roundtable.protocols.stages.judging import Judged
+from roundtable.protocols.stages.judging import NEITHER, Judged
 from roundtable.protocols.stages.setting import Setting
-from roundtable.protocols.trying import done, form_of
-
-NEITHER = "none"
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -51,22 +48,29 @@ async def _refining(setting: Setting, number: int) -> Refining:
     """What is left is asked of the base's author, who is shown the files as they have become."""
 
     async def prompt(made: Synthesised) -> Prompt:
-        listed = await done(setting.table, f"{setting.name}/merged", ListProject(made.draft), ProjectListed)
-        concerned = {path for it in made.left for path in it.files}
-        shown = tuple(it for it in listed.items if not concerned or it.name in concerned)
-        return msgspec.structs.replace(await setting.prompt("refine", files=False), files=shown)
+        concerned = sorted({path for it in made.left for path in it.files})
+        listed = await setting.listed("merged", made.draft, " ".join(concerned))
+        if concerned:
+            listed = ProjectListed(tuple(it for it in listed.items if it.name in concerned))
+        return setting.prompt("refine", shown=listed)
 
-    expect = msgspec.structs.replace(form_of(setting.table, await setting.files()), tokens=setting.stage.tokens)
+    expect = setting.changes(await setting.project())
     turns = Turns(visibility="own", stage=setting.name)
     return Refining(f"{setting.name}/{number}-refine", prompt, expect, turns)
 
 
 async def undecided(setting: Setting, work: Work) -> StageEnd:
-    """The person chooses; of one candidate there is no choice, and of none nothing comes."""
+    """The person chooses; of one candidate there is no choice, and of none nothing comes.
+
+    Where no judge can be heard at all, what running them showed decides.
+    """
     if not work.found:
         return _nothing(setting, work, *(tuple(rule.left_out(work.result, ())) or ("Nobody wrote anything.",)))
     if len(work.found) == 1:
         return _end(setting, work, work.found[0], _as_it_is(work.found[0]), "alone")
+    if work.verdict.move is None and work.found[0].passed:
+        taken = work.found[0]
+        return _end(setting, work, taken, _as_it_is(taken), "run", work.result.how)
     gate = _gate(setting, work)
     answer = await setting.table.gate(gate)
     chosen = next((it for it in work.found if it.seat == answer), None)
@@ -79,7 +83,8 @@ def _gate(setting: Setting, work: Work) -> Gate:
     details = {it.seat: rule.ran_as(it, work.result) for it in work.found} | {
         NEITHER: "take none of them and end the stage here"
     }
-    question = rule.whose(setting.stage.title, work.verdict.options, judged=bool(work.verdict.judge))
+    verdict = work.verdict
+    question = rule.whose(setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard)
     return Gate(f"{setting.name}-dispute", question, tuple(details), NEITHER, details)
 
 
@@ -90,9 +95,7 @@ def _as_it_is(base: Candidate) -> Spliced:
 def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
     return setting.end(
         how="failed",
-        draft=setting.draft,
         judge=work.verdict.judge,
-        rounds=tuple(it.name for it in work.rounds),
         notices=(*work.verdict.notices, *why),
     )
 
@@ -107,7 +110,6 @@ def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How,
         judge=work.verdict.judge,
         base=base.seat,
         took=took,
-        rounds=tuple(it.name for it in work.rounds),
         notices=(
             *work.verdict.notices,
             *rule.left_out(work.result, work.found),

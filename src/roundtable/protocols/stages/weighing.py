@@ -9,7 +9,8 @@ import msgspec
 from roundtable.core.rules.findings import Weighed
 from roundtable.core.rules.ruled_findings import Ruled, by_judge, by_severity, shown
 from roundtable.core.values import Expect, Gate, Round
-from roundtable.protocols.stages.judging import Judged, judged
+from roundtable.core.wording import many
+from roundtable.protocols.stages.judging import Judged, judged, unsigned
 from roundtable.protocols.stages.setting import Setting
 
 MEND, LEAVE = "mend", "leave"
@@ -22,7 +23,6 @@ class Weighing(msgspec.Struct, frozen=True):
     how: str
     judge: str = ""
     notices: tuple[str, ...] = ()
-    rounds: tuple[str, ...] = ()
 
 
 async def weighing_of(setting: Setting, last: int, rounds: Sequence[Round], found: Sequence[Weighed]) -> Weighing:
@@ -33,20 +33,18 @@ async def weighing_of(setting: Setting, last: int, rounds: Sequence[Round], foun
     looked = f"{setting.name}/{last + 2}-look"
     if verdict.consensus or not verdict.judge or not await setting.table.may_open(looked):
         return await _ended(setting, verdict, found)
-    prompt = await setting.prompt("look", {"open": "\n".join(f"- {it}" for it in verdict.options)}, files=False)
+    prompt = setting.prompt("look", {"open": verdict.bullets})
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines})
     expect = Expect(tokens=setting.stage.tokens)
     again = await setting.table.ask(looked, prompt, expect=expect, seats=setting.seats, turns=setting.turns(blind=True))
-    answers = tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in again.moves)
-    verdict = await _judged(setting, f"{setting.name}/{last + 2}", lines, answers, wrote)
-    ended = await _ended(setting, verdict, found)
-    return msgspec.structs.replace(ended, rounds=(again.name,))
+    verdict = await _judged(setting, f"{setting.name}/{last + 2}", lines, unsigned(setting, again.moves), wrote)
+    return await _ended(setting, verdict, found)
 
 
 async def _judged(
     setting: Setting, round: str, lines: tuple[str, ...], answers: tuple[str, ...], wrote: Sequence[str]
 ) -> Judged:
-    prompt = await setting.prompt("findings-judge", files=False)
+    prompt = setting.prompt("findings-judge")
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines, "answers": answers})
     return await judged(setting, round, prompt, Expect("judge-review", tokens=setting.stage.tokens), wrote)
 
@@ -57,8 +55,8 @@ async def _ended(setting: Setting, verdict: Judged, found: Sequence[Weighed]) ->
     if verdict.consensus and said is not None:
         return Weighing(by_judge(found, said), "agreed", verdict.judge, verdict.notices)
     gate = f"{setting.name}-dispute"
-    heard = "The judge sees no consensus" if verdict.judge else "No judge could be heard"
-    question = f"{setting.stage.title}: {len(found)} findings. {heard}. What is to be done about them?"
+    findings = many(len(found), "finding")
+    question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
     details = {
         MEND: "mend what the seats themselves call critical or high",
         LEAVE: "mend nothing; all findings are listed as they are",

@@ -19,11 +19,15 @@ from roundtable.protocols.splicing import last_written
 from roundtable.protocols.stages.judging import Judged, judged
 from roundtable.protocols.stages.setting import Setting
 from roundtable.protocols.stages.settling import Work, agreed, undecided
-from roundtable.protocols.trying import done, form_of
+from roundtable.protocols.trying import done
 
 
 async def written(setting: Setting, template: str = "write") -> StageEnd:
     """Hold the stage, or whatever else comes to files; `template` is what is asked first."""
+    return await setting.with_unshown(await _held(setting, template))
+
+
+async def _held(setting: Setting, template: str) -> StageEnd:
     rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), Judged()
     for number in range(1, setting.stage.rounds + 1):
         name = f"{setting.name}/{number}-{template}"
@@ -50,14 +54,14 @@ async def written(setting: Setting, template: str = "write") -> StageEnd:
 
 async def _asked(setting: Setting, name: str, number: int, verdict: Judged, template: str) -> Round:
     """All files, blind; later with what is open, what running the seat's own showed, and the others' work."""
-    shown = await setting.files()
-    expect = msgspec.structs.replace(form_of(setting.table, shown), tokens=setting.stage.tokens)
+    shown = await setting.project()
+    expect = setting.changes(shown)
     blind = setting.stage.speaking == "blind"
     turns = setting.turns(blind=blind)
     if number == 1:
-        prompt = await setting.prompt(template)
+        prompt = setting.prompt(template, shown=shown)
     else:
-        prompt = await setting.prompt("rewrite", {"open": "\n".join(f"- {it}" for it in verdict.options)}, files=False)
+        prompt = setting.prompt("rewrite", {"open": verdict.bullets})
         ruled = rule.OPEN if verdict.options else rule.NONE_PASSED
         prompt = msgspec.structs.replace(prompt, values={**prompt.values, "ruled": ruled})
         if blind:
@@ -69,7 +73,7 @@ async def _asked(setting: Setting, name: str, number: int, verdict: Judged, temp
 
 def _in_the_workspace(setting: Setting) -> bool:
     """Whether the project is as the workspace has it, so that a voice with hands can work on a copy of that."""
-    return bool(setting.table.charter.settings.get("existing")) and not setting.draft
+    return setting.settings.existing and not setting.draft
 
 
 async def _run(setting: Setting, number: int, rounds: Sequence[Round]) -> CandidatesTried:
@@ -82,7 +86,7 @@ async def _judged(setting: Setting, rounds: Sequence[Round], result: CandidatesT
     """The judge reads the candidates under no name and in an order of its own."""
     found, labels = rule.eligible(result), setting.table.labels
     texts = [rule.before_the_judge(it, result, last_written(rounds, it.seat), labels) for it in found]
-    prompt = await setting.prompt("judge-files", files=False)
+    prompt = setting.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
     expect = Expect("judge-merge", tuple(candidate_names(found, labels)), setting.stage.tokens)
     return await judged(setting, f"{setting.name}/{len(rounds)}", prompt, expect, [it.seat for it in found])

@@ -19,6 +19,7 @@ from roundtable.workshop.sandbox.compose import Composed, composed, is_compose
 from roundtable.workshop.sandbox.container import Meter, alone, writable
 from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import packed
+from roundtable.workshop.sandbox.images import missing_images
 from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.scan import scanned
 from roundtable.workshop.sandbox.supervising import Supervision, kill
@@ -39,7 +40,7 @@ async def built_and_run(
     """
     name = name or own_name()
     archive = packed(files)
-    if refused := _refusal(files) or (archive if isinstance(archive, str) else ""):
+    if refused := await refusal(engine, files) or (archive if isinstance(archive, str) else ""):
         yield Exit(None, 0.0, refused)
         return
     assert isinstance(archive, bytes)
@@ -65,12 +66,20 @@ async def built_and_run(
                 await engine.ask(argv)
 
 
-def _refusal(files: Mapping[str, str]) -> str:
+async def refusal(engine: Engine, files: Mapping[str, str]) -> str:
     """Why these files are not built, if they are not."""
     if found := scanned(files):
         told = " ".join(f"{it.path}, line {it.line}: {it.sentence}" for it in found)
         return f"It was not built. {told}"
-    return "" if "Dockerfile" in files or any(is_compose(path) for path in files) else _NOTHING
+    if "Dockerfile" not in files and not any(is_compose(path) for path in files):
+        return _NOTHING
+    missing = await missing_images(engine, files)
+    return f"It was not built. {missing}" if missing else ""
+
+
+def container_of(name: str, service: str) -> str:
+    """What the container of a service is called, whatever the compose file calls it."""
+    return f"{name}-{service}-1"
 
 
 Steps = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
@@ -91,15 +100,16 @@ async def _of_compose(engine: Engine, name: str, path: Path, names: Composed, bo
     if read.code != 0:
         return f"The compose file was not understood. {one_line(read.text, 300)}"
     over = path.with_name("bounds-of-the-sandbox.json")
-    await asyncio.to_thread(over.write_text, json.dumps(_bounded(names, bounds)))
+    await asyncio.to_thread(over.write_text, json.dumps(_bounded(name, names, bounds)))
     both = (*base, "--file", str(over))
     up = (*both, "up", "--build", "--no-color", "--abort-on-container-exit")
     down = (*both, "down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "0")
     return [up], [down]
 
 
-def _bounded(names: Composed, bounds: Bounds) -> dict[str, object]:
-    """Laid over the project's own file: its services reach each other and nothing else, each within the bounds."""
+def _bounded(name: str, names: Composed, bounds: Bounds) -> dict[str, object]:
+    """Laid over the project's own file: its services reach each other and nothing else, each within the bounds and by
+    a name of ours; what is not here is not fetched."""
     bound: dict[str, object] = {
         "read_only": True,
         "tmpfs": [f"/tmp:{writable(bounds)}"],
@@ -111,9 +121,13 @@ def _bounded(names: Composed, bounds: Bounds) -> dict[str, object]:
         "security_opt": ["no-new-privileges:true"],
         "labels": {LABEL: ""},
     }
-    alone = {"build": {"network": "none"}}
+    built = {"build": {"network": "none"}, "pull_policy": "build"}
+    taken = {"pull_policy": "never"}
     return {
-        "services": {it: {**bound, **(alone if it in names.built else {})} for it in names.services},
+        "services": {
+            it: {**bound, **(built if it in names.built else taken), "container_name": container_of(name, it)}
+            for it in names.services
+        },
         "networks": {it: {"internal": True} for it in ("default", *names.networks)},
     }
 

@@ -83,21 +83,25 @@ class _Unreadable(Exception):
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """The names in a compose file: its services, those of them that are built, and its networks."""
+    """The names in a compose file: its services, those that are built, its networks, and the images of the others."""
 
     services: tuple[str, ...]
     built: frozenset[str]
     networks: tuple[str, ...]
+    images: tuple[str, ...]
 
 
 def composed(text: str) -> Composed:
     """The names in a file that the scan has let through."""
-    paths = [entry.under for entry in _entries(text)]
-    return Composed(
-        _below("services", paths),
-        frozenset(it[1] for it in paths if it[:1] == ("services",) and it[2:3] == ("build",)),
-        _below("networks", paths),
-    )
+    entries = list(_entries(text))
+    paths = [entry.under for entry in entries]
+    built = frozenset(it[1] for it in paths if it[:1] == ("services",) and it[2:3] == ("build",))
+    images = tuple(it.value for it in entries if _is_image(it.under) and it.under[1] not in built)
+    return Composed(_below("services", paths), built, _below("networks", paths), images)
+
+
+def _is_image(under: tuple[str, ...]) -> bool:
+    return under[:1] == ("services",) and under[2:] == ("image",)
 
 
 def _below(key: str, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -135,6 +139,8 @@ def _refused(entry: Entry) -> Iterator[FindingKind]:
     elif key == "security_opt" and re.search(r"unconfined|disable|false|\$", value):
         yield FindingKind.UNCONFINED
     elif key not in _HARMLESS.split() and not named and key not in _OF_THE_HOST and key != "privileged":
+        yield FindingKind.UNREADABLE
+    if key == "image" and not named and "$" in value:
         yield FindingKind.UNREADABLE
     if key in ("command", "entrypoint", "test") and runs_what_it_fetched(value.strip("[]").replace(",", " "), set()):
         yield FindingKind.PIPE_TO_SHELL

@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import suppress
 from itertools import count
+from tempfile import TemporaryDirectory
 
 _NAME = re.compile(r"roundtable-(\d+)-(\d+)-\d+(?!\d)")
 _numbers = count(1)
@@ -15,6 +16,11 @@ def own_name() -> str:
     """A name that nobody else has: of this process, by its id and when it began."""
     pid = os.getpid()
     return f"roundtable-{pid}-{_begun(pid)}-{next(_numbers)}"
+
+
+def own_folder() -> TemporaryDirectory[str]:
+    """A folder for a while; who comes after us clears it away if we cannot."""
+    return TemporaryDirectory(prefix=f"{own_name()}-")
 
 
 def is_orphan(name: str) -> bool:

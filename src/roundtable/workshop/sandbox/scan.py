@@ -56,7 +56,7 @@ def scan_dockerfile(path: str, text: str) -> list[Finding]:
     """What stands against building one."""
     fetched: set[str] = set()
     found = [finding(path, line, kind) for line, kind in _directives(text)]
-    for it in _instructions(text):
+    for it in instructions(text):
         kinds = dict.fromkeys(_refused(it, fetched))
         found += [finding(path, it.line, kind) for kind in kinds]
     return found
@@ -76,6 +76,8 @@ def _refused(it: Instruction, fetched: set[str]) -> Iterator[FindingKind]:
             yield FindingKind.PIPE_TO_SHELL
     if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
         yield FindingKind.REMOTE
+    if it.word == "FROM" and "$" in _image(it.text):
+        yield FindingKind.UNREADABLE
     if it.word in ("ARG", "ENV") and _SECRET.search(it.text.upper()):
         yield FindingKind.SECRET
 
@@ -103,6 +105,11 @@ def _command(text: str) -> str:
     return text
 
 
+def _image(text: str) -> str:
+    """What FROM begins with."""
+    return next((it for it in text.split() if not it.startswith("--")), "")
+
+
 def _sources(text: str) -> list[str]:
     words = [it for it in re.split(r"[\s,\[\]\"']+", text) if it and not it.startswith("--")]
     return words[:-1] or words
@@ -110,17 +117,22 @@ def _sources(text: str) -> list[str]:
 
 def _directives(text: str) -> Iterator[tuple[int, FindingKind]]:
     """Another builder than the usual one is a program of its own."""
+    for number, builder in builders(text):
+        if not builder.startswith(("docker/dockerfile:", "docker/dockerfile@")):
+            yield number, FindingKind.REMOTE
+
+
+def builders(text: str) -> Iterator[tuple[int, str]]:
+    """The images that a Dockerfile wants to be built by, with their lines."""
     for number, line in enumerate(text.splitlines(), 1):
         directive = _DIRECTIVE.match(line.strip())
         if directive is None:
             return
-        if directive[1].lower() == "syntax" and not directive[2].startswith(
-            ("docker/dockerfile:", "docker/dockerfile@")
-        ):
-            yield number, FindingKind.REMOTE
+        if directive[1].lower() == "syntax":
+            yield number, directive[2]
 
 
-def _instructions(text: str) -> Iterator[Instruction]:
+def instructions(text: str) -> Iterator[Instruction]:
     escape = "`" if re.match(r"(?:#.*\n)*#\s*escape\s*=\s*`", text, re.IGNORECASE) else "\\"
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,15 @@ from pathlib import Path
 _BESIDE = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 _LONGEST_LINE = 256
 _MOST_LINKS = 16
+_USUAL = re.compile(
+    r"(?:python|pypy|pip)[\d.]*|node|npm|npx|yarn|pnpm|deno|bun|go|cargo|rustc|ruby|gem|bundle|rake|php|composer"
+    r"|java|javac|mvn|gradle|dotnet|make|cmake"
+)
+
+
+def is_usual(name: str) -> bool:
+    """Whether it is the bare name of an interpreter or a tool for building: nothing private lies beside those."""
+    return _USUAL.fullmatch(name) is not None
 
 
 def toolchain(program: str, workspace: Path) -> list[str]:
@@ -19,10 +29,11 @@ def toolchain(program: str, workspace: Path) -> list[str]:
     Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it.
     """
     found: dict[str, None] = {}
-    for path in (path for start in _named(program) for path in _links(start)):
+    for path in (path for start in _named(program, workspace) for path in _links(start)):
         if not path.is_relative_to(workspace):
             root = path.parent.parent
-            beside = [root / name for name in _BESIDE] if path.parent.name == "bin" else [path]
+            installed = path.parent.name == "bin" and str(root) != os.path.expanduser("~")
+            beside = [root / name for name in _BESIDE] if installed else [path]
             found |= {str(place): None for place in beside if place.exists() and _stays(place, root)}
     return list(found)
 
@@ -67,8 +78,9 @@ def _asked(manager: str | Path, name: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _named(program: str) -> Iterator[str]:
-    """The program, then the interpreter that its first line names, if it is a script."""
+def _named(program: str, workspace: Path) -> Iterator[str]:
+    """The program, then the interpreter that its first line names, if it is a script; who wrote it in the workspace
+    may not have this machine shown by naming a place there, but for a usual interpreter."""
     yield program
     try:
         with open(program, "rb") as file:
@@ -77,7 +89,10 @@ def _named(program: str) -> Iterator[str]:
         return
     words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
     if words and words[0].startswith("/"):
-        yield words[0]
+        interpreter = Path(words[0])
+        foreign = Path(program).is_relative_to(workspace) and not interpreter.is_relative_to(workspace)
+        if not foreign or (is_usual(interpreter.name) and interpreter.is_file()):
+            yield words[0]
 
 
 def _links(start: str) -> Iterator[Path]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import msgspec
 
 from roundtable.core.sandbox import Job
 from roundtable.core.sensitive import is_sensitive
-from roundtable.workshop.sandbox.toolchain import behind_shim, toolchain
+from roundtable.workshop.sandbox.toolchain import behind_shim, is_usual, toolchain
 
 NOTHING = Path(__file__).parent / "nothing.txt"
 """An empty file, shown in the place of those that nobody may see."""
@@ -50,7 +51,7 @@ def view_of(job: Job) -> View | None:
     program = _located(job.argv[0], folder)
     if program is None:
         return None
-    programs = [*filter(None, (_located(it, folder) for it in job.programs)), program]
+    programs = [*filter(None, (_lent(it, folder) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
     places += [place for it in programs for place in toolchain(it, folder)]
     files, folders = emptied(folder)
@@ -73,6 +74,17 @@ def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         folders[:] = [it for it in folders if it not in _PASSED_OVER and it != ".git" and not is_sensitive(it)]
     whole = tuple(it for it in found if (folder / it).is_dir())
     return tuple(it for it in found if it not in whole), whole
+
+
+def _lent(name: str, folder: Path) -> str | None:
+    """A program that a project names, if it is one of the system, a usual one or our own interpreter.
+
+    To find a program is to show the folders beside it, and a project could name anything.
+    """
+    found = _located(name, folder)
+    if found is None or is_usual(name) or name == sys.executable:
+        return found
+    return found if os.path.realpath(found).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
 
 
 def _located(name: str, folder: Path) -> str | None:

@@ -1,0 +1,85 @@
+"""What of a project is shown to seats who are to work on it, where their windows have no room for all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from roundtable.app.bench.cutting import MAP, MOST_MAP, RoomOf, around, left_for, readers_room
+from roundtable.app.bench.listing import Found
+from roundtable.core.effects import ListProject, ProjectListed
+from roundtable.core.ports import Store
+from roundtable.core.relevance import Candidate, weight, words_of
+from roundtable.core.rules.chunking import priority
+from roundtable.core.session import Session
+from roundtable.core.stages import decisions
+from roundtable.core.values import ContextItem
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.core.views.stages import stage_ends
+from roundtable.workshop.mapping import program_map, relevant
+
+UNKNOWN = 60_000
+"""Bytes of files that are shown where a window is not known."""
+
+_NAME = re.compile(r"[\w.-]*\w")
+
+
+class _Choice(NamedTuple):
+    """The paths of the files that are shown, and the map where these are not all."""
+
+    shown: Collection[str]
+    map: bytes = b""
+
+
+class Showing:
+    """Shows the projects of one desk, as far as those who work on them have room for them."""
+
+    def __init__(self, store: Store, room_of: RoomOf) -> None:
+        self._store = store
+        self._room_of = room_of
+
+    async def shown(self, session: Session, effect: ListProject, project: Found) -> ProjectListed:
+        """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
+        about = "\n".join((effect.about, session.charter.question, decisions(stage_ends(session))))
+        chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
+        items = [await self._kept(path, data) for path, data in project.files.items() if path in chosen.shown]
+        left = tuple(path for path in project.files if path not in chosen.shown)
+        drawn = await self._kept(MAP, chosen.map) if chosen.map else None
+        return ProjectListed(tuple(items), project.refused, left, drawn)
+
+    def _room(self, session: Session, effect: ListProject) -> int:
+        """Bytes for files and map, before those who read them."""
+        room = readers_room(self._room_of, session.charter, effect.seats, effect.answers)
+        known = UNKNOWN if room.named is None else max(0, left_for(session, room.named)) * BYTES_PER_TOKEN
+        return known if room.all_known else min(UNKNOWN, known)
+
+    async def _kept(self, name: str, data: bytes) -> ContextItem:
+        return ContextItem(name, await self._store.keep(data), len(data))
+
+
+def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:
+    """All files, or those that bear most on what it is about, with a map of what they have to do with the rest."""
+    sizes = {path: len(data) + around(path) for path, data in files.items()}
+    if sum(sizes.values()) <= room:
+        return _Choice(files)
+    for_map = min(MOST_MAP, room // BYTES_PER_TOKEN // 6)
+    room -= for_map * BYTES_PER_TOKEN
+    taken: set[str] = set()
+    for path in _by_relevance(files, about):
+        if sizes[path] <= room:
+            taken.add(path)
+            room -= sizes[path]
+    return _Choice(taken, relevant(program_map(files), taken, for_map).encode())
+
+
+def _by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
+    """First what is named, then by its words; where these say the same, the program before its tests."""
+    named, words = set(_NAME.findall(about)), words_of(about)
+
+    def place(path: str) -> tuple[bool, float, int, str]:
+        bears = weight(words, Candidate(path, text=files[path].decode(errors="replace")))
+        return path.rpartition("/")[2] not in named, -bears, priority(path), path
+
+    return sorted(files, key=place)

@@ -1,0 +1,196 @@
+"""The quote of a meeting in stages, held against sessions in which everything goes wrong."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.app.quote import ON_TOP, Quote, quote
+from roundtable.app.stages import shipped
+from roundtable.cli.words import decision_words
+from roundtable.core.effects import CutUp
+from roundtable.core.session import Session
+from roundtable.core.stages import Stage, encoded
+from roundtable.core.values import Limits, Seat
+from roundtable.core.views import costs, page, transcript
+from tests.repository import repository, sandbox
+
+NAMES = ("claude", "gpt", "gemini")
+SHORT = 400
+"""Tokens of the longest answer, so that a whole project is written in no time."""
+
+OPEN = "DISCUSS:\n- Whether it is to be so\n- Or otherwise"
+TAKEN = "CONSENSUS: BASE=candidate-A. INCORPORATE: none\nMUST_FIX:\n- Say what is wrong with an empty title."
+FILES = {
+    seat: {
+        "main.py": f'import sys\n\nprint("{seat} cannot do it.")\nsys.exit(1)\n',
+        "run.toml": '[run]\nargv = ["python3", "main.py"]\n',
+    }
+    for seat in NAMES
+}
+"""A program that never works."""
+
+
+def padded(text: str, tokens: int = SHORT) -> str:
+    """The same as long as an answer may be."""
+    return "Word after word. " * ((tokens * 4 - len(text)) // 17) + f"\n\n{text}"
+
+
+def found(*places: str) -> str:
+    findings = [
+        {"place": it, "severity": "critical", "wrong": f"Wrong {it}.", "proof": "", "language": ""} for it in places
+    ]
+    return f"I looked.\n```json\n{json.dumps({'findings': findings})}\n```"
+
+
+def wrote(files: dict[str, str]) -> str:
+    return "\n".join(f"### {path}\n```\n{text}```\n" for path, text in files.items())
+
+
+def seats(folder: Path, turns: list[dict[str, Any]]) -> tuple[Seat, ...]:
+    """Three seats that all say the same, and judge by it."""
+    script = folder / "script.json"
+    script.write_bytes(msgspec.json.encode({"turns": turns}))
+    return tuple(Seat(name, (f"script:{script}",)) for name in NAMES)
+
+
+async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, Session]:
+    """What was quoted, and the session that was then held."""
+    before = await quote(desk, agenda)
+    session = await desk.convene(agenda)
+    await desk.run(session)
+    return before, await desk.session(session)
+
+
+def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) -> Agenda:
+    answers = {"stages": "continue", "rerun": "yes", "deliver": "later"}
+    told = {"stages": encoded(stages), **settings}
+    limits = Limits(retries=0)
+    return Agenda("A to-do list.", table, meeting="sdlc", settings=told, limits=limits, answers=answers, headless=True)
+
+
+def within(quoted: Quote, session: Session) -> None:
+    """The session came to no more than was quoted, seat by seat and in all."""
+    bill = costs(session)
+    assert bill.total.calls <= quoted.calls.most
+    assert bill.total.tokens <= quoted.tokens.most
+    for row, said in zip(bill.seats, quoted.seats, strict=True):
+        assert row.used.input_tokens <= said.input_tokens.most
+        assert row.used.output_tokens <= said.output_tokens.most
+
+
+async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: Path) -> None:
+    await sandbox()
+    judged = {
+        "requirements/*": OPEN,
+        "architecture/*": OPEN,
+        "code-review/2": OPEN,
+        "code-review/3": "CONSENSUS: CRITICAL: F1",
+        "*/3": TAKEN,
+        "*": OPEN,
+    }
+    said = {"*-chunk": found("main.py:3"), "*-fix": "I would rather not.", "*-refine": "I would rather not."}
+    turns = [{"round": f"{round}-judge", "text": padded(text)} for round, text in judged.items()]
+    turns += [{"round": round, "text": padded(text)} for round, text in said.items()]
+    for round in ("*-write", "*-analyse"):
+        turns += [{"round": round, "seat": seat, "text": padded(wrote(FILES[seat]))} for seat in NAMES]
+    turns.append({"round": "*", "text": padded("I think so.")})
+    stages = tuple(msgspec.structs.replace(it, tokens=SHORT) for it in shipped().stages)
+    (tmp_path / "work").mkdir()
+    async with await Roundtable.open(tmp_path / "work", Places(tmp_path / "home", tmp_path / "home")) as desk:
+        quoted, session = await held(desk, agenda(stages, seats(tmp_path, turns)))
+    within(quoted, session)
+    asked = {name.rpartition("/")[2].partition("-")[2] for name in session.rounds}
+    assert asked == {
+        *("draft", "discuss", "judge", "judge-2", "judge-3", "write", "refine"),
+        *("chunk", "look", "fix", "analyse"),
+    }, "nothing of what can go wrong is left out"
+    assert quoted.calls.most == len(NAMES) * 2 * (2 * 6 + 3 * 7 + 5 + 3 * 7), "each with its judges, and mended once"
+    assert quoted.notices == (ON_TOP,)
+    told = [transcript(session), page(session), "\n".join(it.text for it in decision_words(session, "last"))]
+    assert all("DEGRADED: read this first." in it and "0 of 0" not in it for it in told), "nobody counts votes here"
+
+
+def module(number: int) -> str:
+    """Seven kilobytes of code that imports its neighbour."""
+    lines = (f"def step_{number}_{at}(value):\n    return value * {at} + {number}\n\n\n" for at in range(120))
+    return f"from shop.part_{(number + 1) % 120} import *\n\n\n{''.join(lines)}"
+
+
+FOUND_NOTHING = {"round": "*-chunk", "text": found()}
+FOUND_EVERYWHERE = [
+    *(
+        {"round": "*-chunk", "contains": f"def step_{it}_0(", "text": found(f"shop/part_{it}.py:4")}
+        for it in range(120)
+    ),
+    {"round": "*/*-judge", "contains": "I still think so.", "text": "CONSENSUS:\nCRITICAL: F1 and all others"},
+    {"round": "*-judge", "text": OPEN},
+    {"round": "*-look", "text": "I still think so."},
+    {"round": "*-fix", "text": "I would rather not."},
+]
+
+
+@pytest.mark.parametrize("turns", [[FOUND_NOTHING], FOUND_EVERYWHERE], ids=["nothing", "everything"])
+async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
+    files = {f"shop/part_{number}.py": module(number) for number in range(120)}
+    folder = repository(tmp_path / "big", files)
+    review = next(it for it in shipped().stages if it.kind == "review")
+    async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
+        quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
+    (cut,) = (it for it in session.results.values() if isinstance(it, CutUp))
+    bill = costs(session).total
+    assert quoted.calls.likely == pytest.approx(3 * len(cut.chunks) + 1, rel=0.2)
+    assert quoted.calls.likely <= bill.calls + 1
+    within(quoted, session)
+    if turns == [FOUND_NOTHING]:
+        assert quoted.tokens.likely == pytest.approx(bill.tokens, rel=0.35)
+    else:
+        asked = Counter(name.rpartition("-")[2] for name in session.rounds)
+        assert asked == {"chunk": len(cut.chunks), "judge": 2, "look": 1, "fix": len(cut.chunks)}
+
+
+async def test_what_a_stage_reads_of_a_project_is_quoted_with_it(tmp_path: Path) -> None:
+    review = next(it for it in shipped().stages if it.kind == "review")
+    table = seats(tmp_path, [FOUND_NOTHING])
+    quotes: list[Quote] = []
+    for number in (1, 40):
+        folder = repository(tmp_path / str(number), {f"shop/part_{it}.py": module(it) for it in range(number)})
+        async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
+            quotes.append(await quote(desk, agenda((review,), table, existing=True)))
+    small, large = quotes
+    assert large.calls.likely > small.calls.likely
+    added = sum(len(module(it)) for it in range(1, 40)) / 4
+    assert large.seats[1].input_tokens.likely - small.seats[1].input_tokens.likely >= added
+
+
+WINDOWS = """[endpoints.lab]
+base_url = "http://127.0.0.1:9/v1"
+key = "none"
+local = true
+context = { large = 200_000, small = 12_000 }
+"""
+
+
+async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_a_prompt_can_be(tmp_path: Path) -> None:
+    places = Places(tmp_path / "home", tmp_path / "home")
+    places.config.mkdir(parents=True)
+    places.user_config.write_text(WINDOWS)
+    folder = repository(tmp_path / "work", {f"shop/part_{it}.py": module(it) for it in range(20)})
+    review = next(it for it in shipped().stages if it.kind == "review")
+    async with await Roundtable.open(folder, places) as desk:
+        large, small = [
+            await quote(desk, agenda((review,), (Seat("claude", (f"lab:{it}",)),), existing=True))
+            for it in ("large", "small")
+        ]
+    assert large.calls.likely == 2, "all of it at once, and a judge"
+    assert small.calls.likely > 10
+    assert large.seats[0].input_tokens.most <= large.calls.most * 200_000
+    assert small.seats[0].input_tokens.most <= small.calls.most * 12_000

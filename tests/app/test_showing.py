@@ -1,0 +1,111 @@
+"""A project shown to who is to work on it: all of it where there is room, else what bears most on it, and a map."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.bench.cutting import MAP
+from roundtable.app.desk import Roundtable
+from roundtable.app.ids import new_session_id
+from roundtable.app.places import Places
+from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
+from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Charter, Seat
+from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.store.holders import this_process
+from tests.repository import repository
+
+WINDOWS = """
+[endpoints.lab]
+base_url = "http://127.0.0.1:9/v1"
+key = "none"
+local = true
+context = { large = 200_000, small = 8_000, tiny = 2_000 }
+"""
+
+
+def module(name: str, functions: int = 60) -> str:
+    """About fifty bytes a function."""
+    return "".join(f"def {name}_{at:02}(value):\n    return value + {at:02}\n\n\n" for at in range(functions))
+
+
+ALPHA = f"from app.whole import whole_07\n\nWHOLE = whole_07(1)\n\n\n{module('alpha')}"
+FILES = {
+    "app/alpha.py": ALPHA,
+    "app/invoices.py": module("charge"),
+    "app/ledger.py": f"from app.zulu import zulu_01\n\n\n{module('entry')}",
+    "app/whole.py": module("whole", 900),
+    "app/zulu.py": module("zulu"),
+    "test/alpha.py": ALPHA,
+    "README.md": "# Shop\n",
+    ".env": "TOKEN=1\n",
+}
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
+    places = Places(tmp_path / "home", tmp_path / "home")
+    places.config.mkdir(parents=True)
+    places.user_config.write_text(WINDOWS)
+    async with await Roundtable.open(repository(tmp_path / "work", FILES), places) as opened:
+        yield opened
+
+
+async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided: str = "") -> ProjectListed:
+    """What a seat with this voice is shown of the files in the workspace."""
+    session = new_session_id()
+    charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
+    end = StageEnd("D1", "architecture", 1, "agreed", decided)
+    facts = (SessionOpened(charter), EffectStarted("a/end", EndStage(end)), EffectDone("a/end", StageEnded(end)))
+    lease, _ = await desk.store.acquire(session, this_process())
+    await desk.store.append_many(session, facts, lease)
+    done = await desk.performer.perform(f"{session}/development/files", ListProject("", 1_000))
+    assert isinstance(done, ProjectListed)
+    return done
+
+
+def names(shown: ProjectListed) -> list[str]:
+    return [it.name for it in shown.items]
+
+
+async def test_a_window_that_has_room_for_all_files_is_shown_all_of_them_and_no_map(desk: Roundtable) -> None:
+    shown = await listed(desk, "lab:large")
+    assert sorted(names(shown)) == sorted(it for it in FILES if it != ".env")
+    assert (shown.left, shown.map) == ((), None)
+    assert list(shown.refused) == [".env"]
+
+
+async def test_of_a_project_that_is_too_large_the_rest_is_named_and_mapped_and_all_of_it_fits(desk: Roundtable) -> None:
+    shown = await listed(desk, "lab:small")
+    assert sorted((*names(shown), *shown.left)) == sorted(it for it in FILES if it != ".env"), "every file is told of"
+    assert "app/whole.py" in shown.left, "it alone is larger than the window"
+    assert shown.map is not None
+    assert shown.map.name == MAP
+    drawn = (await desk.store.fetch(shown.map.digest)).decode()
+    assert "whole_07" in drawn, "what is used of a file that is not shown"
+    size = sum(it.size for it in shown.items) + shown.map.size
+    assert 0 < size < (8_000 - 1_000 - 2_000) * BYTES_PER_TOKEN
+
+
+async def test_what_the_question_and_the_decisions_are_about_comes_first(desk: Roundtable) -> None:
+    assert "app/ledger.py" not in names(await listed(desk, "lab:small", "Mend zulu, alpha and charge."))
+    assert "app/ledger.py" in names(await listed(desk, "lab:small", "Every entry is late."))
+    assert "app/ledger.py" in names(
+        await listed(desk, "lab:small", "Mend zulu, alpha and charge.", decided="R1: `ledger.py` keeps the books.")
+    )
+
+
+async def test_where_words_say_the_same_the_program_comes_before_its_tests(desk: Roundtable) -> None:
+    shown = names(await listed(desk, "lab:small"))
+    assert "app/alpha.py" in shown
+    assert "test/alpha.py" not in shown
+
+
+async def test_a_window_without_room_for_any_file_still_learns_their_names(desk: Roundtable) -> None:
+    shown = await listed(desk, "lab:tiny")
+    assert (shown.items, shown.map) == ((), None)
+    assert len(shown.left) == len(FILES) - 1

@@ -1,0 +1,50 @@
+"""A project that is larger than what seats can be shown: nothing of it vanishes without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.stages import Stage
+from tests.repository import commit, write
+from tests.stories.test_sdlc_running import SUM
+from tests.stories.test_sdlc_writing import DEVELOPMENT, held, writes
+
+REQUIREMENTS = Stage("requirements", "Requirements", "Engineer", "discussion", "Say what it is to do.", 2048)
+LARGE = "".join(f"def report_{at}():\n    return {at}\n\n\n" for at in range(2_000))
+
+
+@pytest.mark.feature("S0.46")
+async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_the_names_and_the_person_is_told(
+    bench: Roundtable, code: Path
+) -> None:
+    write(code, {"reports.py": LARGE, "use.py": "from reports import report_7\n\nprint(report_7())\n", ".env": "A=1\n"})
+    commit(code, "Reports")
+    agreed = [{"round": "*-judge", "text": "CONSENSUS: R1 It makes slugs."}, {"round": "*-draft", "text": "R1"}]
+    seats = {
+        "claude": [*agreed, *writes({"cli.py": "print(1)\n"})],
+        "gpt": [*agreed, *writes({"cli.py": "print(1)\n"})],
+    }
+    meeting, decision, ends = await held(
+        bench, REQUIREMENTS, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats, existing=True
+    )
+    for round in ("requirements/1-draft", "development/1-write"):
+        shown = meeting.prompt(round, "gpt")
+        assert "raise NotImplementedError" in shown, "what fits is shown"
+        assert "These are not shown; the map of the program says what they hold." in shown
+        assert '<answer from="unshown">\nreports.py\n</answer>' in shown
+        assert '<context from="map of the program">' in shown
+        assert "def report_1999" not in shown
+    for end in ends:
+        assert "4 of 5 files of the project were shown; for the others there is no room in the windows." in end.notices
+        assert "Not read, since they may not be shown: .env." in end.notices
+    assert any("of 5 files of the project were shown" in it for it in decision.notices)
+
+
+async def test_a_project_that_fits_is_told_of_without_a_word_on_room(bench: Roundtable) -> None:
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(SUM)}, existing=True)
+    assert "There is no room" not in meeting.prompt("development/1-write", "claude")
+    assert not [it for it in end.notices if "shown" in it]

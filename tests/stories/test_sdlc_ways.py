@@ -1,0 +1,85 @@
+"""The lighter ways through the stages, held by Claude, GPT and Gemini from their first word to what comes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.effects import ProjectRan
+from roundtable.core.session import Session
+from roundtable.core.stages import encoded
+from roundtable.core.values import Outcome
+from roundtable.core.views.stages import stage_ends
+from tests.stories.accounts import ACCOUNTS, DIRECTED
+from tests.stories.at_desk import Held, Turns
+from tests.stories.test_sdlc_results import AGREED, RULING, seats
+from tests.stories.test_sdlc_review import found
+from tests.stories.test_sdlc_writing import IDEA, YES, files
+from tests.stories.writing import verdict, wrote
+
+SOUND: Turns = [{"round": "*-chunk", "text": found()}]
+"""What a seat says that finds nothing wrong."""
+PLANNED: Turns = [
+    {"round": "architecture/*-judge", "text": "CONSENSUS: One file, accounts.py."},
+    {"round": "architecture/*", "text": "One file."},
+]
+
+
+async def held(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[Held, Session]:
+    """A way through the stages with everything answered ahead, and how the session ended."""
+    meeting = Held(bench, **table)
+    told = {"stages": encoded(bench.stages.find(way))}
+    decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
+    assert decision.outcome is Outcome.REACHED
+    return meeting, await bench.session(meeting.session)
+
+
+@pytest.mark.feature("S0.3", "S0.49")
+async def test_code_alone_is_written_by_all_and_reviewed_and_the_best_of_it_wins(bench: Roundtable) -> None:
+    """Claude's does not parse, and of the two that run the judge prefers Gemini's."""
+    code = {**ACCOUNTS, "claude": ACCOUNTS["claude"].replace("def add(", "def add((")}
+    table = {
+        seat: [
+            {"round": "*-judge", "text": verdict("candidate-C")},
+            {"round": "*-write", "text": wrote({"accounts.py": text})},
+            *SOUND,
+        ]
+        for seat, text in code.items()
+    }
+    meeting, session = await held(bench, "code", table)
+    assert list(session.rounds) == ["development/1-write", "development/1-judge", "code-review/1-chunk"]
+    judged = next(it for it in meeting.voices.calls if "-judge" in it.call)
+    assert "def add((" not in "".join(it.text for it in judged.messages), "what cannot run is not chosen from"
+    development, review = stage_ends(session)
+    assert (development.how, development.base) == ("agreed", "gemini")
+    assert await files(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
+
+
+@pytest.mark.feature("S0.1", "S0.50")
+async def test_without_docker_three_models_deliberate_from_requirements_to_tests_and_nothing_is_run_as_a_program(
+    bench: Roundtable,
+) -> None:
+    table = {name: [*PLANNED, *SOUND, *turns] for name, turns in seats().items()}
+    meeting, session = await held(bench, "no-docker", table)
+    said = {name: sorted(move.seat for move in it.moves()) for name, it in session.rounds.items()}
+    everybody = ["claude", "gemini", "gpt"]
+    assert said == {
+        "requirements/1-draft": everybody,
+        "requirements/1-judge": ["claude"],
+        "architecture/1-draft": everybody,
+        "architecture/1-judge": ["gpt"],
+        "development/1-write": everybody,
+        "development/1-judge": ["gemini"],
+        "code-review/1-chunk": everybody,
+        "qa/1-write": everybody,
+        "qa/1-judge": ["gpt"],
+    }
+    assert AGREED in meeting.prompt("development/1-write", "gemini")
+    assert f"One file, accounts.py.\n\n[D3 development]\nFiles written: accounts.py.\nThe judge ruled:\n{RULING}" in (
+        meeting.prompt("qa/1-write", "gpt")
+    )
+    ends = stage_ends(session)
+    assert [it.how for it in ends] == ["agreed"] * 5
+    assert not any(isinstance(it, ProjectRan) for it in session.results.values())
+    assert sorted(await files(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]
+    assert (await files(bench, ends[-1]))["accounts.py"] == DIRECTED

@@ -115,7 +115,7 @@ def test_the_screen_says_what_was_found_where_whose_program_ran_and_who_was_not_
     assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in told
     assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in told
     assert "The program of claude about “half(0) divides by zero”: it is so.\n" in told
-    assert "\n  F2 [low, maths.py:2] The name says too little\n" in told
+    assert "\n  F2: [low, maths.py:2] The name says too little\n" in told
     assert "DEGRADED: counted 2 of 2, but read this first." in told
     assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in told
     assert "\n  Reproduced:\n" in told

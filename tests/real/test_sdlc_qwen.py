@@ -23,7 +23,7 @@ pytestmark = pytest.mark.real
 MODEL = "qwen2.5-coder-1.5b"
 SEATS = tuple(arg for name in ("ada", "grace", "alan") for arg in ("--seat", f"{name}=embedded:{MODEL}"))
 HELD = ("--stages", "code", "--yes", "--budget-tokens", "60000", "--rounds", "2", "--answer", "deliver=folder")
-CONFIG = "limits = { seat_timeout = 900, round_deadline = 2700 }\n"
+CONFIG = "limits = { seat_timeout = 900, round_deadline = 2700, max_tokens = 1000 }\n"
 SPECS: list[dict[str, str]] = tomllib.loads((Path(__file__).parent / "sdlc_specs.toml").read_text())["specs"]
 HIDDEN = "hidden_check.py"
 

@@ -18,7 +18,8 @@ class Room(NamedTuple):
     """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
 
     `voice` has the smallest window. Where no window is known, there is no bound to what may be named; `all_known`
-    says whether that of every voice is.
+    says whether that of every voice is. `windows` is what they leave where a minute's limit is not counted: who cannot
+    take that is left out rather than shown less.
     """
 
     gathered: int
@@ -26,6 +27,7 @@ class Room(NamedTuple):
     named: int | None = None
     voice: str = ""
     all_known: bool = False
+    windows: int = BYTES_PER_TOKEN * UNKNOWN
 
 
 def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False) -> Room:
@@ -34,10 +36,9 @@ def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int,
     Who is `judging` has the window of its judge as well.
     """
     voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.chain(judging=judging)}
-    left = {
-        voice: max(0, (_takes(tariff) or UNKNOWN) - tariff.overhead - tariff.thinking - limits.max_tokens)
-        for voice, tariff in voices.items()
-    }
+    around = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
+    left = {voice: max(0, (_takes(it) or UNKNOWN) - around[voice]) for voice, it in voices.items()}
+    windows = [max(0, (it.window or UNKNOWN) - around[voice]) for voice, it in voices.items()]
     known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
     smallest = min(known, key=lambda voice: known[voice], default="")
     least = min(left.values(), default=UNKNOWN)
@@ -47,12 +48,13 @@ def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int,
         BYTES_PER_TOKEN * known[smallest] if smallest else None,
         smallest,
         len(known) == len(voices),
+        BYTES_PER_TOKEN * min(windows, default=UNKNOWN),
     )
 
 
 def longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
     """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
-    windows = [taken // 3 for seat in seats for voice in seat.voices if (taken := _takes(tariffs.of(voice)))]
+    windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.of(voice).window)]
     own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
     return min((*windows, *own), default=sys.maxsize)
 

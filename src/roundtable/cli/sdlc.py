@@ -47,9 +47,9 @@ GO_ON = "stages=continue"
 @option(STAGES, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it.")
 @option(PROJECT, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
 @option(PROJECT, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea.")
+@meeting_options
 @limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used.")
 @limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
-@meeting_options
 def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
     """Take an idea through seven stages to a running program.
 

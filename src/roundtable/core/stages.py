@@ -95,10 +95,9 @@ class StageEnd(Value, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def decisions(ends: Sequence[StageEnd]) -> str:
+def decisions(ends: Sequence[StageEnd]) -> tuple[str, ...]:
     """What the earlier stages agreed on, word for word and each under its id, for who works on the next one."""
-    said = [f"[{it.id} {it.stage}]\n{it.text}" for it in ends if it.text and it.how != "failed"]
-    return "\n\n".join(said)
+    return tuple(f"{it.id} {it.stage}:\n{it.text}" for it in ends if it.text and it.how != "failed")
 
 
 def draft_after(ends: Sequence[StageEnd]) -> Digest:

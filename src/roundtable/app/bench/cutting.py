@@ -78,7 +78,7 @@ def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer
 def left_for(session: Session, named: int) -> int:
     """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
     charter = session.charter
-    said = (charter.question, decisions(stage_ends(session)), *(it.text + it.why for it in charter.recalled))
+    said = (charter.question, *decisions(stage_ends(session)), *(it.text + it.why for it in charter.recalled))
     told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
     return left_beside(named, told)
 

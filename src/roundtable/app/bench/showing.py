@@ -42,7 +42,7 @@ class Showing:
 
     async def shown(self, session: Session, effect: ListProject, project: Found) -> ProjectListed:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
-        about = "\n".join((effect.about, session.charter.question, decisions(stage_ends(session))))
+        about = "\n".join((effect.about, session.charter.question, *decisions(stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
         items = [await self._kept(path, data) for path, data in project.files.items() if path in chosen.shown]
         left = tuple(path for path in project.files if path not in chosen.shown)
@@ -52,7 +52,7 @@ class Showing:
     def _room(self, session: Session, effect: ListProject) -> int:
         """Bytes for files and map, before those who read them."""
         room = readers_room(self._room_of, session.charter, effect.seats, effect.answers)
-        known = UNKNOWN if room.named is None else max(0, left_for(session, room.named)) * BYTES_PER_TOKEN
+        known = max(0, left_for(session, room.windows)) * BYTES_PER_TOKEN
         return known if room.all_known else min(UNKNOWN, known)
 
     async def _kept(self, name: str, data: bytes) -> ContextItem:

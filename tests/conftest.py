@@ -6,6 +6,7 @@ Python keeps what it has compiled, whatever the machine says: hundreds of tests 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from hypothesis import settings
@@ -16,3 +17,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A suite that was started in the background must not teach the programs it starts to overhear Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)

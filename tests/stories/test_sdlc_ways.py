@@ -75,9 +75,9 @@ async def test_without_docker_three_models_deliberate_from_requirements_to_tests
         "qa/1-judge": ["gpt"],
     }
     assert AGREED in meeting.prompt("development/1-write", "gemini")
-    assert f"One file, accounts.py.\n\n[D3 development]\nFiles written: accounts.py.\nThe judge ruled:\n{RULING}" in (
-        meeting.prompt("qa/1-write", "gpt")
-    )
+    told = meeting.prompt("qa/1-write", "gpt")
+    assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in told
+    assert f'<answer from="decisions: D3 development">\nFiles written: accounts.py.\nThe judge ruled:\n{RULING}' in told
     ends = stage_ends(session)
     assert [it.how for it in ends] == ["agreed"] * 5
     assert not any(isinstance(it, ProjectRan) for it in session.results.values())

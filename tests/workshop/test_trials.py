@@ -117,7 +117,7 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
-    trials = await tried(sandbox, trees, CHECKS, {}, BOUNDS, asked=["total([1, 2])", "other(1)", "no call"])
+    trials = await tried(sandbox, trees, CHECKS, {}, BOUNDS, task="total([1, 2]) must be 3, other(1) must be 2.")
     differ = [it for it, said in trials.outputs["ada"].items() if trials.outputs["bob"][it] != said]
     assert differ == ["shop.total([])"]
     assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
@@ -294,3 +294,26 @@ async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imp
     assert trials.tests[BEFORE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
     assert trials.shown_by("bob") == (), "its author's own code fails the only test of what is new"
     assert trials.shown_by("ada") == ()
+
+
+PROGRAM = "import sys\n{}\nfirst, last = map(int, sys.argv[1:])\nprint(*range(first, last + 1))\n"
+GUARDED = PROGRAM.format("if len(sys.argv) != 3:\n    print('usage: count.py FIRST LAST')\n    sys.exit(2)")
+
+
+async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=ALSO_RIGHT, bob=ALSO_RIGHT, eve=ALSO_RIGHT)
+    texts = {"ada": PROGRAM.format(""), "bob": GUARDED, "eve": GUARDED.replace("last + 1", "1 + last")}
+    for name, text in texts.items():
+        (trees[name] / "count.py").write_text(text)
+    task = (
+        "A program count.py: 'python3 count.py 1 3' prints 1 2 3; other commands such as python3 gone.py do not count."
+    )
+    trials = await tried(sandbox, trees, CHECKS, {}, BOUNDS, task=task)
+    assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
+    assert not any("gone.py" in it for it in trials.outputs["ada"])
+    assert trials.outputs["bob"] == trials.outputs["eve"]
+    assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
+    assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
+    assert executed(trials.ran()).clusters[0] == ("bob", "eve")

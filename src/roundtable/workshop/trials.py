@@ -18,9 +18,11 @@ from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
 from roundtable.workshop import inside_tests
 from roundtable.workshop.counting import no_fewer
+from roundtable.workshop.examples import examples_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.telling import SETUP, Call, module_of, telling_calls
+from roundtable.workshop.telling_commands import SECONDS, Command, commands_in
 
 BEFORE = ""
 """The name of the tree that has no candidate on it: only the checks are run there."""
@@ -84,13 +86,13 @@ async def tried(
     bounds: Bounds = Bounds(),
     tell: Tell | None = None,
     examples: Mapping[str, str] = {},
-    asked: Sequence[str] = (),
+    task: str = "",
 ) -> Trials:
     """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
 
     Python tests are counted one by one. Those of other languages are laid into the tree and the checks run again: each
     check is then a test of that seat. `examples` are the person's own, as such a file: they are one more check, of
-    which only those count that fail on the bare tree. `asked` are the calls in them.
+    which only those count that fail on the bare tree. `task` is the text they stand in.
     """
     bench = _Bench(sandbox, checks, bounds, tell or (lambda line: None))
     candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
@@ -109,7 +111,7 @@ async def tried(
         for author, files in tests.items()
         if files
     }
-    outputs = await bench.tell_apart(candidates, tests, asked)
+    outputs = await bench.tell_apart(candidates, tests, task)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
         checks=dict(zip(trees, outcomes, strict=True)),
@@ -200,15 +202,21 @@ class _Bench:
         return why
 
     async def tell_apart(
-        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], asked: Sequence[str]
+        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str
     ) -> dict[str, dict[str, str]]:
-        """What comes out of every candidate for the same calls, by tests, changed modules and what was asked for."""
+        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
-        calls = telling_calls(texts, await asyncio.to_thread(_changed, list(trees.values()), laid), asked)
+        changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
+        calls: list[Call | Command] = [*telling_calls(texts, changed, [it.call for it in examples_of(task)])]
+        commands = commands_in(
+            task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
+        )
+        calls += commands
         if len(trees) < 2 or not calls:
             return {}
-        probes = Asked((SETUP,), [it.probe for it in calls], _CALL_SECONDS, self._bounds.seconds)
+        seconds = SECONDS if commands else _CALL_SECONDS
+        probes = Asked((SETUP,), [it.probe for it in calls], seconds, self._bounds.seconds)
 
         async def one(tree: Path) -> dict[str, str]:
             async with self._free:
@@ -219,7 +227,11 @@ class _Bench:
         return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
 
 
-def _came(call: Call, said: str) -> str:
+def _programs(tree: Path) -> list[str]:
+    return [path.name for path in tree.glob("*.py")]
+
+
+def _came(call: Call | Command, said: str) -> str:
     """What came out; of an input that nobody thought of, not which error it was."""
     return ERROR if call.near and said.startswith(ERROR) else said
 

@@ -99,9 +99,8 @@ class Trying:
         examples = examples_of(session.charter.question)
         code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
         tests = {seat: tests_of(it.own) for seat, it in ready.items()}
-        calls = [it.call for it in examples]
         asked = _test_file(examples, {seat: it.files for seat, it in ready.items()})
-        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, calls)
+        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
@@ -147,7 +146,7 @@ class Trying:
         tell: Tell,
         tests: Mapping[str, Mapping[str, str]] = {},
         examples: Mapping[str, str] = {},
-        asked: Sequence[str] = (),
+        task: str = "",
         *,
         made: Made | None = None,
     ) -> Trials:
@@ -163,7 +162,7 @@ class Trying:
             )
             before = trees[BEFORE] if drafts.get(BEFORE) else None
             checks = await asyncio.to_thread(own_checks, self._listed, self._workspace, before)
-            return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples, asked=asked)
+            return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples, task=task)
 
     def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.changes import Operation
@@ -18,9 +19,14 @@ NONE_PASSED = "Nothing that was written passed what was run."
 
 
 def eligible(tried: CandidatesTried) -> tuple[Candidate, ...]:
-    """Those a judge may choose from: what passed, or all that can be written as it is; the same bytes are one."""
+    """Those a judge may choose from: what passed, or all that can be written as it is; the same bytes are one.
+
+    Where more than half of them do the same for every telling input, who does otherwise is not among them.
+    """
     can_be = [it for it in tried.candidates if it.draft and not it.refused]
     passed = [it for it in can_be if it.passed] or can_be
+    (cluster, alike), *_ = Counter(it.cluster for it in passed).most_common(1) or [(0, 0)]
+    passed = [it for it in passed if it.cluster == cluster or 2 * alike <= len(passed)]
     return tuple({it.draft: it for it in reversed(passed)}.values())[::-1]
 
 
@@ -56,7 +62,8 @@ def left_out(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str
     drafts = {it.draft for it in among}
     for it in tried.candidates:
         if it.draft not in drafts:
-            yield f"{it.seat}'s was left out. {' '.join(reasons(it))}"
+            why = " ".join(reasons(it)) or "It does otherwise than most, for inputs near to those of the task."
+            yield f"{it.seat}'s was left out. {why}"
 
 
 def doubts(it: Candidate) -> tuple[str, ...]:

@@ -262,3 +262,12 @@ async def test_what_was_decided_before_on_the_same_question_stands_in_every_firs
         prompt = meeting.prompt("requirements/1-draft", name)
         assert f"- D-{earlier[-6:]} (" in prompt
         assert "Use REST" in prompt
+
+
+async def test_who_was_asked_and_not_heard_is_named_above_the_result_with_the_reason(bench: Roundtable) -> None:
+    fails = [{"round": "*-draft", "fault": "overloaded"}, {"round": "*", "text": AGREED}]
+    seats = {"claude": fails, "gpt": seat("gpt"), "gemini": seat("gemini")}
+    meeting, decision = await held(bench, seats, REQUIREMENTS)
+    told = "claude was not heard in requirements/1-draft: The script says: overloaded."
+    assert decision.notices == (f"requirements: {told}",)
+    assert (await ends(bench, meeting))[0].notices == (told,)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from roundtable.core.effects import ProjectListed
 from roundtable.core.rules.base import listed
 from roundtable.core.stages import HOW, OWN_AMONG_ALL, Stage, StageEnd, draft_after
-from roundtable.core.values import Decision, Outcome
+from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.wording import ended, many
 
 PROMPTS = (
@@ -62,6 +62,15 @@ def refused(why: Mapping[str, str], done: str) -> tuple[str, ...]:
     names = sorted(why)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (f"Not {done}, since they may not be shown: {', '.join(names[:_NAMED])}{more}.",) if names else ()
+
+
+def missing(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Who was asked and not heard, in which round and why, a sentence each."""
+    return tuple(
+        f"{it.seat} was not heard in {round.name}: {ended(it.fault.message)}"
+        for round in rounds
+        for it in round.missing
+    )
 
 
 def left(ends: Sequence[StageEnd], answer: str) -> Decision:

@@ -5,8 +5,11 @@ After the last round without agreement the person is shown the dispute and choos
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
+from roundtable.core.rules.staging import missing
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Gate, Round
 from roundtable.core.wording import many
@@ -20,20 +23,21 @@ async def discussed(setting: Setting) -> StageEnd:
 
 
 async def _held(setting: Setting) -> StageEnd:
-    verdict, rounds = Judged(), 0
+    verdict, rounds = Judged(), tuple[Round, ...]()
     for number in range(1, setting.stage.rounds + 1):
         round = f"{setting.name}/{number}"
         if number > 1 and not await setting.table.may_open(_name(round, number)):
             break
         held = await _asked(setting, round, number, verdict)
+        rounds = (*rounds, held)
         if not held.moves:
             break
-        rounds = number
         verdict = await _judged(setting, round, held)
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
-            return setting.end(how="agreed", text=text, judge=verdict.judge, notices=verdict.notices)
+            notices = (*missing(rounds), *verdict.notices)
+            return setting.end(how="agreed", text=text, judge=verdict.judge, notices=notices)
     return await _disputed(setting, verdict, rounds)
 
 
@@ -63,16 +67,17 @@ async def _judged(setting: Setting, round: str, held: Round) -> Judged:
     return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
 
 
-async def _disputed(setting: Setting, verdict: Judged, rounds: int) -> StageEnd:
+async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) -> StageEnd:
     """The person chooses a direction; their own words go before any of the options."""
     options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
     details = {**options, "own": "say it in your own words", NEITHER: "leave it open and end the stage here"}
     gate = f"{setting.name}-dispute"
-    after = many(rounds, "round")
+    after = many(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
     question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
     answer = await setting.table.gate(Gate(gate, question, tuple(details), NEITHER, details))
     words = setting.table.words(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NEITHER else "failed"
-    return setting.end(how=how, text=text, judge=verdict.judge, notices=verdict.notices)
+    notices = (*missing(rounds), *verdict.notices)
+    return setting.end(how=how, text=text, judge=verdict.judge, notices=notices)

@@ -7,6 +7,7 @@ import msgspec
 from roundtable.core.effects import Candidate, CandidatesTried, ProjectListed, Synthesised
 from roundtable.core.rules import writing as rule
 from roundtable.core.rules.building import candidate_names, with_seats
+from roundtable.core.rules.staging import missing
 from roundtable.core.stages import How, StageEnd
 from roundtable.core.values import Gate, Prompt, Round, Turns
 from roundtable.protocols.splicing import Refining, Spliced, spliced
@@ -96,7 +97,7 @@ def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
     return setting.end(
         how="failed",
         judge=work.verdict.judge,
-        notices=(*work.verdict.notices, *why),
+        notices=(*missing(work.rounds), *work.verdict.notices, *why),
     )
 
 
@@ -111,6 +112,7 @@ def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How,
         base=base.seat,
         took=took,
         notices=(
+            *missing(work.rounds),
             *work.verdict.notices,
             *rule.left_out(work.result, work.found),
             *rule.doubts(base),

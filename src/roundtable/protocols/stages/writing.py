@@ -34,9 +34,9 @@ async def _held(setting: Setting, template: str) -> StageEnd:
         if number > 1 and not await setting.table.may_open(name):
             break
         held = await _asked(setting, name, number, verdict, template)
+        rounds = (*rounds, held)
         if not held.moves:
             break
-        rounds = (*rounds, held)
         result = await _run(setting, number, rounds)
         found, last = rule.eligible(result), number == setting.stage.rounds
         verdict = Judged()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -41,12 +40,10 @@ FILES = {
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Roundtable]:
-    places = Places(tmp_path / "home", tmp_path / "home")
+def workspace(tmp_path: Path, places: Places) -> Path:
     places.config.mkdir(parents=True)
     places.user_config.write_text(WINDOWS)
-    async with await Roundtable.open(repository(tmp_path / "work", FILES), places) as opened:
-        yield opened
+    return repository(tmp_path / "work", FILES)
 
 
 async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> CutUp | Fault:

@@ -24,6 +24,7 @@ from roundtable.app.places import Places
 from roundtable.app.proving import Proving
 from roundtable.core.effects import (
     ApplyChange,
+    AtTheBench,
     CutForReview,
     Deliver,
     Drafted,
@@ -50,20 +51,6 @@ _ROOM = "Make room on the disk, or see that its folders can be written to, and r
 _OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
 """What something unheard-of in files and answers makes our own code raise. Met again on every resume, it would hold a
 session up for ever."""
-
-Bench = (
-    TryCandidates
-    | Synthesise
-    | DraftMove
-    | PlanChange
-    | Rehearse
-    | ApplyChange
-    | ProveClaims
-    | ListProject
-    | CutForReview
-    | RunProject
-    | Deliver
-)
 
 
 class Tools:
@@ -107,7 +94,7 @@ class Workbench:
         """Those for the folder that a session works on."""
         return self._fresh if from_nothing(session.charter) else self._here
 
-    async def perform(self, key: str, effect: Bench) -> Result | Fault:
+    async def perform(self, key: str, effect: AtTheBench) -> Result | Fault:
         """Do it; the key begins with the session."""
         try:
             return await self._perform(key, effect)
@@ -119,11 +106,11 @@ class Workbench:
         except _OURS as error:
             return await self.recover(key, effect) or _own_fault(effect, error)
 
-    async def recover(self, key: str, effect: Bench) -> Result | Fault | None:
+    async def recover(self, key: str, effect: AtTheBench) -> Result | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
         return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
 
-    async def _perform(self, key: str, effect: Bench) -> Result | Fault:
+    async def _perform(self, key: str, effect: AtTheBench) -> Result | Fault:
         records = await self._store.read(key.partition("/")[0])
         session = Session.fold(key.partition("/")[0], records)
         tools = self._tools(session)
@@ -159,7 +146,7 @@ class Workbench:
         return await tools.trying.candidates(session, effect, sandbox, tell)
 
 
-def _own_fault(effect: Bench, error: Exception) -> Fault:
+def _own_fault(effect: AtTheBench, error: Exception) -> Fault:
     """A fault of ours for the record: what it was and where, and none of the words that led to it."""
     place = extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"

@@ -150,11 +150,8 @@ class EndStage(Value, frozen=True, tag="end_stage", tag_field="effect"):
     end: StageEnd
 
 
-Effect = (
-    ReadFiles
-    | RunChecks
-    | OpenChild
-    | TryCandidates
+AtTheBench = (
+    TryCandidates
     | Synthesise
     | DraftMove
     | PlanChange
@@ -165,8 +162,10 @@ Effect = (
     | CutForReview
     | RunProject
     | Deliver
-    | EndStage
 )
+"""What takes the workshop."""
+
+Effect = ReadFiles | RunChecks | OpenChild | EndStage | AtTheBench
 
 
 class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):

@@ -14,8 +14,8 @@ from roundtable.app.config import Config
 from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
 from roundtable.app.windows import Room
-from roundtable.app.workbench import Bench, Workbench
-from roundtable.core.effects import Applied, Effect, Result
+from roundtable.app.workbench import Workbench
+from roundtable.core.effects import Applied, AtTheBench, Effect, Result
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
@@ -191,11 +191,11 @@ class _Counting:
 
     async def perform(self, key: str, effect: Effect) -> Result | Fault:
         self.performed.append(key)
-        assert isinstance(effect, Bench)
+        assert isinstance(effect, AtTheBench)
         return await self._bench.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
-        assert isinstance(effect, Bench)
+        assert isinstance(effect, AtTheBench)
         return await self._bench.recover(key, effect)
 
 

@@ -14,8 +14,8 @@ from roundtable.app.config import Config
 from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
 from roundtable.app.windows import Room
-from roundtable.app.workbench import Bench, Workbench
-from roundtable.core.effects import CandidatesTried, Effect, EndStage, Rehearsed, Result, StageEnded
+from roundtable.app.workbench import Workbench
+from roundtable.core.effects import AtTheBench, CandidatesTried, Effect, EndStage, Rehearsed, Result, StageEnded
 from roundtable.core.faults import Fault
 from roundtable.core.stages import Stage, StageEnd, Took
 from roundtable.core.values import Decision, Outcome
@@ -429,7 +429,7 @@ class _OnTheBench:
         self.performed.append(key)
         if isinstance(effect, EndStage):
             return StageEnded(effect.end)
-        assert isinstance(effect, Bench)
+        assert isinstance(effect, AtTheBench)
         return await self._bench.perform(key, effect)
 
     async def recover(self, key: str, effect: Effect) -> Result | Fault | None:

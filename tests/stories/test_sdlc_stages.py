@@ -271,3 +271,26 @@ async def test_who_was_asked_and_not_heard_is_named_above_the_result_with_the_re
     told = "claude was not heard in requirements/1-draft: The script says: overloaded."
     assert decision.notices == (f"requirements: {told}",)
     assert (await ends(bench, meeting))[0].notices == (told,)
+
+
+@pytest.mark.parametrize("answer", ["", "uphold", "allow"])
+async def test_what_was_rejected_does_not_come_back_as_one_line_of_an_agreement(bench: Roundtable, answer: str) -> None:
+    decree = await bench.memory.reject("Store notes in SQLite", "Nobody here can run it.")
+    agreed = "CONSENSUS: R1 It lists notes.\nR2 It stores notes in SQLite."
+    meeting = Held(bench, **{name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")})
+    answers = {**YES, **({"decree": answer} if answer else {})}
+    await meeting.hold("sdlc", IDEA, settings=settings(REQUIREMENTS), answers=answers)
+    session = await bench.session(meeting.session)
+    (end,) = stage_ends(session)
+    assert "R2 It stores notes in SQLite." in session.gates["decree"].question
+    assert end.how == ("agreed" if answer == "allow" else "failed")
+    assert (decree.id in end.notices[-1], "Nobody here can run it." in end.notices[-1]) == (True, answer != "allow")
+
+
+async def test_a_rejection_that_an_agreement_answers_is_not_asked_about_again(bench: Roundtable) -> None:
+    decree = await bench.memory.reject("Store notes in SQLite", "Nobody here can run it.")
+    agreed = f"CONSENSUS: R1 It stores notes in SQLite.\nR2 {decree.id} no longer holds since Ada joined the team."
+    meeting, _ = await held(bench, {name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")}, REQUIREMENTS)
+    session = await bench.session(meeting.session)
+    assert [it.how for it in stage_ends(session)] == ["agreed"]
+    assert "decree" not in session.gates

@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.rules.staging import missing
 from roundtable.core.stages import StageEnd
-from roundtable.core.values import Expect, Gate, Round
+from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.core.wording import many
 from roundtable.protocols.stages.judging import NEITHER, Judged, judged, unsigned
 from roundtable.protocols.stages.setting import Setting
@@ -37,7 +37,7 @@ async def _held(setting: Setting) -> StageEnd:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
             notices = (*missing(rounds), *verdict.notices)
-            return setting.end(how="agreed", text=text, judge=verdict.judge, notices=notices)
+            return await _heeded(setting, setting.end(how="agreed", text=text, judge=verdict.judge, notices=notices))
     return await _disputed(setting, verdict, rounds)
 
 
@@ -65,6 +65,17 @@ async def _judged(setting: Setting, round: str, held: Round) -> Judged:
     prompt = msgspec.structs.replace(prompt, lists={"answers": unsigned(setting, held.moves)})
     expect = Expect("judge-discussion", tokens=setting.stage.tokens)
     return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
+
+
+async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
+    """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
+    notices = list(end.notices)
+    for line in filter(None, map(str.strip, end.text.splitlines())):
+        decision = await setting.table.heed(Decision(Outcome.REACHED, "", position=line, text=end.text))
+        if decision.outcome is not Outcome.REACHED:
+            return setting.end(how="failed", judge=end.judge, notices=(*end.notices, decision.how))
+        notices += (it for it in decision.notices if it not in notices)
+    return msgspec.structs.replace(end, notices=tuple(notices))
 
 
 async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) -> StageEnd:

@@ -10,6 +10,7 @@ from roundtable.workshop.structure import trees
 from roundtable.workshop.structure.languages import Kind, language_of
 from roundtable.workshop.structure.outline import Outline, outline
 from roundtable.workshop.structure.trees import Refused, syntax_error
+from roundtable.workshop.structure.wanted import named, wanted
 from tests.workshop.corpus import FIXTURES
 
 
@@ -66,7 +67,7 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
     path: str, symbol: str, begins: bytes, ends: bytes
 ) -> None:
     file = read(path)
-    found = file.named(symbol)
+    found = named(file, wanted(symbol))
     assert len(found) == 1
     assert file.text(found[0]).startswith(begins)
     assert file.text(found[0]).endswith(ends)
@@ -74,11 +75,11 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
 
 def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() -> None:
     file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
-    assert [it.name for it in file.named("login")] == ["Session.login"]
-    assert [it.name for it in file.named("Session.login")] == ["Session.login"]
-    assert [it.name for it in file.named("auth.logout")] == ["logout"]
-    assert [it.name for it in file.named("src.auth.Session::login")] == ["Session.login"]
-    assert file.named("other.logout") == ()
+    assert [it.name for it in named(file, wanted("login"))] == ["Session.login"]
+    assert [it.name for it in named(file, wanted("Session.login"))] == ["Session.login"]
+    assert [it.name for it in named(file, wanted("auth.logout"))] == ["logout"]
+    assert [it.name for it in named(file, wanted("src.auth.Session::login"))] == ["Session.login"]
+    assert named(file, wanted("other.logout")) == []
 
 
 def test_a_comment_apart_belongs_to_nobody() -> None:

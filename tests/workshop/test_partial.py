@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changes import Changeset, Replace
+from roundtable.core.redaction import Redactor
 from roundtable.workshop.drafting import drafted
 from tests.repository import repository
 
@@ -24,7 +25,7 @@ MEDIAN = "def median(values):\n    return 2.5\n"
 
 
 def written(root: Path, text: str) -> str:
-    drafting = drafted(Changeset((Replace("stats.py", text),)), root)
+    drafting = drafted(Changeset((Replace("stats.py", text),)), root, Redactor().finds)
     assert drafting.refused == ()
     (file,) = drafting.files
     assert file.after is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.codecs import read
-from roundtable.core.rules.building import with_seats
+from roundtable.core.rules.merging import with_seats
 from roundtable.core.values import Expect
 from roundtable.workshop.structure.synthesis import synthesised
 from tests.stories.accounts import ACCOUNTS, DIRECTED

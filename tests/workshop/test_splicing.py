@@ -8,13 +8,16 @@ import pytest
 
 from roundtable.core.changes import RefusalKind
 from roundtable.workshop.structure.languages import Kind
-from roundtable.workshop.structure.outline import Outline, outline
-from roundtable.workshop.structure.splicing import added, meant, removed, spliced
+from roundtable.workshop.structure.outline import Outline, Symbol, outline
+from roundtable.workshop.structure.signatures import takes
+from roundtable.workshop.structure.splicing import read_text, removed, spliced
+from roundtable.workshop.structure.synthesis import Synthesis, synthesised
 from roundtable.workshop.structure.trees import Refused, syntax_error
+from roundtable.workshop.structure.wanted import named, wanted
 from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
 from tests.workshop.variants import varied
 
-SUFFIXES = (".py", ".js", ".mjs", ".ts", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".cs", ".rb", ".php")
+SUFFIXES = (".py", ".js", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".cs", ".rb", ".php")
 SOURCES = {path.suffix: path.name for path in (FIXTURES / "claude").iterdir()}
 EXPECTED = {".mjs": 0, ".cc": 0, ".h": 0}
 """Kinds of files that need not be on a machine; of all others we have some."""
@@ -22,8 +25,25 @@ LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
 
 
 def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
-    read = meant(path, source, symbol, text)
-    return read if isinstance(read, Refused) else spliced(read, symbol)
+    read = read_text(path, source, symbol, text)
+    return read if isinstance(read, Refused) else spliced(read)
+
+
+def without(path: str, source: bytes, symbol: str) -> bytes | Refused:
+    file = outline(path, source)
+    assert isinstance(file, Outline)
+    return removed(file, named(file, wanted(symbol)))
+
+
+def taken(path: str, source: bytes, donor: bytes, said: str) -> Synthesis:
+    """What comes of a file when something is taken out of another seat's whole file."""
+    return synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"])
+
+
+def _said(file: Outline, symbol: Symbol) -> str:
+    """A symbol's name, with what it takes where there are overloads."""
+    given = takes(symbol.node) if file.language.overloads else None
+    return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
 
 
 def there_and_back(path: Path) -> int:
@@ -48,6 +68,9 @@ def there_and_back(path: Path) -> int:
         assert there.startswith(source[: symbol.start]), (path, symbol.name)
         assert there.endswith(source[symbol.end :]), (path, symbol.name)
         assert put(path.name, there, symbol.name, file.text(symbol)) == source, (path, symbol.name)
+        made = taken(path.name, source, there, _said(file, symbol))
+        assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
+        assert all(names.count(symbol.name) > 1 and "may be any" in it.why for it in made.left), (path, made.left)
         done += 1
     return done
 
@@ -56,6 +79,41 @@ def there_and_back(path: Path) -> int:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_any_function_of_a_real_file_is_replaced_and_back_and_not_a_byte_differs(suffix: str) -> None:
     assert sum(there_and_back(path) for path in files(suffix, 20)) >= EXPECTED.get(suffix, 3)
+
+
+def functions(file: Outline) -> list[tuple[str, bytes]]:
+    """All functions of a file by name, each with its text."""
+    return sorted((it.name, file.text(it)) for it in file.symbols if it.kind in {Kind.FUNCTION, Kind.METHOD})
+
+
+def out_and_back(path: Path) -> int:
+    """Take every symbol out of a file and add it again from the file as it was; how many came back."""
+    source, name = path.read_bytes(), path.name
+    file = outline(name, source)
+    assert isinstance(file, Outline)
+    names = sorted(it.name for it in file.symbols)
+    done = 0
+    for symbol in file.symbols:
+        if file.root.has_error or names.count(symbol.name) > 1 or symbol.kind is Kind.SCOPE or not symbol.alone:
+            continue
+        seats = {"claude": {name: source}, "gpt": {name: source}}
+        out = synthesised("claude", seats, [f"remove `{symbol.name}`"])
+        back = synthesised("claude", {**seats, "claude": out.files}, [f"add gpt's `{symbol.name}`"])
+        if out.left or back.left:
+            continue
+        assert syntax_error(name, out.files[name]) is None, (path, symbol.name)
+        assert syntax_error(name, back.files[name]) is None, (path, symbol.name)
+        after = outline(name, back.files[name])
+        assert isinstance(after, Outline)
+        assert sorted(it.name for it in after.symbols) == names, (path, symbol.name)
+        assert functions(after) == functions(file), (path, symbol.name)
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_taken_out_of_a_real_file_comes_back_as_what_it_was(suffix: str) -> None:
+    assert sum(out_and_back(path) for path in files(suffix, 4)) >= EXPECTED.get(suffix, 3)
 
 
 @pytest.mark.real
@@ -223,11 +281,8 @@ def test_the_signatures_before_an_implementation_belong_to_it() -> None:
 def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
     source = b"class Door:\n    def a(self): ...\n\n    def c(self): ...\n"
     donor = b"class Door:\n  def a(self): ...\n\n  def b(self): ...\n"
-    made = added("door.py", source, "Door.b", donor)
+    made = put("door.py", source, "Door.b", donor)
     assert made == b"class Door:\n    def a(self): ...\n\n    def b(self): ...\n\n    def c(self): ...\n"
-    again = added("door.py", source, "Door.a", donor)
-    assert isinstance(again, Refused)
-    assert again.kind is RefusalKind.EXISTS
 
 
 @pytest.mark.parametrize(
@@ -247,7 +302,7 @@ def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
     ],
 )
 def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol: str, text: bytes) -> None:
-    made = added(path, source, symbol, text)
+    made = put(path, source, symbol, text)
     assert isinstance(made, bytes), made
     file = outline(path, made)
     assert isinstance(file, Outline)
@@ -256,18 +311,18 @@ def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol
 
 
 def test_a_method_of_a_class_that_is_not_there_is_refused() -> None:
-    refused = added("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
+    refused = put("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
     assert isinstance(refused, Refused)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
 def test_a_function_is_taken_out_with_what_belongs_to_it() -> None:
     source = b"def a(): ...\n\n\n# about b\n@quick\ndef b(): ...\n\n\ndef c(): ...\n"
-    assert removed("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
+    assert without("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
 
 
 def test_a_result_that_would_not_parse_is_refused() -> None:
-    refused = removed("a.py", b"class A:\n    def b(self): ...\n", "A.b")
+    refused = without("a.py", b"class A:\n    def b(self): ...\n", "A.b")
     assert isinstance(refused, Refused)
     assert refused.kind is RefusalKind.SYNTAX
 

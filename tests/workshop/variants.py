@@ -7,7 +7,7 @@ from roundtable.workshop.structure.spans import indentation, line_start
 
 
 def varied(file: Outline, symbol: Symbol) -> bytes | None:
-    """The symbol's whole lines with something new at the beginning of its body; None where it has no body."""
+    """The symbol's whole lines with something new in its body; None where it has no body."""
     node = symbol.node
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)
@@ -16,6 +16,8 @@ def varied(file: Outline, symbol: Symbol) -> bytes | None:
     start = line_start(file.source, symbol.start)
     at = body.start_byte
     before, after = file.source[start:at], file.source[at : symbol.end]
+    if node.type == "constructor_declaration" and after.endswith(b"}"):
+        return before + after[:-1] + b";}"
     if after.startswith(b"{"):
         return before + b"{;" + after[1:]
     if body.type == "block":

@@ -11,24 +11,39 @@ from collections.abc import Collection, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from roundtable.workshop.structure.fragments import wanted
+from roundtable.workshop.structure.wanted import Sort, wanted
 
 _TAKE = {
     "replace", "swap", "exchange", "overwrite", "substitute", "add", "take", "use", "include", "incorporate", "adopt",
     "bring", "copy", "insert", "prefer", "pull", "port", "merge", "keep", "splice",
 }  # fmt: skip
+_NEW = {"add", "insert"}
 _DROP = {"remove", "delete", "drop"}
 _INTO = {"to", "into", "in", "of"}
 _BETWEEN = {
-    "the", "a", "an", "by", "with", "from", "version", "implementation", "function", "functions", "method", "methods",
-    "class", "struct", "type", "helper", "constant", "its", "candidate", "seat", "also", "then", "please", "one", "as",
+    "the", "a", "an", "by", "with", "from", "version", "implementation", "helper", "constant", "its",
+    "candidate", "seat", "also", "then", "please", "one", "as",
     "is", "instead", "definition", "module", "code", "over", "base", "whole", "entire", "complete", "full", "file",
-    "=", "*", "_", "(", ")", '"', "'", "“", "”", "→", "←", *_INTO,
+    "=", "*", "_", "(", ")", '"', "'", "“", "”", "→", "←", "->", "=>", ":", "?", "!", "**",
+    "***", *_INTO,
 }  # fmt: skip
-_AND = {",", ";", "and", "&", "plus"}
+_SORTS = {
+    "constructor": Sort.CONSTRUCTOR, "constructors": Sort.CONSTRUCTOR, "method": Sort.METHOD, "methods": Sort.METHOD,
+    "class": Sort.CLASS, "struct": Sort.CLASS, "type": Sort.CLASS, "function": Sort.FUNCTION,
+    "functions": Sort.FUNCTION,
+}  # fmt: skip
+_AND = {",", ";", ".", "and", "&", "plus"}
 _REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*$", re.I | re.S)
 _BULLET = re.compile(r"^\s*(?:[*•-]|\d+[.)])\s+")
-_WORD = re.compile(r"`[^`]+`(?:['’]s)?|[\w$@#~/\\.:<>-]+(?:\([^()]*\))?(?:['’]s)?|[^\s]")
+_WORD = re.compile(
+    r"(?:`[^`]+`"
+    r"|[\w$@#~/\\.:<>-]*\boperator ?(?:\(\)|\[\]|[-+*/%^&|~!=<>]+)(?:\([^()]*\))?"
+    r"|(?:[\w$@~/\\.:<>-]+[.#])?(?:\[\]=?|(?<=[.#])[-+*/%^&|~!=<>]+@?|[-+*/%^&|~!=<>]{2,})(?![\w$])"
+    r"|[\w$@#~/\\.:<>-]+(?:[?!]|=(?![\w=]))?(?:\([^()]*\))?)(?:['’]s)?"
+    r"|\S"
+)
+"""A name, with the signs that names have in Ruby and C++; else a sign by itself."""
+_OF_FILE = re.compile(r"`?([^`]+?\.\w+)(?:::?|#)([^`]+)`?")
 _OWN = re.compile(r"['’]s$")
 
 
@@ -42,12 +57,14 @@ class Act(StrEnum):
 
 
 class Order(NamedTuple):
-    """One thing to be done, as it was understood: symbols, or a file, of a seat."""
+    """One thing to be done, as it was understood: symbols, or a file, of a seat. `is_new` if it is to be added."""
 
     act: Act
     seat: str
     names: tuple[str, ...] = ()
     path: str = ""
+    sort: Sort = Sort.ANY
+    is_new: bool = False
 
 
 class Unclear(NamedTuple):
@@ -74,6 +91,7 @@ class _Is(StrEnum):
     SYMBOL = "symbol"
     HOLDER = "holder"
     IMPORTS = "imports"
+    SORT = "sort"
     BETWEEN = "between"
     AND = "and"
     UNKNOWN = "unknown"
@@ -103,14 +121,29 @@ def understood(directive: str, known: Known) -> list[Order | Unclear]:
 
 def _words(directive: str, known: Known) -> Iterator[_Word]:
     into = False
-    for written in _WORD.findall(_BULLET.sub("", _REASON.sub("", directive))):
+    for written in _written(directive, known):
         word = _meaning(written.rstrip(".:") or written, known)
+        if word.what is _Is.UNKNOWN:
+            word = _meaning(written.rstrip(".:?!=") or written, known)
         if into and word.what is _Is.SYMBOL:
             word = word._replace(what=_Is.HOLDER)
         yield word
-        into = word.written.lower() in _INTO or (into and word.what is _Is.BETWEEN)
+        into = word.written.lower() in _INTO or (into and word.what in {_Is.BETWEEN, _Is.SORT})
         if written.endswith(".") and len(written) > 1:
             yield _Word(".", _Is.AND)
+
+
+def _written(directive: str, known: Known) -> Iterator[str]:
+    """The words as they stand there; `app.py::run` is the file and the symbol."""
+    for written in _WORD.findall(_BULLET.sub("", _REASON.sub("", directive))):
+        of_file = _OF_FILE.fullmatch(written)
+        yield from of_file.groups() if of_file and _path(of_file[1], known) else (written,)
+
+
+def _path(word: str, known: Known) -> str:
+    """The file a word means: by its whole path, or by the end of it if only one ends so."""
+    paths = [it for it in known.paths if it == word or it.endswith(f"/{word}")]
+    return word if word in paths else paths[0] if len(paths) == 1 else ""
 
 
 def _meaning(written: str, known: Known) -> _Word:
@@ -118,12 +151,13 @@ def _meaning(written: str, known: Known) -> _Word:
     seats = _seats(plain, known)
     if seats and (_OWN.search(written) or plain not in known.symbols):
         return _Word(written, _Is.SEAT, seats[0]) if len(seats) == 1 else _Word(written, _Is.UNKNOWN)
-    paths = [it for it in known.paths if it == plain or it.endswith(f"/{plain}")]
-    if len(paths) == 1 or plain in paths:
-        return _Word(written, _Is.PATH, plain if plain in paths else paths[0])
+    if path := _path(plain, known):
+        return _Word(written, _Is.PATH, path)
     for words, what in ((_AND, _Is.AND), (_TAKE, _Is.TAKE), (_DROP, _Is.DROP), (_BETWEEN, _Is.BETWEEN)):
         if small in words:
             return _Word(written, what)
+    if small in _SORTS:
+        return _Word(written, _Is.SORT, _SORTS[small])
     if small == "imports":
         return _Word(written, _Is.IMPORTS)
     parts = wanted(plain).parts
@@ -189,10 +223,17 @@ def _order(piece: _Piece, known: Known) -> Order | Unclear | None:
         return Unclear(said, "It names several files.")
     path = paths[0] if paths else ""
     if piece[0].what is _Is.DROP:
-        return Order(Act.REMOVE, "", names, path) if names else Unclear(said, "It does not say what to remove.")
+        order = Order(Act.REMOVE, "", names, path, _sort(piece))
+        return order if names else Unclear(said, "It does not say what to remove.")
     if seats == [known.base]:
         return None
     return _taken(piece, seats, names, path) or Unclear(said, _lacking(seats))
+
+
+def _sort(piece: _Piece) -> Sort:
+    """What the symbols of a piece are said to be, if it says one thing only."""
+    sorts = _all(piece, _Is.SORT)
+    return Sort(sorts[0]) if len(sorts) == 1 else Sort.ANY
 
 
 def _lacking(seats: list[str]) -> str:
@@ -203,7 +244,8 @@ def _taken(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -
     if not seats:
         return None
     if names:
-        return Order(Act.TAKE, seats[0], names, path)
+        is_new = any(it.what is _Is.TAKE and it.written.lower() in _NEW for it in piece)
+        return Order(Act.TAKE, seats[0], names, path, _sort(piece), is_new)
     if any(it.what is _Is.IMPORTS for it in piece):
         return Order(Act.TAKE_IMPORTS, seats[0], (), path)
     return Order(Act.TAKE_FILE, seats[0], (), path) if path else None
@@ -215,5 +257,6 @@ def _named(piece: _Piece, known: Known) -> tuple[str, ...]:
     if not names and holders:
         names, holders = holders, []
     if not names and not _all(piece, _Is.PATH) and not any(it.what is _Is.IMPORTS for it in piece):
-        names = [it.written for it in piece[1:] if it.what in {_Is.TAKE, _Is.BETWEEN} and it.written in known.symbols]
+        common = {_Is.TAKE, _Is.BETWEEN, _Is.SORT}
+        names = [it.written for it in piece[1:] if it.what in common and it.written in known.symbols]
     return tuple(f"{holders[0]}.{it}" for it in names) if len(holders) == 1 else tuple(names)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-from tree_sitter import Node
-
 from roundtable.core.changes import RefusalKind
-from roundtable.workshop.structure.languages import LANGUAGES, Kind, Language
-from roundtable.workshop.structure.naming import parts_of
+from roundtable.workshop.structure.languages import LANGUAGES, Language
 from roundtable.workshop.structure.outline import Outline, Symbol, outlined
-from roundtable.workshop.structure.signatures import alike, takes
+from roundtable.workshop.structure.signatures import alike
 from roundtable.workshop.structure.spans import indentation, line_start
 from roundtable.workshop.structure.trees import Refused, errors, line_of
+from roundtable.workshop.structure.wanted import Wanted, foremost
 
-_MEMBER = re.compile(r"(?<=\w)#|->")
-_CALLED = re.compile(r"\s*\((.*)\)\s*$", re.S)
+FRAME = "_"
+"""What the class is called that a piece of code is put into to be read."""
 
 
 class Variant(NamedTuple):
@@ -25,28 +23,6 @@ class Variant(NamedTuple):
 
     within: Outline
     symbol: Symbol
-
-
-class Wanted(NamedTuple):
-    """A symbol as it was asked for: the parts of its name, and what it takes if that was said."""
-
-    parts: tuple[str, ...]
-    takes: tuple[str, ...] = ()
-
-    def of(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Those of the symbols that take what was said; all of them if nothing was said."""
-        return [it for it in symbols if not self.takes or self.takes in {takes(it.node), _names_taken(it.node)}]
-
-
-def wanted(symbol: str) -> Wanted:
-    """Read `Session.login`, `Session::login()` or `login(String, int)`."""
-    called = _CALLED.search(symbol)
-    given = tuple(" ".join(it.split()) for it in called[1].split(",") if it.strip()) if called else ()
-    return Wanted(parts_of(_MEMBER.sub(".", _CALLED.sub("", symbol))), given)
-
-
-def _names_taken(node: Node) -> tuple[str, ...]:
-    return tuple(re.split(r"[:=]", it)[0].strip() for it in takes(node) or ())
 
 
 def readings(language: Language, path: str, text: bytes) -> Iterator[Outline]:
@@ -63,23 +39,22 @@ def variants(language: Language, path: str, text: bytes, name: Wanted) -> tuple[
     readable = False
     for read in readings(language, path, text):
         readable = True
-        found = [it for it in read.symbols if it.simple == name.parts[-1]]
-        for lesser in (Kind.PROTOTYPE, Kind.SCOPE):
-            found = [it for it in found if it.kind is not lesser] or found
-        found = name.of([it for it in found if it.holder not in found])
+        found = name.of([it for it in read.symbols if it.simple == name.parts[-1]], language)
         if found:
             most = max(_shared(it, name) for it in found)
-            return tuple(Variant(read, it) for it in found if _shared(it, name) == most)
+            found = foremost([it for it in found if _shared(it, name) == most], name)
+            return tuple(Variant(read, it) for it in found)
         defined.update(it.simple for it in read.symbols)
     if readable:
-        known = ", ".join(sorted(defined)[:5]) or "nothing with a name"
+        known = ", ".join(sorted(defined - {FRAME})[:5]) or "nothing with a name"
         return Refused(RefusalKind.NOT_FOUND, f"The text for {name.parts[-1]} does not define it, but {known}.")
     return unreadable(language, path, text)
 
 
 def _shared(symbol: Symbol, name: Wanted) -> int:
+    """How many parts of the name it has, from the end on."""
     pairs = zip(reversed(symbol.name.split(".")), reversed(name.parts), strict=False)
-    return next((index for index, (one, other) in enumerate(pairs) if one != other), len(name.parts))
+    return sum(1 for _ in takewhile(lambda it: it[0] == it[1], pairs))
 
 
 def unreadable(language: Language, path: str, text: bytes) -> Refused:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from dataclasses import replace
+from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.workshop.structure.fragments import wanted
+from roundtable.workshop.structure.fragments import FRAME, Variant
 from roundtable.workshop.structure.imports import Import
 from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outlined
 from roundtable.workshop.structure.signatures import takes
 from roundtable.workshop.structure.spans import line_end
-from roundtable.workshop.structure.splicing import added, meant, newline_of, sound, spliced, targeted
+from roundtable.workshop.structure.splicing import Read, newline_of, read_text, sound, spliced
 from roundtable.workshop.structure.trees import Refused
+from roundtable.workshop.structure.wanted import Wanted, counterparts, sort_of
 
 
 class Grafted(NamedTuple):
@@ -27,21 +29,27 @@ class Grafted(NamedTuple):
     clashes: tuple[str, ...] = ()
 
 
-def grafted(path: str, source: bytes, symbol: str, donor: bytes) -> Grafted | Refused:
-    """Put a symbol of the donor into the source, and what it needs of the donor's helpers and imports."""
-    read = meant(path, source, symbol, donor)
-    made = read if isinstance(read, Refused) else spliced(read, symbol)
-    if isinstance(read, Refused) or isinstance(made, Refused):
-        return cast("Refused", made)
-    within, first = read.variant
+def grafted(path: str, source: bytes, symbol: str, text: bytes) -> Grafted | Refused:
+    """Put a symbol out of a text into the source, and what it needs of the text's helpers and imports."""
+    read = read_text(path, source, symbol, text)
+    return read if isinstance(read, Refused) else with_needs(read)
+
+
+def with_needs(read: Read) -> Grafted | Refused:
+    """Splice a symbol, and with it what it needs of the helpers and imports that stand beside it."""
+    made = spliced(read)
+    if isinstance(made, Refused):
+        return made
+    path, source, (within, first) = read.base.path, read.base.source, read.variant
     taken, clashes = [first], list[str]()
     for helper in _needed(within, taken):
         base = outlined(within.language, path, made)
-        there = targeted(base, wanted(helper.name))
+        at_home = _at_home(helper, read)
+        there = counterparts(base, within, at_home)
         if there:
-            clashes += [_clash(path, helper, it) for it in there if _differs(it, helper)]
+            clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
         elif helper.simple not in {it.name for it in base.imports}:
-            more = added(path, made, helper.name, donor)
+            more = spliced(Read(base, Wanted(tuple(at_home.name.split("."))), None, Variant(within, helper)))
             if isinstance(more, Refused):
                 clashes.append(more.sentence)
             else:
@@ -55,6 +63,13 @@ def grafted(path: str, source: bytes, symbol: str, donor: bytes) -> Grafted | Re
     return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unfit))
 
 
+def _at_home(helper: Symbol, read: Read) -> Symbol:
+    """A helper as it is called in the base: beside a method that came without its class it is of the same class."""
+    scope = read.target.scope if read.target else ".".join(read.name.parts[:-1])
+    own = helper.name.removeprefix(f"{FRAME}.")
+    return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
+
+
 def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
     """The donor's other symbols that what was taken so far speaks of. `taken` grows while this is read."""
     seen = set(taken)
@@ -64,20 +79,15 @@ def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
         words = donor.words(one)
         at += 1
         for helper in donor.symbols:
-            beside = _class_of(helper) is None or helper.scope == one.scope
+            beside = not helper.owner or helper.scope == one.scope
             if helper in seen or helper.kind in {Kind.SCOPE, Kind.PROTOTYPE} or not beside or _inside(helper, one):
                 continue
             owned = bool(helper.scope) and helper.scope == one.scope
             bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
-            if helper.simple in (bare | words.members if owned else bare):
+            said = bare | words.members if owned else bare
+            if helper.simple in (words.called if helper.name == one.name else said):
                 seen.add(helper)
                 yield helper
-
-
-def _class_of(symbol: Symbol) -> str | None:
-    """The class a method is of, if it is one."""
-    in_class = symbol.kind is Kind.METHOD or (symbol.holder and symbol.holder.kind is Kind.CLASS)
-    return symbol.scope if in_class else None
 
 
 def _inside(symbol: Symbol, other: Symbol) -> bool:
@@ -86,9 +96,11 @@ def _inside(symbol: Symbol, other: Symbol) -> bool:
     )
 
 
-def _differs(symbol: Symbol, other: Symbol) -> bool:
-    functions = {Kind.FUNCTION, Kind.METHOD}
-    return {symbol.kind, other.kind} <= functions and takes(symbol.node) != takes(other.node)
+def _differ(there: Sequence[Symbol], helper: Symbol) -> bool:
+    """Whether none of these is called as the helper is."""
+    if sort_of(there[0]) is not sort_of(helper):
+        return True
+    return sort_of(helper) is Kind.FUNCTION and all(takes(it.node) != takes(helper.node) for it in there)
 
 
 def _clash(path: str, helper: Symbol, there: Symbol) -> str:

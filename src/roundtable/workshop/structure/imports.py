@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.workshop.structure.languages import Language
-from roundtable.workshop.structure.naming import parts_of, spelled
+from roundtable.workshop.structure.naming import between_commas, parts_of, spelled
 
 
 class Import(NamedTuple):
@@ -52,12 +52,26 @@ def _python(node: Node) -> Found:
             if any(it.type == "wildcard_import" for it in node.named_children):
                 yield "", spelled(node)
         case "try_statement" | "if_statement":
-            blocks = [it for it in node.named_children if it.type == "block"]
-            for it in (inner for block in blocks for inner in block.named_children):
-                if it.type.startswith("import_"):
-                    yield from ((name, spelled(node)) for name, _ in _python(it))
+            inside = list(_python_inside(node))
+            if all(_only_brings_in(it) for it in inside):
+                yield from ((name, spelled(node)) for it in inside for name, _ in _python(it))
         case _:
             return
+
+
+def _python_inside(node: Node) -> Iterator[Node]:
+    """The statements in all branches of one that chooses."""
+    for it in node.named_children:
+        if it.type.endswith("_clause"):
+            yield from _python_inside(it)
+        elif it.type == "block":
+            yield from it.named_children
+
+
+def _only_brings_in(node: Node) -> bool:
+    """Whether a statement does no more than an import, or than a name for what could not be had: `tomllib = None`."""
+    plain = node.type == "expression_statement" and "(" not in spelled(node) and "=" in spelled(node)
+    return plain or node.type == "pass_statement" or "import" in node.type or "comment" in node.type
 
 
 def _alias(node: Node) -> str:
@@ -130,21 +144,10 @@ def _use_paths(text: str) -> Iterator[str]:
         prefix, rest = waiting.pop(0)
         head, brace, inner = rest.partition("{")
         if brace:
-            waiting.extend((prefix + head.strip(), it) for it in _outer_commas(inner.rsplit("}", 1)[0]))
+            waiting.extend((prefix + head.strip(), it) for it in between_commas(inner.rsplit("}", 1)[0]))
         elif rest.strip():
             whole = prefix + rest.strip()
             yield re.sub(r"::self\b", "", whole)
-
-
-def _outer_commas(text: str) -> list[str]:
-    parts, depth = [""], 0
-    for sign in text:
-        depth += {"{": 1, "}": -1}.get(sign, 0)
-        if sign == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [it for it in parts if it.strip()]
 
 
 def _java(node: Node) -> Found:

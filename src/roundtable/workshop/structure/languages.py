@@ -26,17 +26,20 @@ class Kind(StrEnum):
 class Language:
     """One language: which nodes are symbols, what is looked through to find them, and what belongs to them.
 
+    `around` is what is looked through and gives a meaning to what stands in it, such as a condition.
     `wrappers` are part of the one symbol inside them, `kept` are wrappers that stay when a variant comes without.
     `heads` stand directly above a symbol and belong to it; `preamble` stands before all imports. `members` says in
     which field of a node a name belongs to something else (`it.name`), `binds` where a name is made. `frames` are put
     around a piece of code to read it alone. `gap` is the number of empty lines between symbols at the top.
-    A file without `opens` holds no code. A node of the kind `filled` is an error where it is empty.
+    A file without `opens` holds no code, and none follows on `closes` at its end. A node of the kind `filled` is an
+    error where it is empty. With `overloads` there may be several functions of one name, told apart by what they take.
     """
 
     name: str
     grammar: tuple[str, str]
     symbols: Mapping[str, Kind]
     through: frozenset[str]
+    around: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset({"comment"})
@@ -47,8 +50,10 @@ class Language:
     calls: Fields = frozenset()
     frames: tuple[tuple[bytes, bytes], ...] = ()
     opens: bytes = b""
+    closes: bytes = b""
     filled: str = ""
     implicit_self: bool = False
+    overloads: bool = False
     gap: int = 1
     indent: bytes = b"    "
 
@@ -71,35 +76,34 @@ _C_KINDS = _kinds(
     prototype="declaration",
     **{"class": "struct_specifier union_specifier enum_specifier"},
 )
-_C_THROUGH = _set(
-    "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
-)
+_C_AROUND = _set("preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification")
+_C_THROUGH = _C_AROUND | _set("declaration_list")
 _JS_KINDS = _kinds(
     function="function_declaration generator_function_declaration method_definition assignment_expression",
-    value="variable_declarator field_definition public_field_definition",
+    value="variable_declarator field_definition public_field_definition pair export_statement",
     **{"class": "class_declaration"},
 )
-_JS_THROUGH = _set("class_body export_statement lexical_declaration variable_declaration expression_statement")
+_JS_THROUGH = _set("class class_body export_statement lexical_declaration variable_declaration expression_statement")
 _JS_MEMBERS = _pairs("member_expression.property")
 _JS_BINDS = _pairs(
     "variable_declarator.name required_parameter.pattern optional_parameter.pattern arrow_function.parameter"
 )
 _JS_CALLS = _pairs("call_expression.function new_expression.constructor")
 _IN_CLASS = (b"class _ {\n", b"\n}\n")
+_IN_OBJECT = (b"const _ = {\n", b"\n};\n")
 _TS_KINDS = _JS_KINDS | _kinds(
     scope="internal_module module",
     prototype="function_signature method_signature abstract_method_signature",
     **{"class": "abstract_class_declaration interface_declaration type_alias_declaration enum_declaration"},
 )
+_PYTHON_AROUND = _set("if_statement else_clause elif_clause try_statement except_clause")
 
 PYTHON = Language(
     "Python",
     ("tree_sitter_python", "language"),
     _kinds(function="function_definition", value="assignment", **{"class": "class_definition"}),
-    _set(
-        "block if_statement else_clause elif_clause try_statement except_clause"
-        " decorated_definition expression_statement"
-    ),
+    _PYTHON_AROUND | _set("block decorated_definition expression_statement"),
+    _PYTHON_AROUND,
     wrappers=_set("decorated_definition expression_statement"),
     strings=_set("string"),
     preamble=_set("comment expression_statement future_import_statement"),
@@ -123,7 +127,7 @@ JAVASCRIPT = Language(
     members=_JS_MEMBERS,
     binds=_JS_BINDS,
     calls=_JS_CALLS,
-    frames=(_IN_CLASS,),
+    frames=(_IN_CLASS, _IN_OBJECT),
     indent=b"  ",
 )
 TYPESCRIPT = Language(
@@ -139,7 +143,7 @@ TYPESCRIPT = Language(
     members=_JS_MEMBERS,
     binds=_JS_BINDS,
     calls=_JS_CALLS,
-    frames=(_IN_CLASS, (b"abstract class _ {\n", b"\n}\n")),
+    frames=(_IN_CLASS, (b"abstract class _ {\n", b"\n}\n"), _IN_OBJECT),
     indent=b"  ",
 )
 TSX = replace(TYPESCRIPT, grammar=("tree_sitter_typescript", "language_tsx"))
@@ -183,7 +187,7 @@ JAVA = Language(
     ("tree_sitter_java", "language"),
     _kinds(
         function="method_declaration constructor_declaration compact_constructor_declaration",
-        value="field_declaration",
+        value="field_declaration constant_declaration",
         **{
             "class": "class_declaration interface_declaration enum_declaration record_declaration"
             " annotation_type_declaration"
@@ -200,12 +204,14 @@ JAVA = Language(
     calls=_pairs("method_invocation.name object_creation_expression.type"),
     frames=(_IN_CLASS,),
     implicit_self=True,
+    overloads=True,
 )
 C = Language(
     "C",
     ("tree_sitter_c", "language"),
     _C_KINDS,
     _C_THROUGH,
+    _C_AROUND,
     members=_pairs("field_expression.field"),
     binds=_pairs("init_declarator.declarator parameter_declaration.declarator declaration.declarator"),
     calls=_pairs("call_expression.function"),
@@ -220,22 +226,25 @@ CPP = Language(
         value="alias_declaration concept_definition",
         **{"class": "class_specifier"},
     ),
-    _C_THROUGH | _set("template_declaration field_declaration_list"),
-    wrappers=_set("template_declaration"),
+    _C_THROUGH
+    | _set("template_declaration field_declaration_list field_declaration friend_declaration namespace_definition"),
+    _C_AROUND | _set("namespace_definition"),
+    wrappers=_set("template_declaration friend_declaration"),
     strings=_set("raw_string_literal"),
     members=_pairs("field_expression.field qualified_identifier.name"),
     binds=C.binds,
     calls=_pairs("call_expression.function"),
     frames=((b"class _ {\n", b"\n};\n"),),
     implicit_self=True,
+    overloads=True,
 )
 CSHARP = Language(
     "C#",
     ("tree_sitter_c_sharp", "language"),
     _kinds(
         function="method_declaration constructor_declaration destructor_declaration property_declaration"
-        " local_function_statement",
-        value="field_declaration",
+        " local_function_statement operator_declaration conversion_operator_declaration indexer_declaration",
+        value="field_declaration event_field_declaration",
         scope="namespace_declaration",
         **{
             "class": "class_declaration interface_declaration struct_declaration record_declaration enum_declaration"
@@ -243,6 +252,7 @@ CSHARP = Language(
         },
     ),
     _set("declaration_list global_statement preproc_if preproc_else preproc_elif"),
+    _set("preproc_if preproc_else preproc_elif"),
     wrappers=_set("global_statement"),
     strings=_set("verbatim_string_literal raw_string_literal interpolated_string_expression"),
     members=_pairs("member_access_expression.name qualified_name.name"),
@@ -250,12 +260,14 @@ CSHARP = Language(
     calls=_pairs("invocation_expression.function object_creation_expression.type"),
     frames=(_IN_CLASS,),
     implicit_self=True,
+    overloads=True,
 )
 RUBY = Language(
     "Ruby",
     ("tree_sitter_ruby", "language"),
     _kinds(function="method singleton_method", value="assignment", scope="module", **{"class": "class"}),
     _set("body_statement call argument_list singleton_class"),
+    _set("singleton_class"),
     wrappers=_set("call argument_list"),
     strings=_set("string heredoc_body"),
     members=_pairs("scope_resolution.name"),
@@ -274,6 +286,7 @@ PHP = Language(
         **{"class": "class_declaration interface_declaration trait_declaration enum_declaration"},
     ),
     _set("declaration_list enum_declaration_list compound_statement if_statement else_clause"),
+    _set("if_statement else_clause"),
     strings=_set("string encapsed_string heredoc nowdoc text_interpolation"),
     preamble=_set("php_tag comment declare_statement namespace_definition"),
     members=_pairs(
@@ -282,6 +295,7 @@ PHP = Language(
     ),
     calls=_pairs("function_call_expression.function member_call_expression.name scoped_call_expression.name"),
     opens=b"<?",
+    closes=b"?>",
     frames=((b"<?php\n", b"\n"), (b"<?php\nclass _ {\n", b"\n}\n")),
 )
 

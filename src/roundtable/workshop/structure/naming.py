@@ -7,8 +7,8 @@ import re
 from tree_sitter import Node
 
 from roundtable.workshop.structure.languages import Kind, Language
+from roundtable.workshop.structure.literals import FUNCTIONS, holds_functions, written_out
 
-_FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
 _DECLARED = {
     "identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name", "operator_name",
     "operator_cast",
@@ -17,6 +17,12 @@ _PLAIN = {"identifier", "constant", "property_identifier", "private_property_ide
 _WITH_BODY = {"struct_specifier", "union_specifier", "enum_specifier", "class_specifier"}
 _ELEMENTS = ("_declarator", "_element", "variable_declaration")
 _BETWEEN = re.compile(r"::|\.|\\|\s+")
+_OPERATOR = re.compile(
+    r"(?:^|(?<=[.:\\]))"
+    r"(?:operator(?:\s+\w[^(]*|\s*(?:\(\)|\[\]|[^\w\s.(\[]+))|\[\]=?|[-+*/%^&|~!=<>]+@?)"
+    r"(?=\s*(?:\(|$))"
+)
+"""A name made of signs: `operator==` and `operator bool` in C++ and C#, `==` and `[]=` in Ruby."""
 
 
 def spelled(node: Node | None) -> str:
@@ -27,28 +33,46 @@ def spelled(node: Node | None) -> str:
 def name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], Kind] | None:
     """The parts of a symbol's own name and what it is, or None where the node names nothing that could be spliced."""
     kind = language.symbols[node.type]
-    if (kind is Kind.SCOPE or node.type in _WITH_BODY) and node.child_by_field_name("body") is None:
+    is_empty = node.child_by_field_name("body") is None and not any(it.type == "end" for it in node.children[-1:])
+    if is_empty and (kind is Kind.SCOPE or node.type in _WITH_BODY):
         return None
     declarators = node.children_by_field_name("declarator")
     if declarators:
         return _declared(declarators, kind)
-    if node.type == "assignment_expression":
-        return _assigned_member(node)
+    match node.type:
+        case "assignment_expression":
+            return _assigned_member(node)
+        case "export_statement":
+            return _default(node)
+        case "operator_declaration" | "conversion_operator_declaration" | "indexer_declaration":
+            return parts_of(_signs(node)), kind
+        case "destructor_declaration":
+            return (f"~{spelled(node.child_by_field_name('name'))}",), kind
+        case _:
+            pass
     found = _named(node)
     if found is None:
         return None
-    value = node.child_by_field_name("value")
-    if value is not None and value.type in _FUNCTIONS:
-        kind = Kind.FUNCTION
-    elif value is not None and value.type == "class":
-        kind = Kind.CLASS
     name = parts_of(spelled(found))
     owner = _receiver(node)
-    return (((owner, *name) if owner else name), kind) if name else None
+    return (((owner, *name) if owner else name), _kind_of(node.child_by_field_name("value"), kind)) if name else None
+
+
+def _kind_of(value: Node | None, kind: Kind) -> Kind:
+    """A name that is given to a function or a class is one."""
+    if value is not None and value.type in FUNCTIONS:
+        return Kind.FUNCTION
+    return Kind.CLASS if value is not None and value.type == "class" else kind
 
 
 def parts_of(text: str) -> tuple[str, ...]:
     """A written name as its parts: `N::V<T>::m`, `N.V.m` and `N\\V\\m` are the same."""
+    if signs := _OPERATOR.search(text):
+        return (*_plain_parts(text[: signs.start()]), re.sub(r"\s+(?!\w)|(?<=\s)\s+", "", signs[0]))
+    return _plain_parts(text)
+
+
+def _plain_parts(text: str) -> tuple[str, ...]:
     kept: list[str] = []
     depth = 0
     for sign in text:
@@ -57,6 +81,18 @@ def parts_of(text: str) -> tuple[str, ...]:
             kept.append(sign)
         depth -= sign in ">]" and depth > 0
     return tuple(part for part in _BETWEEN.split("".join(kept)) if part)
+
+
+def between_commas(text: str) -> list[str]:
+    """What stands between the commas of a list, with the commas inside brackets left alone."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth = max(0, depth + (sign in "{[(<") - (sign in "}])>"))
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [it for it in parts if it.strip()]
 
 
 def _named(node: Node) -> Node | None:
@@ -69,8 +105,16 @@ def _named(node: Node) -> Node | None:
         case "variable_declarator" | "field_definition" | "public_field_definition":
             found = node.child_by_field_name("name") or node.child_by_field_name("property")
             return found if found is not None and found.type in _PLAIN and not _required(node) else None
-        case "field_declaration" | "const_declaration" | "property_declaration" if not node.child_by_field_name("name"):
+        case "pair":
+            key = node.child_by_field_name("key")
+            matters = _kind_of(node.child_by_field_name("value"), Kind.VALUE) is not Kind.VALUE or holds_functions(node)
+            return key if key is not None and key.type in _PLAIN and matters else None
+        case "field_declaration" | "const_declaration" | "property_declaration" | "event_field_declaration" if (
+            not node.child_by_field_name("name")
+        ):
             return _element(node)
+        case "const_spec" | "var_spec" if len(node.children_by_field_name("name")) > 1:
+            return None
         case _:
             return node.child_by_field_name("name")
 
@@ -92,13 +136,31 @@ def _required(node: Node) -> bool:
 
 
 def _assigned_member(node: Node) -> tuple[tuple[str, ...], Kind] | None:
-    """`exports.name = function …` and `Type.prototype.name = function …`."""
+    """`exports.name = function …`, `Type.prototype.name = function …` and `module.exports = {…}`."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None or left.type != "member_expression" or right.type not in _FUNCTIONS:
+    if left is None or right is None or left.type != "member_expression":
         return None
-    parts = [it for it in spelled(left).split(".") if it not in {"module", "exports", "prototype"}]
-    plain = all(it.isidentifier() for it in parts)
-    return (tuple(parts), Kind.METHOD if len(parts) > 1 else Kind.FUNCTION) if parts and plain else None
+    whole = spelled(left).split(".")
+    parts = tuple(it for it in whole if it not in {"module", "exports", "prototype"}) or tuple(whole)
+    if not all(it.isidentifier() for it in parts):
+        return None
+    if right.type in FUNCTIONS:
+        return parts, Kind.METHOD if len(parts) > 1 else Kind.FUNCTION
+    return (parts, Kind.VALUE) if holds_functions(node) else None
+
+
+def _default(node: Node) -> tuple[tuple[str, ...], Kind] | None:
+    """What a file exports without giving it a name."""
+    kind = _kind_of(node.child_by_field_name("value"), Kind.VALUE)
+    return (("default",), kind) if kind is not Kind.VALUE or written_out(node) is not None else None
+
+
+def _signs(node: Node) -> str:
+    """How an operator or an indexer of C# is called: `operator +`, `operator int`, `this`."""
+    taken = node.child_by_field_name("parameters")
+    before = (node.text or b"")[: taken.start_byte - node.start_byte] if taken is not None else b""
+    found = re.search(rb"\boperator\b.*|\bthis\b", before, re.S)
+    return " ".join(found[0].decode(errors="replace").split()) if found else ""
 
 
 def _receiver(node: Node) -> str:
@@ -122,16 +184,5 @@ def _declared(declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kin
         at = inner
     if kind is Kind.PROTOTYPE and not is_function and at.type not in {"operator_cast"}:
         kind = Kind.VALUE
-    cast = re.sub(r"\W+", "_", spelled(at).split("(")[0].strip())
-    name = (cast,) if at.type == "operator_cast" else parts_of(_joined_operator(at))
+    name = parts_of(spelled(at))
     return (name, kind) if name else None
-
-
-def _joined_operator(node: Node) -> str:
-    """`operator ==` is one word; nothing in it is a bracket."""
-    text = spelled(node)
-    before, operator, sign = text.partition("operator")
-    if not operator or (sign and (sign[0].isalnum() or sign[0] == "_")):
-        return text
-    signs = {"(": "call", ")": "", "<": "less", ">": "more", "[": "at", "]": "", ".": "dot", " ": ""}
-    return before + operator + "".join(signs.get(it, it) for it in sign)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import PurePosixPath
+from functools import cached_property, lru_cache
 
 from tree_sitter import Node
 
 from roundtable.core.changes import RefusalKind
 from roundtable.workshop.structure.imports import Import, imports_of
 from roundtable.workshop.structure.languages import Kind, Language, language_of
-from roundtable.workshop.structure.naming import name_and_kind, parts_of
+from roundtable.workshop.structure.literals import DEEPEST, members
+from roundtable.workshop.structure.naming import name_and_kind
 from roundtable.workshop.structure.signatures import heading, leads_up
 from roundtable.workshop.structure.spans import beginning, ending, line_start, outermost
 from roundtable.workshop.structure.trees import Refused, parsed
@@ -47,6 +47,16 @@ class Symbol:
         """Its name without the last part: the class of a method, or nothing."""
         return self.name.rpartition(".")[0]
 
+    @property
+    def owner(self) -> str:
+        """The class or object that it belongs to; nothing for what stands free, be it in a namespace or module."""
+        return self.scope if self.kind is Kind.METHOD or (self.holder and self.holder.owns) else ""
+
+    @property
+    def owns(self) -> bool:
+        """Whether what stands inside belongs to it, as to a class."""
+        return self.kind is not Kind.SCOPE or self.node.type == "impl_item"
+
 
 @dataclass(frozen=True, eq=False)
 class Outline:
@@ -59,6 +69,11 @@ class Outline:
     symbols: tuple[Symbol, ...]
     imports: tuple[Import, ...]
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """Where its first symbol begins and its last one ends."""
+        return min((it.start for it in self.symbols), default=0), max((it.end for it in self.symbols), default=0)
+
     def words(self, symbol: Symbol | None = None) -> Words:
         """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
         return words_in(self.language, symbol.outer if symbol else self.root)
@@ -66,24 +81,6 @@ class Outline:
     def text(self, symbol: Symbol) -> bytes:
         """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""
         return self.source[line_start(self.source, symbol.start) : symbol.end]
-
-    def named(self, name: str) -> tuple[Symbol, ...]:
-        """The symbols a name means: `login`, `Session.login`, or with the file's own name before, `auth.login`.
-
-        A definition is meant before its prototype, a class before its constructors and what only adds to it.
-        """
-        wanted = parts_of(name)
-        module = PurePosixPath(self.path).with_suffix("").parts
-        found = [it for it in self.symbols if _ends(it.name.split("."), wanted)]
-        inside = next((wanted[at:] for at in range(1, len(wanted)) if _ends(module, wanted[:at])), ())
-        found = found or [it for it in self.symbols if _ends(it.name.split("."), inside)]
-        for lesser in (Kind.PROTOTYPE, Kind.SCOPE):
-            found = [it for it in found if it.kind is not lesser] or found
-        return tuple(it for it in found if it.holder not in found)
-
-
-def _ends(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    return bool(wanted) and tuple(parts[-len(wanted) :]) == tuple(wanted)
 
 
 def outline(path: str, source: bytes) -> Outline | Refused:
@@ -111,6 +108,8 @@ def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
             yield symbol
         if symbol and symbol.kind in {Kind.CLASS, Kind.SCOPE}:
             waiting.extend((it, symbol) for it in reversed(node.children))
+        elif symbol and symbol.name.count(".") < DEEPEST:
+            waiting.extend((it, symbol) for it in reversed(members(node)))
         elif not symbol and node.type in language.through:
             waiting.extend((it, holder) for it in reversed(node.children))
 
@@ -120,8 +119,7 @@ def _symbol(language: Language, source: bytes, node: Node, holder: Symbol | None
     if not found:
         return None
     name, kind = found
-    in_class = holder is not None and (holder.kind is Kind.CLASS or holder.node.type == "impl_item")
-    if kind is Kind.FUNCTION and (in_class or len(name) > 1):
+    if kind is Kind.FUNCTION and ((holder and holder.owns) or len(name) > 1):
         kind = Kind.METHOD
     outer, alone = outermost(language, node)
     start, bare = beginning(language, source, outer)

@@ -32,11 +32,23 @@ def decorations(node: Node) -> tuple[str, ...]:
 
 def takes(node: Node) -> tuple[str, ...] | None:
     """What a function takes, each by its type where it has one, else by its name. None for what takes nothing."""
+    found = _parameters(node)
+    return None if found is None else tuple(map(_type_of, found))
+
+
+def takes_as_written(node: Node) -> set[tuple[str, ...]]:
+    """The other ways to say what a function takes: with types and names, and by the names of untyped languages."""
+    found = _parameters(node) or []
+    whole = tuple(plain_type(spelled(it)) for it in found)
+    return {whole, tuple(re.split(r"[:=]", it)[0].strip() for it in map(_type_of, found))}
+
+
+def _parameters(node: Node) -> list[Node] | None:
     waiting = [node]
     while waiting:
         at = waiting.pop()
         if at.type in _LISTS:
-            return tuple(_type_of(it) for it in at.named_children if "comment" not in it.type)
+            return [it for it in at.named_children if "comment" not in it.type]
         skipped = {"block", "body_statement", "compound_statement", "statement_block", "class_body", "decorator"}
         waiting.extend(it for it in reversed(at.named_children) if it.type not in skipped)
     return None
@@ -52,6 +64,11 @@ def _type_of(parameter: Node) -> str:
     for part in (spelled(default), spelled(name)):
         if part and part != spelled(kind):
             text = re.sub(rf"(=\s*)?{re.escape(part)}(?!.*{re.escape(part)})", "", text, count=1, flags=re.S)
+    return plain_type(re.sub(r"@\w+(?:\([^()]*\))?|\bfinal\b", "", text))
+
+
+def plain_type(text: str) -> str:
+    """A type however its blanks are set."""
     return re.sub(r"\s*([*&:,<>\[\]])\s*", r"\1", " ".join(text.split())).strip("=: ")
 
 

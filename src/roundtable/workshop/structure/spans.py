@@ -64,6 +64,12 @@ def ending(source: bytes, outer: Node) -> int:
     return outer.start_byte + len(source[outer.start_byte : end].rstrip())
 
 
+def comma_after(node: Node) -> Node | None:
+    """The comma that parts what stands in an object from the next."""
+    after = node.next_sibling if node.parent is not None and node.parent.type == "object" else None
+    return after if after is not None and after.type == "," else None
+
+
 def line_start(source: bytes, at: int) -> int:
     """The beginning of the line, if only blanks stand before this place; else the place itself."""
     start = source.rfind(b"\n", 0, at) + 1

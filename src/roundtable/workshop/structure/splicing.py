@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from roundtable.core.changes import RefusalKind
-from roundtable.workshop.structure.fragments import Variant, Wanted, moved, told_apart, variants, wanted
+from roundtable.workshop.structure.fragments import FRAME, Variant, moved, told_apart, variants
 from roundtable.workshop.structure.outline import Outline, Symbol, outline
 from roundtable.workshop.structure.placing import place_for
-from roundtable.workshop.structure.spans import indentation, line_end, line_start
+from roundtable.workshop.structure.spans import comma_after, indentation, line_end, line_start
+from roundtable.workshop.structure.surroundings import in_class_itself
 from roundtable.workshop.structure.trees import Refused, errors, line_of
+from roundtable.workshop.structure.wanted import Wanted, named, sort_of, wanted
 
 
 class Read(NamedTuple):
-    """A file, which of its symbols is meant (none: a new one), and the variant of it."""
+    """A file, what was asked for, which of its symbols that is (None: a new one), and the variant of it."""
 
     base: Outline
-    targets: list[Symbol]
+    name: Wanted
+    target: Symbol | None
     variant: Variant
 
 
-def added(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
-    """The file with a new symbol of the text: beside its neighbours there, else after the last of its kind."""
-    read = meant(path, source, symbol, text)
-    if isinstance(read, Refused):
-        return read
-    base, targets, found = read
-    if targets:
-        return Refused(RefusalKind.EXISTS, f"{path} already has {symbol}.")
-    return _added(base, wanted(symbol), found)
-
-
-def spliced(read: Read, symbol: str) -> bytes | Refused:
+def spliced(read: Read) -> bytes | Refused:
     """The file with the variant in it: replaced where the file has the symbol, added where it has not."""
-    return _replaced(*read) if read.targets else _added(read.base, wanted(symbol), read.variant)
+    return _replaced(read.base, read.target, read.variant) if read.target else _added(read)
 
 
-def removed(path: str, source: bytes, symbol: str) -> bytes | Refused:
-    """The file without one symbol and the blank lines above it."""
-    base = outline(path, source)
-    if isinstance(base, Refused):
-        return base
-    targets = targeted(base, wanted(symbol))
-    if not targets:
-        return Refused(RefusalKind.NOT_FOUND, f"{path} has no {symbol}.")
-    if len(targets) > 1 or not targets[0].alone:
-        return _ambiguous(path, targets)
-    start, end = targets[0].start, targets[0].end
+def removed(base: Outline, symbols: Sequence[Symbol]) -> bytes | Refused:
+    """The file without the one symbol that is meant, and without the blank lines above it."""
+    if len(symbols) > 1 or not symbols[0].alone:
+        return _ambiguous(base.path, symbols)
+    comma = comma_after(symbols[0].node)
+    source, start, end = base.source, symbols[0].start, comma.end_byte if comma else symbols[0].end
     if line_start(source, start) != start or start == 0 or source[start - 1 : start] == b"\n":
         start, end = line_start(source, start), line_end(source, end)
         above = source[:start].rstrip(b" \t\r\n")
@@ -57,15 +45,8 @@ def removed(path: str, source: bytes, symbol: str) -> bytes | Refused:
     return sound(base, source[:start] + source[end:])
 
 
-def targeted(base: Outline, name: Wanted) -> list[Symbol]:
-    """The symbols of a file that a name means there: by the whole name before its end alone."""
-    found = base.named(".".join(name.parts))
-    exact = [it for it in found if it.name == ".".join(name.parts)]
-    return name.of(exact or found)
-
-
-def meant(path: str, source: bytes, symbol: str, text: bytes) -> Read | Refused:
-    """The file, which of its symbols are meant, and the one variant of them in the text."""
+def read_text(path: str, source: bytes, symbol: str, text: bytes) -> Read | Refused:
+    """The file, which of its symbols is meant, and the one variant of it in the text."""
     base = outline(path, source)
     if isinstance(base, Refused):
         return base
@@ -73,23 +54,37 @@ def meant(path: str, source: bytes, symbol: str, text: bytes) -> Read | Refused:
     if not name.parts:
         return Refused(RefusalKind.NOT_FOUND, f"No symbol was named for {path}.")
     found = variants(base.language, path, text, name)
-    if isinstance(found, Refused):
-        return found
-    targets = targeted(base, name)
-    meant = told_apart([it.symbol for it in found], targets)
-    targets = told_apart(targets, meant)
-    if len(meant) > 1:
-        return _ambiguous("the text", meant)
-    if len(targets) > 1:
-        return _ambiguous(path, targets)
-    chosen = next(it for it in found if it.symbol is meant[0])
-    if not chosen.symbol.alone or any(not it.alone for it in targets):
+    return found if isinstance(found, Refused) else paired(base, name, named(base, name), found)
+
+
+def paired(base: Outline, name: Wanted, there: Sequence[Symbol], found: Sequence[Variant]) -> Read | Refused:
+    """The one symbol of a file and the one variant that belong together, of all that have the name."""
+    theirs = told_apart([it.symbol for it in found], there)
+    ours = told_apart([it for it in there if sort_of(it) is sort_of(theirs[0])] or there, theirs)
+    if len(theirs) > 1:
+        return _ambiguous("the text", theirs)
+    if len(ours) > 1:
+        return _ambiguous(base.path, ours)
+    chosen = next(it for it in found if it.symbol is theirs[0])
+    if not all(it.alone for it in (*theirs, *ours)):
         sentence = f"{chosen.symbol.simple} is declared in one statement with others, which cannot be taken apart."
         return Refused(RefusalKind.AMBIGUOUS, sentence)
-    return Read(base, targets, chosen)
+    if ours and not _is_of_sort(chosen.symbol, ours[0]):
+        sentence = f"{ours[0].name} is a {ours[0].kind} in {base.path}, and in the text it is a {theirs[0].kind}"
+        return Refused(RefusalKind.NOT_FOUND, f"{sentence}, {theirs[0].name}.")
+    if ours and theirs[0].holder and in_class_itself(theirs[0]) is not in_class_itself(ours[0]):
+        sentence = f"Of {base.path} and the text only one has {ours[0].name} in `class << self`."
+        return Refused(RefusalKind.NOT_FOUND, sentence)
+    return Read(base, name, ours[0] if ours else None, chosen)
 
 
-def _ambiguous(where: str, symbols: list[Symbol]) -> Refused:
+def _is_of_sort(symbol: Symbol, target: Symbol) -> bool:
+    """Whether one can be put where the other is: of the same sort, and of the same class as far as both have one."""
+    owners = {it.owner.rpartition(".")[2] for it in (symbol, target)} - {"", FRAME}
+    return sort_of(symbol) is sort_of(target) and len(owners) < 2
+
+
+def _ambiguous(where: str, symbols: Sequence[Symbol]) -> Refused:
     several = "; ".join(dict.fromkeys(it.signature for it in symbols[:4]))
     return Refused(RefusalKind.AMBIGUOUS, f"{symbols[0].name} may be any of {len(symbols)} in {where}: {several}.")
 
@@ -100,8 +95,8 @@ def newline_of(source: bytes) -> bytes:
     return b"\r\n" if first > 0 and source[first - 1 : first] == b"\r" else b"\n"
 
 
-def _replaced(base: Outline, targets: list[Symbol], variant: Variant) -> bytes | Refused:
-    target, symbol, source = targets[0], variant.symbol, base.source
+def _replaced(base: Outline, target: Symbol, variant: Variant) -> bytes | Refused:
+    symbol, source = variant.symbol, base.source
     has_comment = symbol.start < symbol.bare
     start = target.start if has_comment else target.bare
     kept = base.language.kept
@@ -113,11 +108,11 @@ def _replaced(base: Outline, targets: list[Symbol], variant: Variant) -> bytes |
     return sound(base, source[:start] + text + source[target.end :], target.name, start)
 
 
-def _added(base: Outline, name: Wanted, variant: Variant) -> bytes | Refused:
-    place = place_for(base, name, variant)
+def _added(read: Read) -> bytes | Refused:
+    base, variant, source = read.base, read.variant, read.base.source
+    place = place_for(base, read.name, variant)
     if isinstance(place, Refused):
         return place
-    source = base.source
     text = moved(variant, True, place.indent, newline_of(source))
     before, after = place.around(newline_of(source))
     made = source[: place.at] + before + text + after + source[place.at :]

@@ -13,11 +13,13 @@ from typing import NamedTuple
 from roundtable.core.changes import RefusalKind
 from roundtable.core.effects import Left, Removed, Took
 from roundtable.workshop.structure.directives import Act, Known, Order, Unclear, understood
-from roundtable.workshop.structure.fragments import wanted
-from roundtable.workshop.structure.grafting import grafted, with_imports
+from roundtable.workshop.structure.fragments import Variant, unreadable
+from roundtable.workshop.structure.grafting import with_imports, with_needs
+from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outline
-from roundtable.workshop.structure.splicing import removed
-from roundtable.workshop.structure.trees import Refused
+from roundtable.workshop.structure.splicing import paired, removed
+from roundtable.workshop.structure.trees import Refused, errors
+from roundtable.workshop.structure.wanted import Wanted, counterparts, named, read_alike, wanted
 
 Files = Mapping[str, bytes]
 
@@ -86,7 +88,8 @@ def _paths_of(order: Order, files: Files, candidates: Mapping[str, Files]) -> tu
     if order.path:
         return (order.path,)
     everywhere = (files, candidates.get(order.seat, {}))
-    found = (read.path for it in everywhere for name in order.names for read, _ in _meant(it, name))
+    names = [wanted(it, order.sort) for it in order.names]
+    found = (it.file.path for files in everywhere for name in names for it in _meant(files, name))
     return tuple(dict.fromkeys(found))
 
 
@@ -137,25 +140,43 @@ def _imports(order: Order, files: Files, theirs: Files) -> _Done | Refused:
 
 
 def _without(order: Order, name: str, files: Files) -> _Done | Refused:
-    at = _only(order, name, files, "The base")
-    if isinstance(at, Refused):
-        return at
-    made = removed(at.path, files[at.path], name)
-    return made if isinstance(made, Refused) else _Done({at.path: made}, removed=(Removed(at.path, name),))
+    found = _only(order, name, files, "The base")
+    if isinstance(found, Refused):
+        return found
+    made = removed(found.file, found.symbols)
+    path, gone = found.file.path, found.symbols[0].name
+    return made if isinstance(made, Refused) else _Done({path: made}, removed=(Removed(path, gone),))
 
 
 def _symbol(order: Order, name: str, files: Files, theirs: Files) -> _Done | Refused:
-    at = _only(order, name, theirs, order.seat)
-    if isinstance(at, Refused):
-        return at
-    if at.path not in files:
-        return Refused(RefusalKind.MISSING, f"The base has no {at.path}; {order.seat}'s may be taken as a whole file.")
-    made = grafted(at.path, files[at.path], at.called, theirs[at.path])
+    found = _only(order, name, theirs, order.seat)
+    if isinstance(found, Refused):
+        return found
+    path = found.file.path
+    base = outline(path, files[path]) if path in files else None
+    if not isinstance(base, Outline):
+        return Refused(RefusalKind.MISSING, f"The base has no {path}; {order.seat}'s may be taken as a whole file.")
+    asked = wanted(name, order.sort)
+    ours = [] if order.is_new else read_alike(base, asked, found.symbols[0])
+    if ours and not {it.name for it in ours} & {it.name for it in found.there(base)}:
+        sentence = f"{name} is {ours[0].name} in the base, and {found.symbols[0].name} in {order.seat}'s {path}."
+        return Refused(RefusalKind.AMBIGUOUS, sentence)
+    return _taken(order.seat, base, asked, found, files, theirs)
+
+
+def _taken(seat: str, base: Outline, asked: Wanted, found: _Found, files: Files, theirs: Files) -> _Done | Refused:
+    """The base's file with one symbol of a seat, and what the imports it needs bring along."""
+    if any(errors(found.file.language, found.file.source)):
+        return unreadable(found.file.language, base.path, found.file.source)
+    read = paired(
+        base, asked, asked.of(found.there(base), base.language), [Variant(found.file, it) for it in found.symbols]
+    )
+    made = read if isinstance(read, Refused) else with_needs(read)
     if isinstance(made, Refused):
         return made
-    took = tuple(Took(at.path, it, order.seat) for it in (*made.symbols, *made.imports))
-    done = _Done({at.path: made.source}, took, made.clashes)
-    return _followed(order.seat, made.imports, done, files, theirs)
+    took = tuple(Took(base.path, it, seat) for it in (*made.symbols, *made.imports))
+    done = _Done({base.path: made.source}, took, made.clashes)
+    return _followed(seat, made.imports, done, files, theirs)
 
 
 def _followed(seat: str, lines: Sequence[str], done: _Done, files: Files, theirs: Files) -> _Done:
@@ -174,11 +195,13 @@ def _followed(seat: str, lines: Sequence[str], done: _Done, files: Files, theirs
                 waiting += [it.text for it in donor.imports]
                 continue
             for symbol in donor.symbols:
+                now = {**files, **done.files}
                 base = outline(donor.path, now[donor.path])
-                lacks = isinstance(base, Outline) and not base.named(symbol.simple)
-                if symbol.holder is None and symbol.simple in words and lacks:
-                    order = Order(Act.TAKE, seat, (symbol.simple,), donor.path)
-                    more = _symbol(order, symbol.name, {**files, **done.files}, theirs)
+                if symbol.holder is not None or symbol.simple not in words or isinstance(base, Refused):
+                    continue
+                if not counterparts(base, donor, symbol):
+                    asked = Wanted(tuple(symbol.name.split(".")))
+                    more = _taken(seat, base, asked, _Found(donor, [symbol]), now, theirs)
                     done = _both(done, more) if isinstance(more, _Done) else done
     return done
 
@@ -194,28 +217,32 @@ def _both(one: _Done, other: _Done) -> _Done:
     return _Done({**one.files, **other.files}, one.took + other.took, clashes, gone)
 
 
-class _At(NamedTuple):
-    path: str
-    called: str
+class _Found(NamedTuple):
+    """The symbols of one name in a file: one, or overloads of each other."""
+
+    file: Outline
+    symbols: list[Symbol]
+
+    def there(self, base: Outline) -> list[Symbol]:
+        """What stands in their place in the base."""
+        return list(dict.fromkeys(it for symbol in self.symbols for it in counterparts(base, self.file, symbol)))
 
 
-def _only(order: Order, name: str, files: Files, whose: str) -> _At | Refused:
+def _only(order: Order, name: str, files: Files, whose: str) -> _Found | Refused:
     """The one place a name means in these files."""
-    found = [it for it in _meant(files, name) if order.path in {"", it[0].path}]
-    places = list(dict.fromkeys((read.path, symbol.name) for read, symbol in found))
+    found = [it for it in _meant(files, wanted(name, order.sort)) if order.path in {"", it.file.path}]
+    places = list(dict.fromkeys((symbol.name, it.file.path) for it in found for symbol in it.symbols))
     if not places:
         where = order.path or "any file"
         return Refused(RefusalKind.NOT_FOUND, f"{whose} has no {name} in {where}.")
     if len(places) > 1:
-        several = ", ".join(f"{symbol} in {path}" for path, symbol in places[:4])
+        several = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
         return Refused(RefusalKind.AMBIGUOUS, f"{name} may be {several}.")
-    path, called = places[0]
-    signature = name[name.index("(") :] if "(" in name and not name.endswith("()") else ""
-    return _At(path, called + signature)
+    return found[0]
 
 
-def _meant(files: Files, name: str) -> list[tuple[Outline, Symbol]]:
-    """All symbols a name may mean. A definition is meant before its prototype in another file."""
-    asked = wanted(name)
-    found = [(read, it) for read in _outlines(files) for it in asked.of(read.named(".".join(asked.parts)))]
-    return [it for it in found if it[1].kind != "prototype"] or found
+def _meant(files: Files, name: Wanted) -> list[_Found]:
+    """All symbols a name may mean, by file. A definition is meant before its prototype in another file."""
+    found = [_Found(read, symbols) for read in _outlines(files) if (symbols := named(read, name))]
+    defined = [it for it in found if any(symbol.kind is not Kind.PROTOTYPE for symbol in it.symbols)]
+    return defined or found

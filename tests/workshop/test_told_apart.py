@@ -1,0 +1,273 @@
+"""Things of one name in one file: a judge names the one it means, and just that one is taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.workshop.structure.outline import Outline, outline
+from roundtable.workshop.structure.synthesis import Synthesis, synthesised
+from tests.workshop.corpus import FIXTURES
+from tests.workshop.variants import varied
+
+
+def held(path: str, base: str, gpt: str, said: str) -> Synthesis:
+    """What one directive comes to on Claude's file."""
+    return synthesised("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
+
+
+def text_of(made: Synthesis) -> str:
+    """The one file of a synthesis that left nothing."""
+    assert made.left == ()
+    (text,) = made.files.values()
+    return text.decode()
+
+
+def why(made: Synthesis) -> str:
+    """Why the one directive was left; nothing is taken then."""
+    assert made.took == ()
+    assert len(made.left) == 1
+    return made.left[0].why
+
+
+CONSTRUCTORS = (
+    ("Shapes.java", "Shapes.Round.Round"),
+    ("Shapes.java", "Shapes.Round.Shapes.Shapes"),
+    ("Shapes.java", "Shapes.Point.Point"),
+    ("shapes.cs", "Line.Line"),
+    ("shapes.cs", "Point.Point"),
+    ("shapes.cpp", "house.rooms.Shape.Corner.Corner"),
+    ("shapes.cpp", "house.rooms.Room.Room"),
+    ("shapes.php", "Round.__construct"),
+    ("shapes.js", "Shape.constructor"),
+    ("shapes.ts", "rooms.Room.constructor"),
+    ("shapes.tsx", "Old.constructor"),
+    ("shapes.rb", "House.Room.initialize"),
+)
+
+
+@pytest.mark.feature("S0.20")
+@pytest.mark.parametrize(("path", "name"), CONSTRUCTORS)
+def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
+    source = (FIXTURES / "shapes" / path).read_bytes()
+    file = outline(path, source)
+    assert isinstance(file, Outline)
+    symbol = next(it for it in file.symbols if it.name == name and varied(file, it))
+    donor = source.replace(file.text(symbol), varied(file, symbol) or b"")
+    assert donor != source
+    owner = name.rpartition(".")[0]
+    for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
+        made = synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
+        assert made.left == ()
+        assert made.files[path] == donor
+        assert [it.symbol for it in made.took] == [name]
+
+
+def test_a_class_inside_one_of_its_own_name_is_another() -> None:
+    base = "class A:\n    class A:\n        x = 1\n\n    def __init__(self):\n        self.y = 1\n"
+    assert text_of(held("a.py", base, base.replace("1", "2"), "replace A.A by gpt's")) == base.replace("x = 1", "x = 2")
+    made = held("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
+    assert text_of(made) == base.replace("y = 1", "y = 2")
+
+
+def test_a_constructor_that_is_not_there_is_no_class() -> None:
+    base = "class Door {\n    Door() { n = 1; }\n    int n;\n}\n"
+    bare = "class Door {\n    int n;\n}\n"
+    assert why(held("Door.java", base, bare, "replace Door.Door by gpt's")) == "gpt has no Door.Door in any file."
+    assert why(held("Door.java", bare, bare, "replace Door.Door by gpt's")) == "gpt has no Door.Door in any file."
+    added = held("Door.java", bare, base, "take Door.Door from gpt")
+    assert "Door() { n = 1; }" in text_of(added)
+
+
+BOTH = "def run():\n    return 1\n\n\nclass Server:\n    def run(self):\n        return 1\n"
+OURS = BOTH.replace("1", "2")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "replace run by gpt's",
+        "replace app.run by gpt's",
+        "app.py: run from gpt",
+        "replace app.py::run by gpt's",
+        "take `src/app.py::run` from gpt",
+        "replace ::run by gpt's",
+        "replace run() by gpt's",
+        "replace the function run by gpt's",
+    ],
+)
+def test_a_bare_name_is_the_function_and_not_the_method(said: str) -> None:
+    assert text_of(held("src/app.py", BOTH, OURS, said)) == BOTH.replace("return 1", "return 2", 1)
+
+
+@pytest.mark.parametrize("said", ["Server.run from gpt", "replace the method run by gpt's", "add gpt's run to Server"])
+def test_a_method_is_named_by_its_class_or_by_being_one(said: str) -> None:
+    made = held("src/app.py", BOTH, OURS, said)
+    assert text_of(made) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
+
+
+def test_a_function_of_go_is_not_the_method_of_its_name() -> None:
+    base = "package a\n\ntype S struct{}\n\nfunc (s *S) Login() {\n}\n\nfunc Login() {\n}\n"
+    donor = base.replace("func Login() {\n", "func Login() {\n\tpanic(1)\n")
+    assert text_of(held("a.go", base, donor, "replace Login by gpt's")) == donor
+
+
+def test_where_the_base_has_only_the_method_a_bare_name_is_not_guessed_at() -> None:
+    base = BOTH[BOTH.index("class") :]
+    assert (
+        why(held("app.py", base, OURS, "replace run by gpt's"))
+        == "run is Server.run in the base, and run in gpt's app.py."
+    )
+    added = text_of(held("app.py", base, OURS, "add gpt's run"))
+    assert added == f"def run():\n    return 2\n\n\n{base}"
+
+
+@pytest.mark.parametrize(
+    ("base", "gpt"),
+    [
+        ("login = 1\n", "def login():\n    return 2\n"),
+        ("class login: ...\n", "def login():\n    return 2\n"),
+        ("def login():\n    return 1\n", "class login: ...\n"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(base: str, gpt: str) -> None:
+    said = why(held("a.py", base, gpt, "replace login by gpt's"))
+    assert said.startswith("login is a ")
+    assert ", and in the text it is a " in said
+
+
+RUBY = """class A
+  def login?(user)
+    1
+  end
+
+  def save!
+    1
+  end
+
+  def save
+    1
+  end
+
+  def []=(key, value)
+    1
+  end
+
+  def <=>(other)
+    1
+  end
+
+  def name=(value)
+    1
+  end
+end
+"""
+CPP = """struct A {
+  bool operator==(const A& o) const { return 1; }
+  bool operator<(const A& o) const { return 1; }
+  int operator()(int a) { return 1; }
+  int operator[](int a) { return 1; }
+  A* operator->() { return 1; }
+  operator bool() const { return 1; }
+};
+"""
+CSHARP = """class A {
+    public static A operator +(A a, A b) { return 1; }
+    public int this[int i] { get { return 1; } }
+    ~A() { x = 1; }
+    A() { x = 1; }
+}
+"""
+SCRIPT = """export const api = {
+  login(user) { return 1; },
+  out: () => 1,
+  inner: { deep: function () { return 1; } },
+};
+
+const store = createStore({ mutations: { add(state) { return 1; } } });
+
+module.exports = {
+  start() { return 1; },
+};
+
+export default {
+  methods: { close() { return 1; } },
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "name", "line"),
+    [
+        ("a.rb", RUBY, "login?", "def login?(user)"),
+        ("a.rb", RUBY, "A#login?", "def login?(user)"),
+        ("a.rb", RUBY, "save!", "def save!"),
+        ("a.rb", RUBY, "save", "def save\n"),
+        ("a.rb", RUBY, "[]=", "def []=(key, value)"),
+        ("a.rb", RUBY, "A#[]=", "def []=(key, value)"),
+        ("a.rb", RUBY, "A.<=>", "def <=>(other)"),
+        ("a.rb", RUBY, "<=>", "def <=>(other)"),
+        ("a.rb", RUBY, "name=", "def name=(value)"),
+        ("a.cpp", CPP, "operator==", "operator=="),
+        ("a.cpp", CPP, "A::operator<", "operator<"),
+        ("a.cpp", CPP, "A::operator()", "operator()"),
+        ("a.cpp", CPP, "A::operator()(int)", "operator()"),
+        ("a.cpp", CPP, "operator []", "operator[]"),
+        ("a.cpp", CPP, "A::operator->", "operator->"),
+        ("a.cpp", CPP, "`A::operator bool`", "operator bool"),
+        ("a.cs", CSHARP, "A.operator+", "operator +"),
+        ("a.cs", CSHARP, "A.this", "this[int i]"),
+        ("a.cs", CSHARP, "A.~A", "~A()"),
+        ("a.cs", CSHARP, "A.A", "    A()"),
+        ("a.js", SCRIPT, "api.login", "login(user)"),
+        ("a.js", SCRIPT, "out", "out:"),
+        ("a.js", SCRIPT, "api.inner.deep", "deep:"),
+        ("a.js", SCRIPT, "store.mutations.add", "add(state)"),
+        ("a.js", SCRIPT, "module.exports.start", "start()"),
+        ("a.js", SCRIPT, "close", "close()"),
+    ],
+)
+def test_names_with_signs_and_functions_in_objects_can_be_said(path: str, source: str, name: str, line: str) -> None:
+    before, found, after = source.partition(line)
+    donor = before + found + after.replace("1", "2", 1)
+    assert text_of(held(path, source, source.replace("1", "2"), f"replace {name} by gpt's")) == donor
+
+
+OVERLOADS = (
+    "class A {\n    int f(int a) { return 1; }\n    int f(String a) { return 1; }\n    int f() { return 1; }\n}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("A.f(int)", "f(int a)"),
+        ("A.f(String a)", "f(String a)"),
+        ("f()", "f()"),
+        ("the method f(String)", "f(String a)"),
+    ],
+)
+def test_one_overload_is_taken_and_nothing_is_said_of_the_others(said: str, line: str) -> None:
+    made = held("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
+    assert text_of(made) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
+
+
+def test_an_overload_that_is_called_and_missing_is_still_said() -> None:
+    base = "class A {\n    int f(int a) { return 1; }\n}\n"
+    donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
+    made = held("A.java", base, donor, "replace A.f(int) by gpt's")
+    assert [it.symbol for it in made.took] == ["A.f"]
+    assert "It was written for `int f(String a)`" in made.left[0].why
+
+
+def test_types_with_commas_and_annotations_tell_overloads_apart() -> None:
+    base = (
+        "class A {\n    int f(@Nullable Map<String, List<Integer>> a, final int b) { return 1; }\n"
+        "    int f(Map<String, Integer> a, int b) { return 1; }\n}\n"
+    )
+    made = held("A.java", base, base.replace("1", "2"), "replace A.f(Map<String, List<Integer>>, int) by gpt's")
+    assert text_of(made) == base.replace("return 1", "return 2", 1)
+
+
+def test_without_overloads_what_a_function_takes_is_only_how_it_was_written() -> None:
+    base, donor = "def login(user, word):\n    return 1\n", "def login(name, word, *, slow=False):\n    return 2\n"
+    assert text_of(held("a.py", base, donor, "replace login(user, word) by gpt's")) == donor

@@ -15,6 +15,7 @@ from roundtable.core.codecs import codec
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.values import Expect
+from roundtable.workshop.confining import path_objection
 from tests.core.cases import heard
 from tests.repository import git, repository, write
 
@@ -43,6 +44,12 @@ def why_not(text: str) -> str:
         f"```python src/a.py\n{CODE}```",
         f"```python:src/a.py\n{CODE}```",
         f"```src/a.py\n{CODE}```",
+        f"```python # src/a.py\n{CODE}```",
+        f"```python src/a.py (new)\n{CODE}```",
+        f"```python path=src/a.py lines=1-2 (updated)\n{CODE}```",
+        f"```python name=login file='src/a.py'\n{CODE}```",
+        f"__File: src/a.py__\n{FENCED}",
+        f"_src/a.py_\n{FENCED}",
         f"``` {{.python file=src/a.py}}\n{CODE}```",
         f"~~~python src/a.py\n{CODE}~~~",
         f"### src/a.py\n{FENCED}",
@@ -75,6 +82,56 @@ def test_a_whole_file_is_read_however_its_path_is_given(reply: str) -> None:
 def test_a_comment_names_the_file_only_where_nothing_else_does() -> None:
     (named,) = wanted(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
     assert named == Replace("src/a.py", f"# lib/b.py\n{CODE}")
+
+
+SCRIPT = "#!/bin/sh\necho 1\n"
+
+
+@pytest.mark.feature("S3.43")
+@pytest.mark.parametrize("path", ["run", "script", "CODEOWNERS", "sub", "bin/tool", "__init__.py", "_config.yml"])
+def test_a_path_behind_its_key_is_the_path_whatever_it_looks_like(path: str) -> None:
+    assert wanted(f"```sh path={path}\n{SCRIPT}```") == (Replace(path, SCRIPT),)
+
+
+@pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
+def test_a_path_behind_its_key_that_cannot_be_is_kept_for_its_refusal(path: str) -> None:
+    assert [it.path for it in wanted(f'```sh path="{path}"\n{SCRIPT}```')] == [path]
+    assert path_objection(path) is not None
+
+
+def test_a_name_keeps_its_underscores() -> None:
+    assert wanted(f"### __init__.py\n{FENCED}") == (Replace("__init__.py", CODE),)
+    assert wanted(f"```python a.py::Session.__init__\n{CODE}```") == (PutSymbol("a.py", "Session.__init__", CODE),)
+    assert wanted("DELETE _config.yml\nRENAME __main__.py -> _main.py") == (
+        Delete("_config.yml"),
+        Rename("__main__.py", "_main.py"),
+    )
+
+
+@pytest.mark.parametrize("value", ['"my notes.txt"', "'my notes.txt'", '"./my notes.txt"'])
+def test_a_path_between_quotes_may_have_blanks(value: str) -> None:
+    assert wanted(f"```text path={value} for=D-1\nhello\n```") == (Replace("my notes.txt", "hello\n", asked_by="D-1"),)
+
+
+def test_files_with_blanks_go_and_get_other_names_between_quotes() -> None:
+    assert wanted('DELETE "my notes.txt"\nRENAME `old notes.txt` -> notes.txt') == (
+        Delete("my notes.txt"),
+        Rename("old notes.txt", "notes.txt"),
+    )
+
+
+@pytest.mark.parametrize(
+    "first", ["#!/bin/sh", "#!/usr/bin/env python3", "#!/opt/run.py", "# Build/test", "# https://example.com/a.py"]
+)
+def test_the_first_line_of_what_is_shown_in_passing_is_no_path(first: str) -> None:
+    reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
+    assert wanted(reply) == (Replace("src/a.py", CODE),)
+    assert "does not say which file" in why_not(f"```python\n{first}\n{CODE}```")
+
+
+@pytest.mark.parametrize("path", ["src/main.zig", "Makefile", "docs/README", "a.py"])
+def test_a_comment_on_the_first_line_that_looks_like_a_file_names_it(path: str) -> None:
+    assert wanted(f"```\n# {path}\nx\n```") == (Replace(path, "x\n"),)
 
 
 def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
@@ -144,6 +201,11 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         (FENCED, "does not say which file"),
         (f"### src/a.py\n{FENCED}\n\nUse it:\n{FENCED}", "does not say which file"),
         (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not say which file"),
+        ("```text path=my notes.txt\nhello\n```", "between quotes"),
+        (f"```python path=my calc.py\n{CODE}```", "between quotes"),
+        (f"```python path=calc.py or so\n{CODE}```", "between quotes"),
+        ('```text path="my notes.txt\nhello\n```', "between quotes"),
+        ("```text my notes.txt\nhello\n```", "between quotes"),
         (f"### src/a.py\n```python\n{CODE}", "not closed"),
         ("### README.md\n```markdown\n# Hi\n```\nmake\n```\nBye.\n```\n", "four backticks"),
         (f"### src/a.py\n```python\n{CODE}\n### src/b.py\n```python\n{CODE}```", "not closed"),

@@ -92,6 +92,19 @@ async def test_empty_answers_are_never_a_voice() -> None:
     assert decision.counted == ("gpt", "gemini")
 
 
+async def test_thoughts_without_an_answer_are_never_a_voice_and_stay_on_the_record() -> None:
+    thoughts = f"<think>\nI would say:\n{answer('Use REST')}"
+    house = House({"seats": {"claude": {"turns": [{"text": thoughts}]}, "gpt": GOOD, "gemini": GOOD}})
+    await house.open(limits=QUICK)
+    decision = await house.run()
+    assert decision.missing[0].fault.kind is FaultKind.EMPTY
+    assert "thought aloud" in decision.missing[0].fault.message
+    assert decision.counted == ("gpt", "gemini")
+    failed = next(it.event for it in await house.records() if isinstance(it.event, CallFailed))
+    assert failed.partial == thoughts
+    assert failed.usage.output_tokens, "it was paid for"
+
+
 async def test_transient_faults_are_retried_in_one_place_and_each_is_on_the_record() -> None:
     flaky = {"turns": [{"fault": "overloaded", "times": 2}, {"text": answer("Use REST")}]}
     house = House({"seats": {"claude": flaky, "gpt": GOOD, "gemini": GOOD}})

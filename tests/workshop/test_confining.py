@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.changes import RefusalKind
-from roundtable.workshop.confining import in_scope, path_objection, twin
+from roundtable.workshop.confining import in_scope, path_objection, place_objection, twin
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,39 @@ def test_the_settings_of_git_are_never_written() -> None:
     refusal = path_objection("dotfiles/.gitconfig")
     assert refusal is not None
     assert refusal.kind is RefusalKind.REPOSITORY
+
+
+@pytest.mark.feature("S4.104")
+@pytest.mark.parametrize(
+    "path", ["\u0441alc.py", "lib/p\u0430yment/a.py", "\u03bfpen.py", "test_\u0441.py", "README.\u043cd"]
+)
+def test_a_new_name_in_which_letters_of_two_scripts_stand_is_refused(tmp_path: Path, path: str) -> None:
+    refusal = place_objection(tmp_path, path, 100)
+    assert refusal is not None
+    assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
+    assert "several scripts" in refusal.sentence
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "calc.py",
+        "привет.py",
+        "данные/отчёт.txt",
+        "ελληνικά.md",
+        "会議memo.txt",
+        "テストdata-01.py",
+        "한글file.py",
+        "naïve_ß.py",
+    ],
+)
+def test_a_new_name_in_one_script_may_be_written_and_so_may_chinese_japanese_and_korean_with_latin(
+    tmp_path: Path, path: str
+) -> None:
+    assert place_objection(tmp_path, path, 100) is None
+
+
+def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_path: Path) -> None:
+    (tmp_path / "test_привет.py").write_text("x\n")
+    assert place_objection(tmp_path, "test_привет.py", 100) is None
+    assert place_objection(tmp_path, "test_пока.py", 100) is not None

@@ -11,8 +11,10 @@ import pytest
 from roundtable.core.changes import Block, Changeset, Create, Delete, Edit, Operation, RefusalKind, Rename, Replace
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.effects import Applied
+from roundtable.core.redaction import Redactor
 from roundtable.core.values import digest_of
-from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.applying import applied
 from roundtable.workshop.drafting import LARGEST, MOST_FILES, Drafting, Written, drafted
 from tests.repository import git, repository, write
 
@@ -38,7 +40,7 @@ PATHS: dict[RefusalKind, tuple[str, ...]] = {
         ),
         *("a\0.py", "a\n.py", "a\r.py", "a\tb.py", "a\x1b[31m.py", "a\x7f.py", "src\\a.py"),
         *("．．/outside/x.py", "..／outside／x.py", "‥/x.py", "src∕a.py\u200b", ".g\u200cit/config", "\u202egnp.py"),
-        *("a\u2028.py", "\ufeffa.py", "ﬁle.py", "\ud800.py", "cafe\u0301.py"),
+        *("a\u2028.py", "\ufeffa.py", "ﬁle.py", "\ud800.py", "cafe\u0301.py", "\u0441alc.py"),
     ),
     K.REPOSITORY: (
         *(".git/config", ".git/hooks/pre-commit", "src/.git/hooks/post-checkout", ".GIT/config", ".Git/HEAD"),
@@ -125,7 +127,7 @@ def carried_out(around: Path, done: Drafting) -> None:
     before = seen(around)
     assert [file.path for file in done.files] == ["harmless.py"]
     receipt = applied(around / "shop", around / "journals", done.files)
-    assert isinstance(receipt, Receipt)
+    assert isinstance(receipt, Applied)
     now = seen(around)
     assert now.pop("shop/harmless.py")
     now.pop("journals", None)
@@ -137,7 +139,7 @@ def carried_out(around: Path, done: Drafting) -> None:
 def attacked(around: Path, *operations: Operation) -> Drafting:
     """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
     before = seen(around)
-    done = drafted(Changeset((*operations, Create("harmless.py", "x = 1\n"))), around / "shop")
+    done = drafted(Changeset((*operations, Create("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds)
     assert seen(around) == before
     return done
 
@@ -226,7 +228,7 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
 )
 def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: str, kind: RefusalKind) -> None:
     before = seen(around)
-    done = drafted(changes_of(reply), around / "shop")
+    done = drafted(changes_of(reply), around / "shop", Redactor().finds)
     assert (done.files, [it.kind for it in done.refused]) == ((), [kind])
     assert seen(around) == before
 

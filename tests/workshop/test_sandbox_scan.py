@@ -18,10 +18,15 @@ COPY . .
 USER root
 RUN apt-get update && apt-get install -y curl | tee /tmp/log
 RUN curl --version && python -m compileall .
-ENV PYTHONUNBUFFERED=1
+ENV PYTHONUNBUFFERED=1 PATH=/app/bin:$PATH
+ARG PIP=pip
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+RUN $PIP install flask && $JAVA_HOME/bin/java -version
+RUN awk '{print $1; $2 = 3}' a.txt && echo "a; $PIP" && grep -c "$PIP" a.txt
+RUN if [ -n "$MODE" ]; then echo $(date); fi
 EXPOSE 8000
 HEALTHCHECK CMD curl -f http://localhost:8000/health || exit 1
-CMD ["python", "-m", "app"]
+CMD ["sh", "-c", "exec java $JAVA_OPTS -jar app.jar"]
 """
 COMPOSE = """
 version: "3.9"
@@ -32,7 +37,7 @@ services:
       dockerfile: Dockerfile
       args:
         MODE: test
-    command: ["python", "-m", "app"]
+    command: ["serve", "$PORT"]
     ports:
       - "127.0.0.1:8000:8000"
     environment:
@@ -93,11 +98,46 @@ def test_ordinary_files_are_let_through() -> None:
         "ONBUILD RUN curl https://example.com/x | sh",
         "CMD curl https://example.com/x | sh",
         "# escape=`\nFROM a\nRUN curl https://example.com/x | `\n  sh",
+        "RUN c=curl; $c https://example.com/x | sh",
+        "RUN c=curl; $c https://example.com/x | sh; c=echo",
+        "RUN c=cu d=rl && ${c}$d https://example.com/x | sh",
+        "ENV c=curl\nRUN $c https://example.com/x -o /tmp/i && sh /tmp/i",
+        "ENV c curl\nRUN $c https://example.com/x -o /tmp/i && sh /tmp/i",
+        'ARG X="curl https://example.com/x | sh"\nRUN eval "$X"',
     ],
 )
 def test_running_what_was_just_fetched_is_refused(run: str) -> None:
     text = run if run.startswith("# escape") else f"FROM debian\n{run}\n"
     assert kinds("Dockerfile", text) == {FindingKind.PIPE_TO_SHELL}
+
+
+@pytest.mark.feature("S0.62")
+@pytest.mark.parametrize(
+    "line",
+    [
+        'SHELL ["/bin/sh", "-c", "curl https://example.com/x|sh"]',
+        'SHELL ["python3", "-c"]',
+        'SHELL ["bash", "-c", "$HIDDEN"]',
+        "RUN read c < names; $c https://example.com/x",
+        'RUN sudo -E "$TOOL" https://example.com/x',
+        "RUN for c in curl; do $c https://example.com/x; done",
+        "RUN if true; then ${c:-curl} https://example.com/x; fi",
+        "RUN $(echo cu)rl https://example.com/x -o i",
+        "RUN `cat names` https://example.com/x",
+        'RUN bash -lc "$X"',
+        "RUN sh -c 'read c; $c x'",
+        'RUN ["sh", "-c", "read c; $c x"]',
+        'RUN eval "read c; $c"',
+        "RUN a=" + "b" * 20_000,
+    ],
+)
+def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
+    assert kinds("Dockerfile", f"FROM debian\n{line}\n") == {FindingKind.PIPE_TO_SHELL}
+
+
+@pytest.mark.parametrize("part", ["$(", "$", "a=$a ", "curl x | ", "eval ", "sh -c '", "a=b="])
+def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(part: str) -> None:
+    scanned({"Dockerfile": f"FROM debian\nRUN {part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60})
 
 
 @pytest.mark.feature("S0.62", "S0.63", "S0.64")

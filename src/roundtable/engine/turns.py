@@ -13,6 +13,7 @@ import msgspec
 
 from roundtable.core.codecs import codec, read
 from roundtable.core.codecs.speech import Speech
+from roundtable.core.codecs.thoughts import without_thoughts
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices, Workplaces
@@ -21,7 +22,7 @@ from roundtable.core.session import RoundRecord
 from roundtable.core.usage import Usage
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits
 from roundtable.core.verdict import Parse
-from roundtable.core.wording import fenced
+from roundtable.core.wording import fenced, unbroken
 from roundtable.engine.clerk import Clerk
 from roundtable.engine.clock import Clock, clock
 from roundtable.engine.prompts import Layout, needed
@@ -306,13 +307,16 @@ class TurnTaker:
         """A reply with what was changed in its workplace: that is the answer then, and its words are only words."""
         if self._workplaces is None or not self._place or isinstance(end, Fault):
             return end
-        diff = await self._workplaces.changes(self._place)
-        if isinstance(diff, Fault):
-            return msgspec.structs.replace(diff, usage=end.usage)
-        if not diff:
-            return end
-        words = "\n".join(f"> {line}" for line in end.text.strip().splitlines())
-        changed = fenced(diff.removesuffix("\n"), "diff")
+        edits = await self._workplaces.edits(self._place)
+        if isinstance(edits, Fault):
+            return msgspec.structs.replace(edits, usage=end.usage)
+        told = end.text.strip()
+        if edits.inner:
+            told += f"\n\nLeft out, since it is a repository of its own: {unbroken(', '.join(edits.inner))}"
+        if not edits.diff:
+            return msgspec.structs.replace(end, text=told)
+        words = "\n".join(f"> {line}" for line in told.splitlines())
+        changed = fenced(edits.diff.removesuffix("\n"), "diff")
         return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
     async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
@@ -383,6 +387,10 @@ def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
         return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} stopped without an end.")
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} answered with nothing.")
+    if isinstance(end, Reply) and not without_thoughts(end.text).strip():
+        kind = FaultKind.TRUNCATED if end.truncated else FaultKind.EMPTY
+        fault = Fault.of(kind, f"The voice {voice} thought aloud and answered nothing.")
+        return msgspec.structs.replace(fault, usage=end.usage)
     if isinstance(end, Reply) and not _is_text(end.text):
         return Fault.of(FaultKind.MALFORMED, f"The voice {voice} answered with characters that are not Unicode.")
     return end

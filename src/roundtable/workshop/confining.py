@@ -24,6 +24,11 @@ _RESERVED_LETTERS = frozenset('<>:"|?*')
 _OF_GIT = re.compile(r"\.git|git~[0-9]+|\.gitmodules|\.gitattributes|\.gitconfig|\.lfsconfig|\.githooks|\.husky")
 """Git itself, and what makes it fetch or run something."""
 _OURS = ".roundtable"
+_OF_NO_SCRIPT = frozenset({"MODIFIER"})
+_WRITTEN_TOGETHER = frozenset(
+    {"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
+)
+"""Scripts as the names of their letters begin; these share names every day, and do not look alike."""
 _REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
 """Names that make a folder a repository to git, wherever it lies."""
 
@@ -67,11 +72,24 @@ def _in_the_way(root: Path, path: str, most: int) -> Refusal | None:
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {where}, which is a repository of its own.")
         if name not in there:
             other = twin(name, there)
-            return _twin_refusal(path, other) if other else None
+            return _twin_refusal(path, other) if other else _look_alike(path, parts[number - 1 :])
         at = at / name
         if found := _stands(path, at.lstat(), most, last=number == len(parts)):
             return found
     return None
+
+
+def _look_alike(path: str, new: Sequence[str]) -> Refusal | None:
+    """Letters of several scripts in one new name, of which some may only look like others."""
+    if any(_is_mixed(part) for name in new for part in name.split(".")):
+        sentence = f"{path} has letters of several scripts in one name, and some may only look like others."
+        return Refusal(path, RefusalKind.ENCODED, sentence)
+    return None
+
+
+def _is_mixed(name: str) -> bool:
+    scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in name if letter.isalpha()} - _OF_NO_SCRIPT
+    return len(scripts) > 1 and not scripts <= _WRITTEN_TOGETHER
 
 
 def _stands(path: str, found: os.stat_result, most: int, *, last: bool) -> Refusal | None:

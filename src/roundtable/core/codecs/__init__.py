@@ -16,6 +16,7 @@ from roundtable.core.codecs.judges import DISCUSSION, MERGE, REVIEW
 from roundtable.core.codecs.opinion import OPINION
 from roundtable.core.codecs.scores import SCORE
 from roundtable.core.codecs.speech import Speech
+from roundtable.core.codecs.thoughts import without_thoughts
 from roundtable.core.faults import NotFound
 from roundtable.core.values import Expect
 
@@ -42,8 +43,9 @@ def codec(name: str) -> Codec:
 
 
 def read(expect: Expect, reply: str, structured: bool) -> Reading:
-    """Read a reply in the form that was asked for; `structured` says that a schema held it."""
+    """Read a reply, without its thoughts, in the form that was asked for; `structured` says that a schema held it."""
     chosen = codec(expect.codec)
+    answer = without_thoughts(reply)
     if structured and chosen.read_json is not None:
-        return chosen.read_json(reply, expect)
-    return chosen.read_text(reply, expect)
+        return chosen.read_json(answer, expect)
+    return chosen.read_text(answer, expect)

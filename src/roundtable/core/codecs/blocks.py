@@ -17,16 +17,22 @@ _SPOKEN_FILES = re.compile(
 )
 _BARE = re.compile(r"Makefile|Dockerfile|Gemfile|Rakefile|Procfile|LICENSE|README")
 _NAMES_A_FILE = re.compile(rf"{_BARE.pattern}|.*\.[A-Za-z0-9_+-]{{1,16}}")
-_KEYED = re.compile(r"(path|file|filename|title|name|for)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|`[^`]*`|\S+)", re.I)
+_KEYED = re.compile(r"(?<![\w-])(path|file|filename|title|name|for)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|`[^`]*`|\S+)", re.I)
+_FINAL = ("path", "file", "filename")
+"""Keys that say nothing else than which file it is."""
+_BESIDE_A_NAME = re.compile(r"\W+|file(?:name)?:?|path:?|title:?|[\w-]+=\S*", re.I)
+"""Words that may stand beside a file's name without being part of it."""
 _JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
 _DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
 _LABEL = re.compile(
     r"^(?:file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|new file|create|update|modify|edit|change)[ \t]*:?[ \t]+", re.I
 )
 _AFTER_NAME = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I)
+_ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
+_WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
 _SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
 _COMMENT = re.compile(
-    r"[ \t]*(?:#|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$", re.I
+    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$", re.I
 )
 
 ASIDE = frozenset(
@@ -93,12 +99,23 @@ def taken_apart(text: str) -> Reply:
 
 def file_name(words: str) -> Named | None:
     """What a few words name, if that is all they do: `src/a.py`, `src/a.py::login`."""
-    plain = words.strip().strip("`*_\"'").rstrip(":").strip("`*_\"'")
-    path, _, symbol = plain.partition("::")
-    path = path.removeprefix("./")
-    if not path or len(path) > 1024 or re.search(r"\s", plain):
+    plain = _undecorated(_undecorated(words.strip()).rstrip(":"))
+    named = _named(plain)
+    if not named.path or len(named.path) > 1024 or "://" in plain or re.search(r"\s", plain):
         return None
-    return Named(path, symbol.removesuffix("()")) if "/" in path or _NAMES_A_FILE.fullmatch(path) else None
+    return named if "/" in named.path or _NAMES_A_FILE.fullmatch(named.path) else None
+
+
+def _undecorated(words: str) -> str:
+    """Without quotes and emphasis around them; an underscore on one side alone belongs to the name."""
+    plain = words.strip("`*\"'")
+    emphasis = re.fullmatch(r"(_{1,3})([^_].*[^_])\1", plain)
+    return emphasis[2].strip("`*\"'") if emphasis else plain
+
+
+def _named(plain: str) -> Named:
+    path, _, symbol = plain.partition("::")
+    return Named(path.removeprefix("./"), symbol.removesuffix("()"))
 
 
 def _opening(line: str) -> tuple[str, str] | None:
@@ -157,21 +174,40 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
 
 
 def _by_info(info: str) -> tuple[str, Named | None]:
-    """The language and what is named behind a fence, as `python src/a.py`, `python:src/a.py` or `path=src/a.py`."""
+    """The language and what is named behind a fence, as `python src/a.py`, `python:src/a.py` or `path=src/a.py`.
+
+    A path behind its key is the path, whatever it looks like: whether it may be written is for others to say.
+    """
     info = re.sub(r"[{}]|(?<=[{ ])\.(?=\w+\b(?![/.]))", " ", info) if info.startswith("{") else info
-    keyed = {match[1].lower(): match[2].strip("\"'`") for match in _KEYED.finditer(info)}
-    asked_by = keyed.pop("for", "")
-    plain = _KEYED.sub(" ", info)
+    keyed = {match[1].lower(): match for match in _KEYED.finditer(info)}
+    asked_by = _value(keyed.pop("for")) if "for" in keyed else ""
+    plain = _AFTER_NAME.sub("", _KEYED.sub(" ", info))
     if joined := _JOINED.match(plain):
         plain = f"{joined[1]} {plain[joined.end() :]}"
     words = plain.split()
     language = words[0].lower() if words else ""
-    candidates = [*keyed.values(), *words]
-    for words_of_it in candidates:
+    if final := next((keyed[key] for key in _FINAL if key in keyed), None):
+        _check_alone(_AFTER_NAME.sub("", _KEYED.sub(" ", info[final.end() :])).split(), info)
+        return language, msgspec.structs.replace(_named(_value(final)), asked_by=asked_by)
+    for words_of_it in (*map(_value, keyed.values()), *words):
         if named := file_name(words_of_it):
+            _check_alone([word for word in words[1:] if word != words_of_it], info)
             language = "" if language == words_of_it.lower() else language
             return language, msgspec.structs.replace(named, asked_by=asked_by)
     return language, None
+
+
+def _value(keyed: re.Match[str]) -> str:
+    return keyed[2].strip("\"'`") if keyed[2][0] in "\"'`" else keyed[2].rstrip(":")
+
+
+def _check_alone(beside: Sequence[str], info: str) -> None:
+    """Words that could be part of the name make it another one."""
+    if not all(map(_BESIDE_A_NAME.fullmatch, beside)):
+        raise Unreadable(
+            f"It is not plain which file the block behind {info[:80]!r} is for. "
+            'Put a path with a blank in it between quotes, as in path="my notes.txt".'
+        )
 
 
 def _above(prose: Sequence[str]) -> str:
@@ -189,8 +225,8 @@ def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
     line = _above(prose)
     asked_by = _asked_by(line)
     words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
-    plain = words.strip().strip("*_")
-    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", plain.rstrip(":").strip("*_")))
+    plain = _undecorated(words.strip())
+    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", _undecorated(plain.rstrip(":"))))
     if named is None and language not in ASIDE:
         named = _in_a_sentence(line)
     return msgspec.structs.replace(named, asked_by=asked_by) if named else None
@@ -211,9 +247,13 @@ def spoken(path: str) -> bool:
 
 
 def _by_first_line(line: str) -> Named | None:
+    """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name."""
     match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_LINE else None
     named = file_name(match[1]) if match else None
-    return named if named and spoken(named.path) else None
+    if named is None or _ELSEWHERE.match(named.path):
+        return None
+    folder, _, name = named.path.rpartition("/")
+    return named if spoken(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
 
 
 def spelled_out(prose: Sequence[str]) -> Iterator[str]:

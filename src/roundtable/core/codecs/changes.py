@@ -31,7 +31,7 @@ _MARKED = re.compile(rf"^(?:{_SEARCH}|{_REPLACE})$", re.I | re.M)
 _MARKS = tuple(re.compile(mark, re.I) for mark in (_SEARCH, _BETWEEN, _REPLACE))
 
 _LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
-_PATH = r"[`*_\"']{0,3}([^\s`*\"']+)[`*_\"']{0,3}"
+_PATH = r"(\"[^\"]+\"|`[^`]+`|[`*\"']{0,3}[^\s`*\"']+[`*\"']{0,3})"
 _FOR = r"(?:[ \t]+for=([\w.-]+))?[ \t]*\.?[ \t]*"
 _FILE = r"(?:[ \t]+(?:the[ \t]+)?file)?[*_]*:?[*_]*[ \t]+"
 _DELETE = re.compile(rf"{_LEAD}(DELETE|REMOVE){_FILE}{_PATH}{_FOR}", re.I)
@@ -99,7 +99,10 @@ def _in_line(line: str) -> Iterator[Operation]:
 
 def _told(verb: str, words: str) -> str:
     """The path that a line tells of; behind a verb in small letters, only what nobody takes for anything else."""
-    named = file_name(words.rstrip(".,;"))
+    words = words.rstrip(".,;")
+    if " " in words:
+        return words[1:-1] if spoken(words[1:-1]) else ""
+    named = file_name(words)
     return named.path if named and (verb.isupper() or spoken(named.path)) else ""
 
 

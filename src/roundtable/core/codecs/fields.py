@@ -30,7 +30,7 @@ _AROUND_CHOICE = " \t\r\n\"'“”‘’*_`[](){}@.,;:"
 _SPEAKING = ("text", "issue", "reason", "point", "fact", "path", "seat")
 """Where models put the words when a string was asked for and they wrote an object."""
 
-POSITION_LIMIT = 300
+_LONGEST_LINE = 300
 
 
 def tenths(value: object) -> float | None:
@@ -47,9 +47,9 @@ def text(value: object) -> str:
     return value.strip() if isinstance(value, str) and not unfilled(value) else ""
 
 
-def line(value: object, limit: int = POSITION_LIMIT) -> str:
+def line(value: object) -> str:
     """Words on one line. A line that was cut off in the middle does not count."""
-    return _one_line(value)[:limit].rstrip()
+    return _one_line(value)[:_LONGEST_LINE].rstrip()
 
 
 def said(words: str) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from roundtable.core.changes import Block, Create, Delete, Edit, Operation, Rename
 from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.diffs import without_prefix
 from roundtable.core.values import digest_of
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -97,7 +98,7 @@ def _names(seen: dict[str, str]) -> tuple[str, str]:
         if one in seen and other in seen:
             return _unquoted(seen[one]), _unquoted(seen[other])
     if "---" in seen and "+++" in seen:
-        old, new = (_bare(_unquoted(seen[key].partition("\t")[0])) for key in ("---", "+++"))
+        old, new = (without_prefix(_unquoted(seen[key].partition("\t")[0])) for key in ("---", "+++"))
         return (new, new) if old == _NOTHING else (old, old) if new == _NOTHING else (old, new)
     return _same_name(seen.get("diff --git", ""))
 
@@ -105,14 +106,10 @@ def _names(seen: dict[str, str]) -> tuple[str, str]:
 def _same_name(pair: str) -> tuple[str, str]:
     """The name in `a/x b/x`, which git only writes alone where both are the same."""
     half = len(pair) // 2
-    old, new = _bare(_unquoted(pair[:half])), _bare(_unquoted(pair[half + 1 :]))
+    old, new = without_prefix(_unquoted(pair[:half])), without_prefix(_unquoted(pair[half + 1 :]))
     if not old or old != new:
         raise Unreadable("A diff does not say which file it changes.")
     return old, new
-
-
-def _bare(name: str) -> str:
-    return name[2:] if name[:2] in ("a/", "b/") else name
 
 
 def _unquoted(name: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
 
 from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
-from roundtable.workshop.sandbox.shell_text import runs_what_it_fetched
+from roundtable.workshop.sandbox.shell_text import ShellText
 
 _NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
 _KEY = re.compile(r"""^(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote)\s*:(?:\s+(?P<value>.*))?$""")
@@ -113,6 +113,11 @@ def is_compose(path: str) -> bool:
     return bool(_NAME.match(PurePosixPath(path).name))
 
 
+def compose_file(paths: Iterable[str]) -> str:
+    """The one at the root, the first by name where there are several; nothing where there is none."""
+    return next((path for path in sorted(paths) if is_compose(path) and "/" not in path), "")
+
+
 def scan_compose(path: str, text: str) -> list[Finding]:
     """What stands against starting it."""
     found: dict[tuple[int, FindingKind], None] = {}
@@ -142,7 +147,7 @@ def _refused(entry: Entry) -> Iterator[FindingKind]:
         yield FindingKind.UNREADABLE
     if key == "image" and not named and "$" in value:
         yield FindingKind.UNREADABLE
-    if key in ("command", "entrypoint", "test") and runs_what_it_fetched(value.strip("[]").replace(",", " "), set()):
+    if key in ("command", "entrypoint", "test") and ShellText().refuses(value.strip("[]").replace(",", " ")):
         yield FindingKind.PIPE_TO_SHELL
     yield from _of_paths(entry)
     if "build" in entry.under and "args" in entry.under and _is_secret(entry):

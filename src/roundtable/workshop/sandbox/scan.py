@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
@@ -11,7 +12,7 @@ import msgspec
 
 from roundtable.workshop.sandbox.compose import is_compose, scan_compose
 from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
-from roundtable.workshop.sandbox.shell_text import runs_what_it_fetched
+from roundtable.workshop.sandbox.shell_text import ShellText
 
 _KNOWN = """
 FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL
@@ -22,6 +23,10 @@ _ELSEWHERE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
 _SECRET = re.compile(
     r"(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIALS?)\w*\s*[= ]\s*[\"']?[^\s\"'$]"
 )
+_PLAIN_SHELL = re.compile(
+    r"(?:\S*/)?(?:(?:ba|da|z|k|a)?sh|pwsh|powershell|cmd)(?:\.exe)?(?: [-+/]\w+| (?:err|pipe)\w+)*", re.I
+)
+"""A shell with its options: anything more is run before every command of the file."""
 _HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(\S+)\s*$")
 _ENGINE_SOCKET = re.compile(r"(?:docker|podman|containerd)\.sock")
@@ -54,32 +59,36 @@ def is_dockerfile(path: str) -> bool:
 
 def scan_dockerfile(path: str, text: str) -> list[Finding]:
     """What stands against building one."""
-    fetched: set[str] = set()
+    shell = ShellText()
     found = [finding(path, line, kind) for line, kind in _directives(text)]
     for it in instructions(text):
-        kinds = dict.fromkeys(_refused(it, fetched))
+        kinds = dict.fromkeys(_refused(it, shell))
         found += [finding(path, it.line, kind) for kind in kinds]
     return found
 
 
-def _refused(it: Instruction, fetched: set[str]) -> Iterator[FindingKind]:
+def _refused(it: Instruction, shell: ShellText) -> Iterator[FindingKind]:
     if it.word == "ONBUILD":
         word, _, text = it.text.partition(" ")
-        yield from _refused(Instruction(it.line, word.upper(), text), fetched)
+        yield from _refused(Instruction(it.line, word.upper(), text), shell)
     elif it.word not in _KNOWN.split():
         yield FindingKind.UNREADABLE
     if _ENGINE_SOCKET.search(it.text):
         yield FindingKind.ENGINE_SOCKET
     if it.word in _COMMANDS:
         yield from _options(it.text)
-        if runs_what_it_fetched(_command(it.text), fetched):
+        if shell.refuses(_command(it.text)):
             yield FindingKind.PIPE_TO_SHELL
+    if it.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command(it.text)):
+        yield FindingKind.PIPE_TO_SHELL
     if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
         yield FindingKind.REMOTE
     if it.word == "FROM" and "$" in _image(it.text):
         yield FindingKind.UNREADABLE
-    if it.word in ("ARG", "ENV") and _SECRET.search(it.text.upper()):
-        yield FindingKind.SECRET
+    if it.word in ("ARG", "ENV"):
+        shell.sets(_variables(it.text))
+        if _SECRET.search(it.text.upper()):
+            yield FindingKind.SECRET
 
 
 def _options(text: str) -> Iterator[FindingKind]:
@@ -103,6 +112,17 @@ def _command(text: str) -> str:
         except ValueError:
             return text
     return text
+
+
+def _variables(text: str) -> dict[str, str]:
+    """What ARG or ENV sets; `ENV NAME value` is the old way to write it."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    if words and "=" not in words[0]:
+        return {words[0]: " ".join(words[1:])}
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
 def _image(text: str) -> str:

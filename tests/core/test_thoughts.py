@@ -1,0 +1,80 @@
+"""What a model thinks aloud is no part of its answer, whatever was asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from roundtable.core.changes import Replace
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.codecs.thoughts import without_thoughts
+from tests.core.cases import heard, verdict
+
+DRAFT = "```python path=calc.py\ndef double(x):\n    return 3 * x\n```"
+CODE = "def double(x):\n    return 2 * x\n"
+FINAL = f"```python path=calc.py\n{CODE}```"
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        f"<think>\n{DRAFT}\n</think>\n\n",
+        f"\n<think>{DRAFT}\nNo, that is wrong.</think>",
+        f"<THINK>\n{DRAFT}\n</THINK>\n<think>\n{DRAFT}\n</think>\n",
+        f"<thinking>\n{DRAFT}\n</thinking>\n",
+        f"Let me see.\n<think>\n{DRAFT}\n</think>\n",
+        "<think>\n```python path=calc.py\nnever closed\n</think>\n",
+        f"{DRAFT}\nNo, that is wrong.\n</think>\n\n",
+        "<think>\n\n</think>\n\n",
+    ],
+)
+def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:
+    reading = heard("changes", f"{thoughts}{FINAL}")
+    assert reading.verdict.counts
+    assert changes_of(reading.text).operations == (Replace("calc.py", CODE),)
+
+
+@pytest.mark.parametrize(
+    ("codec", "inside"),
+    [
+        ("changes", DRAFT),
+        ("score-json", json.dumps({"consensus_score": 10, "agrees_with": [], "pending_issues": []})),
+        ("agree-object-add", "AGREE: gpt"),
+        ("judge-discussion", "CONSENSUS: Use REST."),
+        ("proofs", json.dumps({"proofs": []})),
+        ("approval", "APPROVE"),
+    ],
+)
+def test_thoughts_that_never_end_are_no_answer_in_any_form(codec: str, inside: str) -> None:
+    assert verdict(codec, inside).counts, "it would be one outside of them"
+    for reply in (f"<think>\n{inside}\n", f"Well.\n<think>{inside}"):
+        assert not verdict(codec, reply).counts
+
+
+def test_the_answer_after_thoughts_is_read_and_they_are_not() -> None:
+    block = {"consensus_score": 4, "agrees_with": [], "pending_issues": ["slow"]}
+    thoughts = f"<think>\n{json.dumps({**block, 'consensus_score': 10})}\n</think>"
+    reading = heard("score-json", f"{thoughts}\nNot yet.\n{json.dumps(block)}")
+    assert (reading.verdict.score, reading.text) == (0.4, "Not yet.")
+    assert heard("free", f"{thoughts}\nNot yet.").text == "Not yet."
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```html path=a.html\n<think>\nkept\n</think>\n```",
+        "```markdown path=a.md\n# A\n\n```sh\nmake\n```\n\n<think>\nkept\n</think>\n```",
+        "```html path=a.html\nkept\n</think>\n```",
+        "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n <think>\n-1\n+2\n",
+        "> <think>\n> quoted\n\nIt writes `<think>` before it answers.",
+        f"{FINAL}\n\nNow <think>\nit is done\n</think>\n",
+    ],
+)
+def test_what_a_file_or_a_sentence_says_of_such_marks_is_left_as_it_is(reply: str) -> None:
+    assert without_thoughts(reply) == reply
+
+
+@pytest.mark.parametrize("part", ["<think>", "<think>\n</think>\n", "</think>\n", "<think>\n", "```\n</think>\n"])
+def test_thoughts_that_are_made_to_be_hard_to_read_are_read_without_a_wait(part: str) -> None:
+    assert len(without_thoughts(part * 20_000)) <= len(part) * 20_000

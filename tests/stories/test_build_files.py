@@ -1,0 +1,71 @@
+"""Building: the files that a seat names are written as it wrote them, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.values import Outcome
+from tests.repository import git
+from tests.stories.at_desk import Held
+from tests.stories.writing import BROKEN_SLUG, SLUG, TASK, wrote
+
+RUN = "#!/bin/sh\n# tools/not-a-path.py\nexec python3 -c \"import slug; print(slug.slugify('A b'))\"\n"
+NOTES = "It joins words.\n"
+
+
+def proposes(text: str) -> list[dict[str, str]]:
+    return [{"round": "*-propose", "text": text}]
+
+
+@pytest.mark.feature("S3.43")
+async def test_a_script_without_an_ending_and_a_name_with_a_blank_are_written_byte_for_byte(
+    bench: Roundtable, code: Path
+) -> None:
+    reply = (
+        f"{wrote({'slug.py': SLUG})}\n```sh path=run\n{RUN}```\n\n"
+        f'```text path="my notes.txt"\n{NOTES}```\n\n```python path=__init__.py\n"""Slugs."""\n```\n\n'
+        "Try it so:\n\n```sh\n#!/bin/sh\n./run\n```\n"
+    )
+    held = Held(bench, claude=proposes(reply))
+    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "run").read_bytes() == RUN.encode()
+    assert (code / "my notes.txt").read_bytes() == NOTES.encode()
+    named = git(code, "show", "--format=", "--name-only", "HEAD").splitlines()
+    assert sorted(named) == ["__init__.py", "my notes.txt", "run", "slug.py"]
+
+
+async def test_a_path_that_is_not_plain_goes_back_with_the_reason(bench: Roundtable, code: Path) -> None:
+    unplain = f"```python path=my slug.py\n{SLUG}```"
+    plain = {"contains": "could not be read", "text": wrote({"slug.py": SLUG})}
+    held = Held(bench, claude=[plain, *proposes(unplain)])
+    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    assert decision.outcome is Outcome.REACHED
+    assert "between quotes" in held.voices.calls[1].messages[-1].text
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_a_draft_in_a_seats_thoughts_is_on_the_record_and_not_in_its_answer(
+    bench: Roundtable, code: Path
+) -> None:
+    reply = f"<think>\n{wrote({'slug.py': BROKEN_SLUG})}\nNo: small letters.\n</think>\n{wrote({'slug.py': SLUG})}"
+    held = Held(bench, claude=proposes(reply))
+    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SLUG
+    (record, *_) = (await bench.session(held.session)).rounds.values()
+    move = record.turns["claude"].move
+    assert move is not None
+    assert move.raw == reply
+    assert "<think>" not in move.text
+
+
+async def test_a_name_whose_letters_only_look_like_those_of_a_file_is_refused(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=proposes(wrote({"slug.py": SLUG, "\u0455lug.py": "x = 1\n"})))
+    decision = await held.hold("build", TASK, answers={"approve": "all"})
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "several scripts" in decision.how
+    assert git(code, "status", "--porcelain") == ""

@@ -30,6 +30,12 @@ class Agent:
         cli.home.mkdir(exist_ok=True)
         (cli.home / "config.toml").write_text(f"[agents.claude]\ncommand = '{self._program}'\n")
 
+    def runs(self, *lines: str) -> None:
+        """From now on it runs these lines of shell in its folder, and says what was recorded."""
+        says = f"cat {RECORDINGS / 'claude' / 'answer.jsonl'}"
+        self._program.write_text("\n".join(("#!/bin/sh", "cat > /dev/null", *lines, says, "")))
+        self._program.chmod(0o755)
+
     def writes(self, files: dict[str, str], act: str = "") -> None:
         """From now on it does this, and says what was recorded, or stays."""
         options = ["--notes", str(self.notes)]
@@ -96,3 +102,35 @@ def test_a_turn_that_was_killed_begins_again_in_a_clean_worktree(cli: Cli, agent
     assert (cli.work / "calc.py").read_text() == MENDED
     assert not (cli.work / "debris.txt").exists()
     assert git(cli.work, "status", "--porcelain") == ""
+
+
+MENDS = "sed -i 's/return x + x + 1/return 2 * x/' calc.py"
+
+
+@pytest.mark.feature("S1.51")
+def test_an_agent_that_moves_main_and_plants_a_hook_has_moved_nothing_of_the_persons(
+    cli: Cli, agent: Agent, tmp_path: Path
+) -> None:
+    agent.runs(
+        MENDS,
+        "git commit -qam Done && git update-ref refs/heads/main HEAD",
+        "hooks=$(git rev-parse --git-common-dir)/hooks && mkdir -p $hooks",
+        f"printf '#!/bin/sh\\ntouch {tmp_path}/ran\\n' > $hooks/post-commit && chmod +x $hooks/post-commit",
+        "git config core.fsmonitor false",
+    )
+    before = (git(cli.work, "for-each-ref"), (cli.work / ".git/config").read_text())
+    cli.run("build", TASK, "--headless", "--seat", "ada=cli:claude", code=3)
+    assert (git(cli.work, "for-each-ref"), (cli.work / ".git/config").read_text()) == before
+    assert git(cli.work, "status", "--porcelain") == ""
+    git(cli.work, "commit", "-q", "--allow-empty", "-m", "The person's own")
+    assert not (tmp_path / "ran").exists()
+    cli.run("apply", "--all")
+    assert (cli.work / "calc.py").read_text() == MENDED
+
+
+def test_an_agent_that_makes_a_repository_in_its_folder_keeps_its_turn(cli: Cli, agent: Agent) -> None:
+    agent.runs(MENDS, "git init -q sub", "echo x > sub/x.txt")
+    cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
+    assert (cli.work / "calc.py").read_text() == MENDED
+    assert not (cli.work / "sub").exists()
+    assert "Left out, since it is a repository of its own: sub" in cli.run("show").stdout

@@ -50,6 +50,7 @@ def test_where_the_repository_lies_elsewhere_uncommitted_work_stays(cli: Cli, tm
     mine = f"{CALC}\n# mine\n"
     git(cli.work, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
     (cli.work / "calc.py").write_text(mine)
-    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3).stdout
+    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
     assert "cannot be known" in told
+    assert "Nobody was asked" in told
     assert (cli.work / "calc.py").read_text() == mine

@@ -62,7 +62,6 @@ def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
     assert gpt.path.exists()
     assert not claude.path.exists()
     assert not gemini.path.exists()
-    assert git(cli.work, "branch", "--list", "agents/*").split() == ["+", "agents/gpt/login"]
 
 
 def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) -> None:
@@ -75,6 +74,21 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
     assert "no worktrees" in cli.run("worktrees").stderr
+
+
+def test_one_whose_beginning_git_has_thrown_away_stays_until_it_is_discarded(cli: Cli) -> None:
+    gpt = _open(cli, "gpt", "login")
+    write(gpt.path, {"a.py": "theirs\n"})
+    write(cli.work, {"a.py": "mine\n"})
+    for args in (("commit", "-qa", "--amend", "-m", "Anew"), ("reflog", "expire", "--expire=now", "--all")):
+        git(cli.work, *args)
+    git(cli.work, "gc", "-q", "--prune=now")
+    assert (
+        "agents-gpt-login stays: Git cannot tell what was done in the worktree" in cli.run("worktrees", "clean").stderr
+    )
+    assert (gpt.path / "a.py").read_text() == "theirs\n"
+    cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
+    assert not gpt.path.exists()
 
 
 def _config(cli: Cli, text: str) -> None:

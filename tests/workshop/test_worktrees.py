@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.redaction import Redactor
 from roundtable.core.wording import fenced
+from roundtable.workshop.committing import GitRefused
 from roundtable.workshop.drafting import drafted
 from roundtable.workshop.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
 from tests.repository import commit, git, repository, write
@@ -47,9 +50,32 @@ def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_t
     _commit_in(made["gpt"], {"a.py": "theirs\n"})
     write(made["claude"].path, {"c.py": "c\n"})
     assert (made["claude"].path / "a.py").read_text() == "a\n"
-    now = seen(work)
-    assert {**now, "git": now["git"][1:]} == {**before, "git": before["git"][1:]}
-    assert git(work, "show", "agents/gpt/T-1-login:a.py") == "theirs\n"
+    assert git(made["gpt"].path, "log", "--format=%an: %s", "agents/gpt/T-1-login").splitlines()[0] == "tester: Theirs"
+    assert seen(work) == before
+
+
+@pytest.mark.feature("S1.51")
+def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_settings_stay(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    before, settings = seen(work), (work / ".git/config").read_text()
+    made = trees.open("t", branch="agents/gpt/t")
+    tip = _commit_in(made, {"a.py": "theirs\n"})
+    git(made.path, "update-ref", "refs/heads/main", tip)
+    git(made.path, "config", "core.editor", f"touch {tmp_path}/ran")
+    hook = Path(git(made.path, "rev-parse", "--path-format=absolute", "--git-path", "hooks/post-commit").strip())
+    write(hook.parent, {hook.name: f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
+    hook.chmod(0o755)
+    git(made.path, "gc", "-q", "--prune=now")
+    assert seen(work) == before
+    assert (work / ".git/config").read_text() == settings
+    write(work, {"mine.py": "m\n"})
+    commit(work, "Mine, meanwhile")
+    assert not (tmp_path / "ran").exists()
+    assert git(work, "fsck", "--full") == ""
+    assert trees.standing(made).unmerged == ("a.py",), "what the person commits meanwhile is not the agent's doing"
+    assert "+theirs" in trees.edits("t").diff
+    git(work, "fetch", "-q", str(made.path), "agents/gpt/t")
+    assert git(work, "rev-parse", "FETCH_HEAD").strip() == tip, "who wants the agent's commit can have it"
 
 
 def test_every_worktree_has_ports_of_its_own_in_all_workspaces(tmp_path: Path) -> None:
@@ -105,12 +131,11 @@ def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path)
     work, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     assert trees.standing(made).changed == ()
-    tip = _commit_in(made, {"a.py": "theirs\n"})
+    _commit_in(made, {"a.py": "theirs\n"})
     write(made.path, {"new.py": "n\n"})
     (made.path / "b.py").unlink()
     standing = trees.standing(made)
     assert standing.changed == standing.unmerged == ("a.py", "b.py", "new.py")
-    assert standing.tip == tip
     write(work, {"a.py": "theirs\n", "new.py": "n\n"})
     assert trees.standing(made).unmerged == ("b.py",)
     (work / "b.py").unlink()
@@ -123,38 +148,38 @@ def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp
     work, trees = _of(tmp_path)
     made = trees.open("t")
     write(made.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
-    (made.path / ".git").unlink()
-    git(made.path, "init", "-q")
     git(made.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
     git(made.path, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
     git(work, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
     assert "a.py" in trees.standing(made).unmerged
     assert not (tmp_path / "ran").exists()
+    shutil.rmtree(made.path / ".git")
+    assert "a.py" in trees.standing(made).unmerged
     trees.discard("t")
     assert not made.path.exists()
-    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 1
 
 
-def test_discarding_takes_the_folder_and_the_branch_and_says_where_the_commit_was(tmp_path: Path) -> None:
+def test_discarding_takes_the_folder_and_all_that_we_know_of_it(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
+    before = seen(work)
     made = trees.open("t", branch="agents/gpt/t")
-    tip = _commit_in(made, {"a.py": "theirs\n"})
-    assert trees.discard("t") == tip
-    assert not made.path.exists()
-    assert git(work, "branch", "--list").split() == ["*", "main"]
-    assert git(work, "show", f"{tip}:a.py") == "theirs\n", "git still has it for whoever wants it back"
+    _commit_in(made, {"a.py": "theirs\n"})
+    trees.edits("t")
+    trees.discard("t")
+    assert [it.name for it in (tmp_path / "data").rglob("*") if it.is_file()] == ["lock"]
+    assert seen(work) == before
     assert trees.list() == []
     with pytest.raises(NotFound, match="no worktree t here"):
         trees.discard("t")
 
 
 def test_a_folder_somebody_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    _, trees = _of(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     made.path.rename(tmp_path / "taken")
     assert trees.standing(made).unmerged == ()
     trees.discard("t")
-    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert trees.list() == []
 
 
 @pytest.mark.parametrize("git_init", [False, True])
@@ -203,13 +228,14 @@ def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> 
 
 
 def test_names_branches_and_commits_that_cannot_be_had_are_refused(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    _, trees = _of(tmp_path)
     trees.open("t", branch="agents/gpt/t")
-    for again in ({"name": "t"}, {"name": "u", "branch": "agents/gpt/t"}, {"name": "u", "base": "nowhere"}):
+    for again in ({"name": "t"}, {"name": "u", "base": "nowhere"}):
         with pytest.raises(UsageError):
             trees.open(**again)
     assert [it.name for it in trees.list()] == ["t"]
-    assert git(work, "worktree", "list", "--porcelain").count("worktree ") == 2
+    with pytest.raises(GitRefused, match="would not make a worktree"):
+        trees.open("v", branch="agents/gpt t")
 
 
 def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: Path) -> None:
@@ -223,8 +249,8 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     (tree / "keep.bat").write_bytes(b"a\nb\r\n")
     (tree / "latin.txt").write_bytes(b"na\xefve\n")
     (tree / "picture").write_bytes(b"\0\1")
-    reply = f"> done\n\n{fenced(trees.diff('gpt').removesuffix(chr(10)), 'diff')}"
-    done = drafted(changes_of(reply), work)
+    reply = f"> done\n\n{fenced(trees.edits('gpt').diff.removesuffix(chr(10)), 'diff')}"
+    done = drafted(changes_of(reply), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: it.after for it in done.files} == {
         "keep.bat": b"a\nb\r\n",
@@ -233,33 +259,28 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     }, "what is not text is left out, and nothing else is altered"
 
 
-def test_a_worktree_that_git_has_pruned_can_still_be_discarded(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    made = trees.open("x1")
-    made.path.rename(tmp_path / "away")
-    git(work, "worktree", "prune")
-    assert trees.standing(made).unmerged == ()
-    assert trees.discard("x1") == ""
-    assert trees.list() == []
+def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
+    _, trees = _of(tmp_path)
+    made = trees.open("t")
+    write(made.path, {"a.py": "theirs\n", "sub/x.txt": "x\n", "deep/other/y.txt": "y\n"})
+    git(made.path / "sub", "init", "-q")
+    repository(made.path / "deep/other", {})
+    edits = trees.edits("t")
+    assert edits.inner == ("deep/other", "sub")
+    assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
+    assert trees.standing(made).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
 
 
-def test_what_a_pruned_worktree_holds_is_still_told_before_it_goes(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    made = trees.open("x1", branch="agents/gpt/x1")
-    write(made.path, {"c.py": "theirs\n"})
-    made.path.rename(tmp_path / "away")
-    git(work, "worktree", "prune")
-    (tmp_path / "away").rename(made.path)
-    assert trees.standing(made).unmerged == ("c.py",)
-    assert trees.discard("x1") == git(work, "rev-parse", "HEAD").strip()
-    assert git(work, "branch", "--list", "agents/*") == ""
-
-
-def test_commits_on_the_branch_of_a_worktree_whose_folder_is_gone_are_not_nothing(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    made = trees.open("x1", branch="agents/gpt/x1")
-    tip = _commit_in(made, {"c.py": "theirs\n"})
-    made.path.rename(tmp_path / "away")
-    git(work, "worktree", "prune")
-    standing = trees.standing(made)
-    assert (standing.unmerged, standing.tip) == (("c.py",), tip)
+def test_a_shallow_and_sparse_clone_that_never_fetched_the_rest_has_worktrees_too(tmp_path: Path) -> None:
+    origin, work = repository(tmp_path / "origin", {"src/a.py": "a\n", "docs/b.md": "b\n"}), tmp_path / "work"
+    write(origin, {"src/a.py": "aa\n"})
+    commit(origin, "More")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--depth=1", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
+    git(work, "sparse-checkout", "set", "src")
+    trees = Worktrees(tmp_path / "worktrees", work)
+    made = trees.open("t", branch="agents/gpt/t")
+    assert trees.standing(made).changed == ()
+    assert git(made.path, "log", "--format=%s") == "More\n"
+    write(made.path, {"src/a.py": "theirs\n", "docs/c.md": "c\n"})
+    assert trees.standing(made).unmerged == ("docs/c.md", "src/a.py")

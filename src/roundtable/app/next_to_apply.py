@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.to_apply import carried_out_already, is_new_project, project_instead, to_apply, what_stands
+from roundtable.app.to_apply import (
+    carried_out_already,
+    carried_out_and_undone,
+    is_new_project,
+    name_of,
+    project_instead,
+    to_apply,
+    what_stands,
+)
 from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.remembering import WRITING
@@ -12,16 +20,20 @@ from roundtable.core.session import Session
 
 
 async def session_to_apply(desk: Roundtable, address: str) -> Session:
-    """The session at this address, or the newest here that decided something nobody has carried out yet."""
+    """The session at this address, or the newest here that decided something nobody has carried out yet.
+
+    What a person took back is written again only if they name it.
+    """
     done = await _carried_out(desk)
     if address:
         named = await desk.session(await desk.find(address))
-        if named.id in done and (applied := what_stands(done[named.id])):
+        writer = done.get(name_of(named))
+        if writer and (applied := what_stands(writer)):
             raise carried_out_already(applied)
         return named
     projects: list[Session] = []
     for row in await desk.sessions(limit=None):
-        if row.child or row.forgotten_at or not row.outcome or row.id in done:
+        if row.child or row.forgotten_at or not row.outcome or (row.slug or row.id) in done:
             continue
         session = await desk.session(row.id)
         projects += [session] if is_new_project(session) else []
@@ -30,9 +42,9 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
         except UsageError:
             continue
         return session
-    for writer in done.values():
-        if applied := what_stands(writer):
-            raise carried_out_already(applied)
+    if newest := next(iter(done.values()), None):
+        applied = what_stands(newest)
+        raise carried_out_already(applied) if applied else carried_out_and_undone(newest)
     if projects:
         raise project_instead(projects[0])
     raise NotFound(
@@ -42,13 +54,16 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
 
 
 async def _carried_out(desk: Roundtable) -> dict[str, Session]:
-    """The session that wrote what was decided, newest first: under its own id and that of the one it carried out."""
+    """The session that wrote what was decided, newest first: under its own name and that of the one it carried out.
+
+    What one wrote and a later one wrote again is the later one's.
+    """
     found: dict[str, Session] = {}
     for row in await desk.sessions(limit=None):
         if row.meeting not in WRITING or row.forgotten_at:
             continue
         session = await desk.session(row.id)
         if any(isinstance(it, Applied) for it in session.results.values()):
-            found.setdefault(session.id, session)
-            found.setdefault(str(session.charter.settings.get("of", "")), session)
+            writer = found.setdefault(name_of(session), session)
+            found.setdefault(str(session.charter.settings.get("of", "")), writer)
     return found

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from roundtable.app.config import WorktreeSettings
+from roundtable.core.changes import Edits
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.views import one_line
 from roundtable.voices.agents.child import Child
@@ -44,10 +45,10 @@ class AgentWorkplaces:
             return ""
         return made.folder
 
-    async def changes(self, place: str) -> str | Fault:
-        """What was changed in a folder, as a git diff."""
+    async def edits(self, place: str) -> Edits | Fault:
+        """What was changed in a folder."""
         try:
-            return await asyncio.to_thread(self.worktrees.diff, Path(place).name)
+            return await asyncio.to_thread(self.worktrees.edits, Path(place).name)
         except RoundtableError as error:
             return Fault.of(FaultKind.CRASHED, error.message, help=error.help, retryable=False)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
+from roundtable.workshop.committing import GitRefused
 from roundtable.workshop.worktrees import Standing, Worktree
 
 
@@ -24,17 +25,20 @@ async def listed(desk: Roundtable) -> list[Listed]:
     worktrees = desk.workplaces.worktrees
     found: list[Listed] = []
     for worktree in await asyncio.to_thread(worktrees.list):
-        standing = await asyncio.to_thread(worktrees.standing, worktree)
-        found.append(Listed(worktree, standing, await _needed(desk, worktree, standing)))
+        try:
+            standing = await asyncio.to_thread(worktrees.standing, worktree)
+            found.append(Listed(worktree, standing, await _needed(desk, worktree, standing)))
+        except GitRefused as refused:
+            found.append(Listed(worktree, Standing(), refused.message.rstrip(".")))
     return found
 
 
-async def discard(desk: Roundtable, name: str) -> str:
-    """Take one away, whatever is in it; refused while its session runs. The commit it was at is returned."""
+async def discard(desk: Roundtable, name: str) -> None:
+    """Take one away, whatever is in it; refused while its session runs."""
     worktree = await asyncio.to_thread(desk.workplaces.worktrees.find, name)
     if worktree.session and await desk.holder(worktree.session):
         raise UsageError(f"Somebody works in {name}: its session runs.", f"Run: roundtable cancel {worktree.session}")
-    return await asyncio.to_thread(desk.workplaces.worktrees.discard, name)
+    await asyncio.to_thread(desk.workplaces.worktrees.discard, name)
 
 
 async def clean(desk: Roundtable) -> tuple[list[Listed], list[Listed]]:

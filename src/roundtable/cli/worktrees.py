@@ -50,7 +50,7 @@ def list_them(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def discard(name: str, yes: bool) -> None:
-    """Take one away with its branch, whatever is in it.
+    """Take one away, whatever is in it.
 
     \b
     Example:
@@ -69,9 +69,8 @@ def discard(name: str, yes: bool) -> None:
         if not yes and not click.confirm("Discard it all the same?", default=False, err=True):
             note("It stays; nothing was changed.")
             click.get_current_context().exit(NO_DECISION)
-    tip = at_desk(lambda desk: let_go(desk, name))
-    kept = f" Its last commit was {tip[:12]}." if tip and tip != found.worktree.base else ""
-    note(f"{name} is gone.{kept}")
+    at_desk(lambda desk: let_go(desk, name))
+    note(f"{name} is gone.")
 
 
 @worktrees.command()

@@ -26,6 +26,7 @@ _UNDER_WAY = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
+_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
 
 
@@ -160,7 +161,9 @@ class Repository:
             if os.path.lexists(self._folder / name):
                 sentence = f"{what.capitalize()} is under way in this repository; finish or abort it first."
                 return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
-        return [*self._uncommitted(now, place), *self._filtered(now, then)]
+        converted = self.converted(now, then)
+        others = {path: it for path, it in now.items() if path not in converted}
+        return [*map(_by_hand, converted), *self._uncommitted(others, place)]
 
     def refuse_if_locked(self) -> None:
         """Another git at work in this repository, or one that died there, would not let us tell its index."""
@@ -205,21 +208,21 @@ class Repository:
         runs = {path: tracked[of].startswith(_EXECUTABLE) for path, of in alike.items() if of in tracked}
         return {path: (place, runs.get(path, given)) for path, (place, given) in files.items()}
 
-    def _filtered(self, now: Mapping[str, Content | None], then: Mapping[str, Content | None]) -> Iterable[Refusal]:
-        fields = names_in(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now))
+    def converted(self, now: Mapping[str, Content | None], then: Mapping[str, Content | None] = {}) -> list[str]:
+        """Those of these paths that git stores otherwise than they stand here, or would: by a filter, or line ends."""
+        fields = names_in(self._must("check-attr", "-z", *_ATTRIBUTES, "--", *now)) if now else []
         converts = self._line("config", "--get", "core.autocrlf") in ("true", "input")
         told: dict[str, dict[str, str]] = {}
         for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
             told.setdefault(path, {})[attribute] = value
+        found: list[str] = []
         for path, values in told.items():
             on = {name for name, value in values.items() if value not in ("unspecified", "unset")}
             endings = values["text"] != "unset" and (converts or bool(on & {"text", "eol"}))
             crlf = any(b"\r\n" in it.data for it in (now.get(path), then.get(path)) if it is not None)
             if on & {"filter", "working-tree-encoding", "ident"} or (endings and crlf):
-                sentence = (
-                    f"Git stores {path} otherwise than it stands here (its attributes say so): change it by hand."
-                )
-                yield Refusal(path, RefusalKind.FILTERED, sentence)
+                found.append(path)
+        return found
 
     # --- what is written -------------------------------------------------------------------------
 
@@ -252,6 +255,20 @@ class Repository:
         made = self._must(*said, input=text.encode(), config=self._author(by), variables=dated)
         return made.decode().strip()
 
+    def passed_over(self) -> str:
+        """What `git commit` does here besides and a commit of ours does not, in a sentence; empty if nothing."""
+        told = names_in(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[:-1]  # ours is last
+        places = self._must("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        top, common = os.fsdecode(places).splitlines()
+        folder = Path(top, told[-1]) if told else Path(common, "hooks")
+        hooks = ", ".join(name for name in _HOOKS if os.access(folder / name, os.X_OK))
+        signs = self._line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
+        lacks = (
+            f"the hooks here did not run ({hooks})" if hooks else "",
+            "it is not signed, although commit.gpgSign asks for that" if signs else "",
+        )
+        return f"This is no `git commit`: {' and '.join(filter(None, lacks))}." if any(lacks) else ""
+
     def move(self, move: RefMove, why: str) -> bool:
         """Move a ref in one step; False where it is no longer where it was."""
         reason = ("-m", f"roundtable: {why}", "--no-deref")
@@ -260,9 +277,15 @@ class Repository:
         return self._ask("update-ref", *reason, "-d", move.name, move.old)[0] == 0
 
     def stage(self, old: str, new: str, paths: Sequence[str]) -> None:
-        """Make the person's index say of these paths what the new commit says, where it says what the old one did."""
+        """Make the person's index say of these paths what the new commit says, where it says what the old one did.
+
+        Git then looks at those files once more, so that it need not call them changed until it has.
+        """
         before, after, now = self.entries(old, paths), self.entries(new, paths), self._staged(paths)
-        self._put({path: after.get(path) for path in paths if now.get(path) == before.get(path)}, {})
+        entries = {path: after.get(path) for path in paths if now.get(path) == before.get(path)}
+        self._put(entries, {})
+        if standing := [path for path, entry in entries.items() if entry is not None]:
+            self._ask("add", "--refresh", "--", *standing)
 
     def _put(self, entries: Mapping[str, str | None], variables: Mapping[str, str]) -> None:
         """Removals come first: a file may stand where a folder was."""
@@ -297,13 +320,24 @@ class Repository:
         return told.said
 
 
+def _by_hand(path: str) -> Refusal:
+    sentence = (
+        f"Git stores {path} otherwise than it stands here (its attributes or core.autocrlf say so): edit it by hand."
+    )
+    return Refusal(path, RefusalKind.FILTERED, sentence)
+
+
 def repository_trouble(workspace: Path) -> str:
-    """Why the repository that a workspace seems to have is none that can be written in; empty where there is none."""
-    top = repository_above(workspace)
-    if top is None or own_head(workspace) is not None:
+    """Why nothing can be written in what git has here, as far as it has anything; empty where all is well."""
+    if own_head(workspace) is not None:
         return ""
-    complaint = run_git(workspace, ("rev-parse", "--show-toplevel")).complaint
-    why = complaint.splitlines()[0].removeprefix("fatal: ") if complaint else "its own folder lies elsewhere"
+    told = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
+    if told.said.startswith(b"true"):
+        return f"{workspace} is a bare repository, which has no files that could be changed."
+    top = repository_above(workspace)
+    if top is None:
+        return ""
+    why = told.complaint.splitlines()[0].removeprefix("fatal: ") if told.complaint else "its own folder lies elsewhere"
     return f"What is committed in {top} cannot be known, so nothing is written there ({why.rstrip('.')})."
 
 

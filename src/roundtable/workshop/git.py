@@ -89,6 +89,10 @@ class Git:
         """New files that nobody has added yet."""
         return tuple(self._names("ls-files", "-o", "--exclude-standard"))
 
+    def tracks(self, path: str) -> bool:
+        """Whether the repository has something there, in capital letters or small ones."""
+        return bool(self._names("ls-files", "--", f":(icase,literal){path}"))
+
     def ignored(self, paths: Iterable[str]) -> set[str]:
         """Those of these paths that git ignores; they must lie in the workspace and have no links in them."""
         wanted = "".join(f"./{path}\0" for path in paths)
@@ -106,24 +110,34 @@ class Git:
         """The branch that is checked out; empty where there is none."""
         return self._line("symbolic-ref", "--quiet", "--short", "HEAD")
 
-    def headlines(self, tip: str = "HEAD", most: int = 10) -> list[str]:
+    def headlines(self, tip: str) -> list[str]:
         """The newest commits, a line each."""
-        told = self._line("log", f"-{most}", *_LOG, "--format=%h %cs %s", "--end-of-options", tip, "--")
+        told = self._line("log", "-10", *_LOG, "--format=%h %cs %s", "--end-of-options", tip, "--")
         return told.splitlines()
 
-    def commits(self, most: int = 20) -> list[Commit]:
+    def commits(self) -> list[Commit]:
         """The newest commits, with the files each of them touched."""
-        told = self._ask("log", f"-{most}", *_LOG, "-z", "--name-only", "--format=%x01%h %cs %s")
+        told = self._ask("log", "-20", *_LOG, "-z", "--name-only", "--format=%x01%h %cs %s")
         found: list[Commit] = []
         for record in told.decode(errors="replace").split("\x01")[1:]:
             line, _, files = record.partition("\0")
             found.append(Commit(line.strip(), tuple(name for name in files.lstrip("\n").split("\0") if name)))
         return found
 
+    def unsaved(self) -> tuple[str, ...]:
+        """Files of the repository that are staged, or not as the last commit has them; of what is sensitive, none.
+
+        Git looks into those that were touched, and a file that is the same again is not among them.
+        """
+        sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive(path))
+        how = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
+        told = self._names("status", *how, "--", ".", *sensitive)
+        beneath = self._line("rev-parse", "--show-prefix")
+        return tuple(line[3:].removeprefix(beneath) for line in told)
+
     def differing(self) -> tuple[str, ...]:
         """Files that are not as the last commit has them, and new ones that are not ignored."""
-        changed = self._names("diff", "--name-only", *DIFF, "--no-renames", self._base, "--", ".")
-        return tuple(dict.fromkeys((*changed, *self.untracked())))
+        return (*self.unsaved(), *self.untracked())
 
     @property
     def _base(self) -> str:

@@ -48,7 +48,7 @@ class Journal(msgspec.Struct, frozen=True):
     """One change of a workspace: its files, the folders it makes and takes away, and the ref it moves.
 
     `key` is the step of the session that asked for it; `undoes` is the change it takes back. `draft` is the name that
-    files have before they are put in place: a name that nobody else has.
+    files have before they are put in place: a name that nobody else has. `passed_over` says what a commit went without.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Journal(msgspec.Struct, frozen=True):
     branch: str = ""
     undoes: str = ""
     draft: str = ""
+    passed_over: str = ""
 
     @property
     def session(self) -> str:

@@ -1,7 +1,8 @@
 """Worktrees: a folder of its own for each candidate or task, from a clean commit, kept until a person lets it go.
 
-Where there is no repository, it is a plain copy of the workspace. What we know of each lies beside it, out of reach of
-whoever works in it, and git is never asked through what stands in its folder.
+Its git is its own (`own_git`), and where there is no repository it is a plain copy of the workspace. What we know of
+each lies beside it, out of reach of whoever works in it: what was done there is asked of the person's repository, over
+an index of ours, and never of what stands in the folder.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.changes import Edits
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.committing import GitRefused, Repository
-from roundtable.workshop.git import DIFF, LONGEST, Told, git_of, names_in, no_filters, run_git
+from roundtable.workshop.git import DIFF, LONGEST, git_of, names_in, no_filters, run_git
+from roundtable.workshop.own_git import begun_at
 from roundtable.workshop.trees import copied, made_tree
 
 FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
@@ -33,7 +36,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 _KNOWN = ".known"
 _FILE_OF_DIFF = re.compile(rb"^(?=diff --git )", re.M)
 _NO_TEXT = re.compile(rb"^Binary files ", re.M)
-_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "-uall", "--ignore-submodules=all")
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -50,7 +52,6 @@ class Worktree(msgspec.Struct, frozen=True):
     branch: str = ""
     port: int = 0
     session: str = ""
-    administration: str = ""
     began: dict[str, str] = {}
     ready: bool = False
 
@@ -70,7 +71,6 @@ class Standing(msgspec.Struct, frozen=True):
 
     changed: tuple[str, ...] = ()
     unmerged: tuple[str, ...] = ()
-    tip: str = ""
 
 
 class Worktrees:
@@ -93,7 +93,8 @@ class Worktrees:
             names = list(_named(self._workspace, copy))
             made = self._planned(name, base, branch, session)
             if made.base:
-                made = self._checked_out(made)
+                begun_at(self._workspace, made.path, made.base, made.branch)
+                shutil.copyfile(made.path / ".git/index", self._index_of(made))
             else:
                 made_tree(self._workspace, made.path)
                 made = msgspec.structs.replace(made, began=_digests(made.path))
@@ -117,51 +118,44 @@ class Worktrees:
 
     def standing(self, worktree: Worktree) -> Standing:
         """What was done in it, and what of that would be lost with it."""
-        if not worktree.ready:
+        if not worktree.ready or not worktree.path.is_dir():
             return Standing()
-        if not worktree.path.is_dir():
-            return self._left_of(worktree)
-        changed, tip = self._changed(worktree)
+        changed = self._changed(worktree)
         with Beneath.of(worktree.path) as there, Beneath.of(self._workspace) as here:
             lost = [path for path in changed if not _alike(there, here, path)]
-        return Standing(tuple(changed), tuple(lost), tip)
+        return Standing(tuple(changed), tuple(lost))
 
-    def diff(self, name: str) -> str:
+    def edits(self, name: str) -> Edits:
         """What was done in it since the commit it began at, committed there or not, as git tells it.
 
-        Files that are no text are left out: what programs leave behind is nobody's work.
+        Files that are no text are left out: what programs leave behind is nobody's work. A repository that was made
+        within it is left out and named.
         """
         worktree = self.find(name)
-        self._asked(worktree, "add", "--all", "--intent-to-add")
+        inner = self._looked_through(worktree)
         told = self._asked(worktree, "diff", *DIFF, worktree.base, "--")
         if len(told) >= LONGEST:
             raise GitRefused(f"More was changed in the worktree {name} than one change may be.")
-        return "".join(map(_text_of, _FILE_OF_DIFF.split(told)))
+        named = tuple(os.fsencode(it).decode(errors="replace") for it in inner)
+        return Edits("".join(map(_text_of, _FILE_OF_DIFF.split(told))), named)
 
-    def discard(self, name: str) -> str:
-        """Take a worktree and its branch away, whatever is in it; the commit it was at is returned, if there is one."""
+    def discard(self, name: str) -> None:
+        """Take a worktree away, whatever is in it."""
         worktree = self.find(name)
         with self._alone():
-            tip = self._tip(worktree)
             shutil.rmtree(worktree.path, ignore_errors=True)
-            if worktree.base:
-                self._git("worktree", "remove", "--force", "--force", worktree.folder)
-            if worktree.branch:
-                self._git("update-ref", "-d", f"refs/heads/{worktree.branch}", tip or worktree.base)
-            self._note_of(name).unlink(missing_ok=True)
-        return tip
+            index = self._index_of(worktree)
+            for known in (index.with_name(f"{index.name}.lock"), index, self._note_of(name)):
+                known.unlink(missing_ok=True)
 
     # --- how -------------------------------------------------------------------------------------
 
     def _planned(self, name: str, base: str, branch: str, session: str) -> Worktree:
         """What is about to be made, noted before it is: whatever is left of it then can be discarded."""
         repository = Repository.of(self._workspace)
-        commit = repository.resolve(base) if repository and repository.head else ""
-        if repository and repository.head:
-            if not commit:
-                raise UsageError(f"There is no commit {base} here.", "Name a branch, a tag or a commit.")
-            if branch:
-                repository.reserved_branch(branch)
+        commit = ""
+        if repository and repository.head and not (commit := repository.resolve(base)):
+            raise UsageError(f"There is no commit {base} here.", "Name a branch, a tag or a commit.")
         made = Worktree(
             name,
             str(self._workspace),
@@ -174,53 +168,33 @@ class Worktrees:
         self._note(made)
         return made
 
-    def _checked_out(self, made: Worktree) -> Worktree:
-        how = ("-b", made.branch) if made.branch else ("--detach",)
-        told = self._git("worktree", "add", "--quiet", *how, made.folder, made.base)
-        if told.code:
-            raise GitRefused(f"Git would not make a worktree: {' '.join(told.complaint.split())}.")
-        said = run_git(made.path, ("rev-parse", "--absolute-git-dir")).said
-        return msgspec.structs.replace(made, administration=os.fsdecode(said).strip())
-
-    def _left_of(self, worktree: Worktree) -> Standing:
-        """What the branch of a worktree still has whose folder is gone."""
-        tip = self._tip(worktree)
-        if tip in ("", worktree.base):
-            return Standing(tip=tip)
-        told = self._git("diff-tree", "-r", "-z", "--no-renames", "--name-only", worktree.base, tip).said
-        return Standing(tuple(names_in(told)), tuple(names_in(told)), tip)
-
-    def _changed(self, worktree: Worktree) -> tuple[list[str], str]:
-        """What differs from where it began, committed there or not, and the commit it is at."""
-        tip = self._tip(worktree)
-        if not _is_known(worktree):
+    def _changed(self, worktree: Worktree) -> list[str]:
+        """What differs from where it began, committed there or not."""
+        if not self._index_of(worktree).exists():
             now = _digests(worktree.path)
-            return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path)), tip
-        committed = self._asked(worktree, "diff-tree", "-r", "-z", "--no-renames", "--name-only", worktree.base, tip)
-        standing = names_in(self._asked(worktree, *_STATUS))
-        return sorted({*names_in(committed), *(line[3:] for line in standing)}), tip
+            return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
+        inner = self._looked_through(worktree)
+        told = self._asked(worktree, "diff", "--name-only", "-z", "--no-renames", *DIFF, worktree.base, "--")
+        return sorted({*names_in(told), *inner})
 
-    def _tip(self, worktree: Worktree) -> str:
-        """The commit it is at; that of its branch where git knows the worktree no more."""
-        if _is_known(worktree):
-            return self._asked(worktree, "rev-parse", "--verify", "HEAD").decode().strip()
-        if not worktree.branch:
-            return ""
-        return self._git("rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}").said.decode().strip()
+    def _looked_through(self, worktree: Worktree) -> tuple[str, ...]:
+        """Have our index know every file in it; repositories that were made within are no files, and returned."""
+        new = names_in(self._asked(worktree, "ls-files", "-o", "--exclude-standard", "-z"))
+        inner = tuple(name.rstrip("/") for name in new if name.endswith("/"))
+        others = (f":(exclude,literal){name}" for name in inner)
+        self._asked(worktree, "add", "--all", "--intent-to-add", "--", ".", *others)
+        return inner
 
     def _asked(self, worktree: Worktree, *args: str) -> bytes:
-        """Git about a worktree, by what we know of it and not by what stands in it."""
-        if not worktree.administration:
-            return b""
-        place = (f"--git-dir={worktree.administration}", f"--work-tree={worktree.folder}")
-        at = worktree.path if worktree.path.is_dir() else self._workspace
-        told = run_git(at, (*place, *args), no_filters(self._workspace))
+        """The person's git about the files of a worktree, by our own index of them."""
+        repository = os.fsdecode(run_git(self._workspace, ("rev-parse", "--absolute-git-dir")).said).strip()
+        place = (f"--git-dir={repository}", f"--work-tree={worktree.folder}")
+        config = {**no_filters(self._workspace), "core.sparseCheckout": "false"}
+        variables = {"GIT_INDEX_FILE": str(self._index_of(worktree))}
+        told = run_git(worktree.path, (*place, *args), config, variables=variables)
         if told.code:
-            raise GitRefused(f"Git knows nothing of the worktree {worktree.name}: {told.complaint}.")
+            raise GitRefused(f"Git cannot tell what was done in the worktree {worktree.name}: {told.complaint}.")
         return told.said
-
-    def _git(self, *args: str) -> Told:
-        return run_git(self._workspace, args, no_filters(self._workspace))
 
     def _free_port(self) -> int:
         """The first of ten ports that no other worktree has, in any workspace, and that nobody listens at."""
@@ -237,6 +211,9 @@ class Worktrees:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.with_suffix(".new").write_bytes(msgspec.json.encode(worktree))
         path.with_suffix(".new").replace(path)
+
+    def _index_of(self, worktree: Worktree) -> Path:
+        return self._folder / _KNOWN / f"{worktree.name}.index"
 
     def _note_of(self, name: str) -> Path:
         return self._folder / _KNOWN / f"{name}.json"
@@ -279,11 +256,6 @@ def _beneath(workspace: Path, name: str) -> Iterable[str]:
     for folder, folders, files in os.walk(workspace / name):
         links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
         yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
-
-
-def _is_known(worktree: Worktree) -> bool:
-    """Whether git knows it: not a copy, nor one that was pruned while its folder was away."""
-    return bool(worktree.administration) and Path(worktree.administration).is_dir()
 
 
 def _digests(folder: Path) -> dict[str, str]:

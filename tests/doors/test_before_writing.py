@@ -1,0 +1,74 @@
+"""What cannot end well is said before any seat is asked and paid."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.doors.coding import CALC, RIGHT, coder, facts, workplace
+from tests.doors.terminal import Cli
+from tests.repository import git, sandbox
+
+TASK = "Make double() in calc.py double"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return workplace(tmp_path)
+
+
+def _without_sandbox(cli: Cli, folder: Path) -> None:
+    """Leave the person git, and nothing that could run a candidate."""
+    folder.mkdir()
+    (folder / "git").symlink_to(shutil.which("git") or "")
+    cli.env["PATH"] = str(folder)
+
+
+def _sessions(cli: Cli) -> list[object]:
+    return json.loads(cli.run("list", "--json").stdout)["sessions"]
+
+
+def test_where_no_sandbox_answers_nobody_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
+    _without_sandbox(cli, tmp_path / "bin")
+    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
+    assert "Candidates cannot be run here, so nobody was asked." in told
+    assert "Install bubblewrap" in told
+    assert _sessions(cli) == []
+
+
+async def test_a_plan_can_be_looked_at_where_nothing_can_be_run(cli: Cli, tmp_path: Path) -> None:
+    await sandbox()
+    seats = cli.script(ada=coder(RIGHT))
+    cli.run("build", TASK, "--headless", *seats, code=3)
+    _without_sandbox(cli, tmp_path / "bin")
+    assert "calc.py: 1 hunk" in cli.run("apply", "--dry-run", *seats).stdout
+    assert "so nobody was asked" in cli.run("apply", "--all", *seats, code=2).stderr
+    assert (cli.work / "calc.py").read_text() == CALC
+
+
+def test_a_bare_repository_is_refused_before_anything_of_it_is_shown(cli: Cli, tmp_path: Path) -> None:
+    cli.script(ada=coder(RIGHT))
+    seats = ("--seat", f"ada=script:{cli.work}/s.json")
+    bare = tmp_path / "bare.git"
+    git(cli.work, "clone", "-q", "--bare", ".", str(bare))
+    for more in ((), ("--branch", "fix")):
+        told = cli.run("build", TASK, *more, *seats, "--workspace", str(bare), code=2).stderr
+        assert f"{bare} is a bare repository, which has no files that could be changed." in told
+    assert _sessions(cli) == []
+
+
+async def test_files_that_git_converts_are_told_of_at_the_beginning(cli: Cli) -> None:
+    await sandbox()
+    git(cli.work, "config", "core.autocrlf", "true")
+    (cli.work / "calc.py").unlink()
+    git(cli.work, "checkout", "calc.py")
+    done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
+    opened = next(it for it in facts(cli) if it["kind"] == "session.opened")
+    (told,) = [it for it in opened["charter"]["notices"] if "Git stores it otherwise" in it]
+    assert told.endswith(": calc.py.")
+    assert told in done.stderr
+    assert "not committed" not in done.stdout + done.stderr
+    assert (cli.work / "calc.py").read_bytes().count(b"\r\n") == CALC.count("\n"), "and it is as it was"

@@ -1,0 +1,93 @@
+"""What git is asked about a workspace: only what is really otherwise than in the last commit is called so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.uncommitted import unwritable_notices
+from roundtable.core.changes import RefusalKind
+from roundtable.core.values import Charter
+from roundtable.workshop.applying import applied
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.git import git_of
+from roundtable.workshop.rehearsing import uncommitted_beside
+from roundtable.workshop.undoing import undone
+from tests.repository import commit, git, opened, repository, write
+from tests.workshop.scenes import everything_applied, shop, told
+
+LATER = 2_000_000_000
+BUILD = Charter("Mend it", (), "build", 1)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return repository(tmp_path / "work", {"a.py": "a\n", "b.py": "b\n", "src/c.py": "c\n", ".env": "KEY=1\n"})
+
+
+def _unsaved(folder: Path) -> tuple[str, ...]:
+    with git_of(folder) as asked:
+        return asked.unsaved()
+
+
+def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> None:
+    for name in ("a.py", "b.py"):
+        os.utime(work / name, (LATER, LATER))
+    write(work, {"b.py": "mine\n", "new.py": "n\n"})
+    assert _unsaved(work) == ("b.py",)
+    assert uncommitted_beside(work, ()) == ("b.py", "new.py")
+    assert unwritable_notices(work, BUILD, ("a.py",)) == ()
+    assert "b.py" in unwritable_notices(work, BUILD, ("a.py", "b.py:1-2"))[0]
+
+
+def test_what_is_staged_counts_although_the_file_is_as_it_was(work: Path) -> None:
+    write(work, {"a.py": "staged\n"})
+    git(work, "add", "a.py")
+    write(work, {"a.py": "a\n"})
+    assert _unsaved(work) == ("a.py",)
+
+
+def test_below_the_top_of_a_repository_files_are_named_as_they_stand_there(work: Path) -> None:
+    write(work, {"a.py": "mine\n", "src/c.py": "mine\n"})
+    assert _unsaved(work / "src") == ("c.py",)
+
+
+def test_a_secret_that_was_touched_is_not_looked_into(work: Path) -> None:
+    for name in ("a.py", ".env"):
+        os.utime(work / name, (LATER, LATER))
+    with opened(work, ["a.py", ".env"]) as looked_into:
+        assert _unsaved(work) == ()
+    assert looked_into == {"a.py"}
+
+
+def test_what_was_undone_is_clean_for_whoever_asks_git_next(tmp_path: Path) -> None:
+    work, journals = shop(tmp_path / "shop"), tmp_path / "journals"
+    mine = ["mine.py"]
+    for _ in range(2):
+        everything_applied(work, journals)
+        assert git(work, "diff-files", "--name-only").split() == mine, "without a look at the files themselves"
+        undone(work, journals)
+        assert git(work, "diff-files", "--name-only").split() == mine
+
+
+@pytest.mark.parametrize("how", ["core.autocrlf", "attributes"])
+def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Path, how: str) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n", "b.py": "b\n"})
+    if how == "attributes":
+        write(work, {".gitattributes": "*.py text eol=crlf\n"})
+        commit(work, "Windows")
+    else:
+        git(work, "config", "core.autocrlf", "true")
+    (work / "a.py").unlink()
+    git(work, "checkout", "a.py")
+    assert (work / "a.py").read_bytes() == b"a\r\n"
+    assert git(work, "status", "--porcelain") == ""
+    (said,) = unwritable_notices(work, BUILD, ("a.py", "b.py", "the decision"))
+    assert said.startswith("Git stores it otherwise than it stands here")
+    assert said.endswith(": a.py.")
+    outcome = applied(work, tmp_path / "journals", [Written("a.py", b"a\r\n", b"c\r\n")], commit=told())
+    assert isinstance(outcome, tuple)
+    assert [it.kind for it in outcome] == [RefusalKind.FILTERED]
+    assert "core.autocrlf" in outcome[0].sentence

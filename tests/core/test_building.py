@@ -16,7 +16,7 @@ from roundtable.core.effects import (
     Synthesised,
     Took,
 )
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import carrying_out, merging, trying
 from roundtable.core.rules.lead import executor, leader
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.core.views.changes import plan_lines
@@ -67,7 +67,7 @@ def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
     ],
 )
 def test_a_blind_directive_is_read_for_the_seat_it_means(directive: str, meant: str) -> None:
-    assert rule.with_seats(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert merging.with_seats(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_that_write_the_same_bytes_are_one() -> None:
@@ -75,32 +75,32 @@ def test_candidates_that_write_the_same_bytes_are_one() -> None:
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
     )
-    assert [it.seat for it in rule.alike(tried)] == ["gpt", "gemini"]
+    assert [it.seat for it in trying.alike(tried)] == ["gpt", "gemini"]
 
 
 def test_no_candidate_passed_is_said_with_each_reason() -> None:
     broken = Candidate("gpt", "sha256:1", checks=(CheckOutcome("tests", ("pytest",), 1, "E assert 1 == 2"),))
-    decision = rule.none_passed(CandidatesTried((broken, Candidate("claude"))), ())
+    decision = trying.none_passed(CandidatesTried((broken, Candidate("claude"))), ())
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.how == (
-        "No candidate passed. gpt: The check tests failed with exit code 1. "
-        "claude: There is nothing in it that could be written."
+        "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
+        "claude: It changes nothing."
     )
-    assert "E assert 1 == 2" in rule.told_of(broken)
+    assert "E assert 1 == 2" in trying.told_of(broken)
 
 
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = Planned((hunk,), unasked=("a.py#1",))
-    assert rule.approval(plan, "gpt") == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
+    assert carrying_out.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "Nobody asked for a.py#1." in plan_lines(plan)
-    assert rule.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
+    assert carrying_out.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
 def test_only_what_passed_before_can_break() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not rule.trouble(Rehearsed("sha256:1", checks=(failed,), before=(failed,)))
-    assert rule.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
+    assert not carrying_out.trouble(Rehearsed("sha256:1", checks=(failed,), before=(failed,)))
+    assert carrying_out.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
         "It breaks a check that passed before. The check tests failed with exit code 1."
     )
 
@@ -118,16 +118,16 @@ def test_only_what_passed_before_can_break() -> None:
     ],
 )
 def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: Synthesised, said: str) -> None:
-    assert rule.spliced(made, "claude") == said
+    assert merging.spliced(made, "claude") == said
     assert all(f"{it.symbol} was taken out of a.py." in served_words(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
     decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
     whole = Applied("7", ("a.py", "b.py"), "0123456789abcdef")
-    assert not rule.written(decision, whole, Rehearsed("sha256:d")).degraded
+    assert not carrying_out.written(decision, whole, Rehearsed("sha256:d")).degraded
     cut = Applied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
-    told = rule.written(decision, cut, Rehearsed("sha256:d"))
+    told = carrying_out.written(decision, cut, Rehearsed("sha256:d"))
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how

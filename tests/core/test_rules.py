@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from roundtable.core.rules import (
     Ruling,
-    approvals,
-    human,
     judge,
     key_convergence,
     no_objection,
@@ -238,38 +236,3 @@ def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None
 def test_judge(ruled: Move | None, outcome: Outcome, winner: str) -> None:
     ruling = judge(ruled)
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
-
-
-YES, NO, PASS, GUESS = Verdict(SUPPORT), Verdict(OPPOSE), Verdict(ABSTAIN), Verdict(SUPPORT, parse=Parse.INFERRED)
-
-
-@pytest.mark.parametrize(
-    ("reviews", "green", "outcome", "says"),
-    [
-        ({"bob": YES, "cyd": YES}, True, REACHED, "bob and cyd approved"),
-        ({"bob": YES, "cyd": YES}, False, DEADLOCK, "not green"),
-        ({"bob": YES, "cyd": NO}, True, DEADLOCK, "cyd requested changes"),
-        ({"bob": YES, "cyd": PASS}, True, DEADLOCK, "1 approved; 2 must"),
-        ({"bob": YES, "ada": YES}, True, DEADLOCK, "1 approved; 2 must"),
-        ({"bob": YES, "cyd": GUESS}, True, DEADLOCK, "1 approved; 2 must"),
-        ({"bob": YES, "eve": YES}, True, DEADLOCK, "1 approved; 2 must"),
-        ({"ada": YES}, True, INSUFFICIENT, "None of the 2 seats"),
-    ],
-)
-def test_approvals(reviews: dict[str, Verdict], green: bool, outcome: Outcome, says: str) -> None:
-    ruling = approvals(reviews, "ada", SEATS, checks_green=green)
-    assert ruling.outcome is outcome
-    assert says in ruling.why
-
-
-def test_a_small_table_needs_fewer_approvals_and_says_so() -> None:
-    ruling = approvals({"bob": YES}, "ada", ("ada", "bob"), checks_green=True)
-    assert ruling.outcome is REACHED
-    assert "Only 1 of the usual 2" in ruling.why
-    assert approvals({"ada": YES}, "ada", ("ada",), checks_green=True).outcome is INSUFFICIENT
-    assert approvals({"bob": PASS}, "ada", ("ada", "bob"), needed=0, checks_green=True).outcome is DEADLOCK
-
-
-def test_a_person_decides_by_answering() -> None:
-    assert (human("apply").outcome, human("apply").winner) == (REACHED, "apply")
-    assert human("").outcome is INSUFFICIENT

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.doors.coding import CALC, NOTES, RIGHT, WRONG, coder, facts, workplace
-from tests.doors.terminal import Cli
+from tests.doors.terminal import ROUNDTABLE, Cli
 from tests.repository import git, sandbox
 
 TASK = "Make double() double"
@@ -56,6 +57,28 @@ def test_a_task_is_written_by_all_run_and_shown_and_only_what_the_person_takes_i
     assert "left out" in told
 
 
+def test_a_terminal_that_is_behind_is_shown_a_whole_hunk_before_it_is_asked_about_it(cli: Cli) -> None:
+    long = "".join(f"    # Line {number} of what is to be known about doubling.\n" for number in range(1000))
+    with cli.terminal("build", TASK, *cli.script(ada=coder(f"{RIGHT}\n{long}"))) as terminal:
+        terminal.expect("Keys: y take it")
+        terminal.look_away()
+        assert "+     # Line 999 of" in terminal.expect("Take it?")
+        terminal.type("q\n")
+        terminal.end(code=0)
+
+
+def test_what_was_written_is_shown_under_the_name_of_its_file_and_nothing_is_called_a_vote(cli: Cli) -> None:
+    cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)), code=3)
+    with cli.terminal("show", "last", columns=120) as terminal:
+        shown = [line.strip(" ▌") for line in terminal.end(code=0).splitlines()]
+    begun = [at for at, line in enumerate(shown) if line.startswith("def double(x):")]
+    above = [next(line for line in reversed(shown[:at]) if line) for at in begun]
+    assert above.count("calc.py") >= 2
+    assert all(line.startswith("calc.py") for line in above)
+    assert "Votes" not in shown
+    assert "Proposals" in shown
+
+
 @pytest.mark.feature("S3.87")
 def test_all_is_an_answer_ahead_and_says_that_it_writes_without_asking(cli: Cli) -> None:
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)))
@@ -73,6 +96,24 @@ def test_without_anybody_there_nothing_is_written_and_it_says_how_to_go_on(cli: 
     assert code(cli) == CALC
     cli.run("apply", "--all")
     assert RIGHT in code(cli)
+
+
+@pytest.mark.parametrize("closed", ["", ".git"])
+def test_a_workspace_that_cannot_be_written_to_is_said_before_anybody_is_asked(cli: Cli, closed: str) -> None:
+    seats = cli.script(ada=coder(RIGHT))
+    folder = str(cli.work / closed).rstrip("/")
+    locked = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", folder, folder, *ROUNDTABLE]
+    done = subprocess.run(
+        [*locked, "build", TASK, "--all", *seats],
+        cwd=cli.work,
+        env=cli.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{folder} cannot be written to, so nobody was asked." in done.stderr
+    assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
 def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) -> None:
@@ -142,7 +183,7 @@ def test_nobody_there_at_a_resume_is_not_a_no(cli: Cli) -> None:
 def test_candidates_that_fail_are_told_and_nothing_is_offered(cli: Cli) -> None:
     done = cli.run("build", TASK, "--all", *cli.script(ada=coder(WRONG), bob=coder("return x")), code=3)
     assert "No candidate passed" in done.stdout
-    assert "  bob: The check tests failed with exit code 1." in done.stdout
+    assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in done.stdout
     assert "  tests failed with bob" in done.stdout, "progress is told in a pipe too"
     assert "Wants to write:\n[ada]   calc.py: whole, +6\n" in done.stdout
     assert "def half" not in done.stdout, "the reply itself is for `show`"

@@ -70,7 +70,7 @@ async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Ro
     assert STUB in prompt, "and the code"
     assert "1. Change slug.py." in prompt, "and its own plan"
     told = git(code, "log", "-1", "--format=%B")
-    assert f"Roundtable-Decision: {council.session}" in told
+    assert f"Roundtable-Decision: {(await bench.session(council.session)).charter.slug}\n" in told
     assert "Produced-By: gpt" in told
 
 

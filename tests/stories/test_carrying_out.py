@@ -12,11 +12,14 @@ from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
 from roundtable.app.next_to_apply import session_to_apply
 from roundtable.app.places import Places
+from roundtable.app.undoing import undo
 from roundtable.core.effects import Planned, Rehearsed
 from roundtable.core.events import DEADLINE, HEADLESS
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
+from roundtable.mcp.telling import in_words, meeting
+from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import apply, decided, executing
@@ -40,6 +43,10 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     decision = await running
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision.how
+    session = await bench.session(held.session)
+    told = in_words(meeting(session, (), None), session)
+    assert "What next: it is left for later." in told
+    assert "The person chose" not in told, "nobody did"
     later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
     assert later.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
@@ -67,6 +74,22 @@ async def test_a_mistake_at_the_gate_leads_back_to_it_with_the_reason(
     decision = await answered(held, bench, approve=("some", mistake), approve_2=("all", ""))
     assert why in (await bench.session(held.session)).gates["approve-2"].question
     assert decision.next_step == "applied"
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_a_hunk_rewritten_at_the_gate_may_hold_no_key_of_the_persons_however_it_is_spelt(
+    code: Path, bench_places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sandbox()
+    key = token(33, seed=7)
+    monkeypatch.setenv("LAB_TOKEN", key)
+    rewritten = json.dumps({"edited": {"slug.py#1": f"    return '{key}'"}})
+    spelt = rewritten.replace(key, f"\\u{ord(key[0]):04x}{key[1:]}")
+    async with await Roundtable.open(code, bench_places) as desk:
+        held = Held(desk, claude=writer(SLUG))
+        await answered(held, desk, approve=("some", spelt), approve_2=("all", ""))
+        asked = (await desk.session(held.session)).gates["approve-2"].question
+    assert "slug.py would hold what looks like a secret" in asked
     assert (code / "slug.py").read_text() == SLUG
 
 
@@ -118,9 +141,13 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     await held.open("build", TASK, answers=YES, files=("slug.py",))
     notices = (await bench.session(held.session)).charter.notices
     assert any("before you commit or stash it: slug.py." in it for it in notices)
-    assert (await held.hold("build")).outcome is Outcome.DEADLOCK
+    decision = await held.hold("build")
+    assert decision.outcome is Outcome.DEADLOCK
+    said, _, way_on = decision.how.partition(" Then: roundtable apply ")
+    assert said.endswith("commit or stash them first.")
     git(code, "commit", "-qam", "Mine")
-    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    unwritten = await session_to_apply(bench, way_on.split()[0])
+    later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
     assert later.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -138,6 +165,23 @@ async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roun
     council = await decided(bench, claude=executing())
     later, decision = await apply(bench, council)
     assert decision.notices == (), "one seat is what it takes"
+    assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
+    for address in ("", council.session, later.session):
+        with pytest.raises(UsageError, match="carried out already, as change"):
+            await session_to_apply(bench, address)
+
+
+async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing())
+    later, _ = await apply(bench, council)
+    await undo(bench)
+    with pytest.raises(UsageError, match="was carried out and undone") as told:
+        await session_to_apply(bench, "")
+    named = (told.value.help or "").rpartition(" ")[2]
+    session = await session_to_apply(bench, named)
+    assert session.id == later.session
+    again = await bench.run(await bench.apply(session.id, Agenda("", headless=True, answers=YES)))
+    assert again.next_step == "applied"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
@@ -189,6 +233,18 @@ async def test_a_yes_to_all_ahead_never_types_the_phrase(bench: Roundtable, code
     assert "was not confirmed with the phrase itself" in decision.how
     assert (code / "notes.txt").exists()
     assert (code / "slug.py").read_text() == STUB
+
+
+async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak_of_overwriting(
+    bench: Roundtable, code: Path
+) -> None:
+    reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
+    held = Held(bench, claude=[{"text": reply}])
+    await held.hold("build", TASK, settings={"dry_run": True})
+    plan = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, Planned))
+    assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
+    assert plan.phrase == "write 2 files all the same"
+    assert not (code / "Makefile").exists()
 
 
 async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundtable, code: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.repository import own_python, repository
@@ -43,9 +44,15 @@ def wrote(files: dict[str, str], words: str = "Here it is.") -> str:
     return words + "\n\n" + "\n".join(f"### {path}\n```python\n{text}```\n" for path, text in files.items())
 
 
-def writer(*texts: str, **more: str) -> Turns:
-    """A seat that writes these slugs, one after the other; `judge` and others are what it says in such rounds."""
+def writer(*texts: str, judge: str = "", **more: str) -> Turns:
+    """A seat that writes these slugs, one after the other; what it says in other rounds goes by their purpose.
+
+    As a judge of two, it prefers the same work in both readings: what was called A is called B in the second.
+    """
     rounds = [{"round": f"*-{purpose}*", "text": text} for purpose, text in more.items()]
+    if judge:
+        other = re.sub("candidate-([AB])", lambda found: f"candidate-{'BA'['AB'.index(found[1])]}", judge)
+        rounds += [{"round": "*-judge-ab", "text": judge}, {"round": "*-judge-ba", "text": other}]
     writing = ("*-propose", "*-mend")[: len(texts)]
     written = zip(writing, texts, strict=True)
     return [*rounds, *({"round": round, "text": wrote({"slug.py": it})} for round, it in written)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.counting import how_many_ran, no_fewer
+from roundtable.workshop.counting import how_many_ran, no_fewer, says_nothing
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,45 @@ def test_as_many_tests_or_more_and_checks_that_count_nothing_stand_as_they_are()
         CheckOutcome("new", (), 0, ""),
     )
     assert no_fewer(found, before) == found
+
+
+def outcome(code: int, said: str) -> CheckOutcome:
+    return CheckOutcome("tests", (), code, said)
+
+
+@pytest.mark.parametrize(
+    ("bare", "after"),
+    [
+        (outcome(1, "/tmp/x/0/p: No module named pytest\n"), outcome(1, "/tmp/x/1/p: No module named pytest\n")),
+        (outcome(2, "a.py:3: unused import, in 0.12s\n"), outcome(2, "a.py:5: unused import, in 0.31s\n")),
+        (outcome(0, "Ran 0 tests in 0.0s\n\nOK\n"), outcome(0, "Ran 0 tests in 0.0s\n\nOK\n")),
+    ],
+    ids=["it cannot run", "it found the same before", "it ran nothing"],
+)
+def test_a_check_that_would_say_the_same_without_a_change_says_nothing_of_it(
+    bare: CheckOutcome, after: CheckOutcome
+) -> None:
+    assert says_nothing(after, bare).startswith("The check tests ")
+
+
+@pytest.mark.parametrize(
+    ("bare", "after"),
+    [
+        (
+            outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n"),
+            outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n"),
+        ),
+        (
+            outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n"),
+            outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n"),
+        ),
+        (outcome(1, "a.py: unused import\n"), outcome(1, "a.py: unused import\nb.py: unused import\n")),
+        (outcome(1, "No module named calc\n"), outcome(0, "fine\n")),
+        (outcome(0, "fine\n"), outcome(1, "No module named calc\n")),
+    ],
+    ids=["a test still fails", "a test still finds nothing to import", "it found more", "it was mended", "it broke"],
+)
+def test_a_check_that_came_to_its_tests_or_says_something_else_is_heard(
+    bare: CheckOutcome, after: CheckOutcome
+) -> None:
+    assert says_nothing(after, bare) == ""

@@ -72,7 +72,7 @@ def sums(**expected: int) -> str:
 
 async def run(sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None) -> Trials:
     files = {author: {f"tests/test_{author}.py": text} for author, text in tests.items()}
-    return await tried(sandbox, trees, CHECKS, files, BOUNDS, said.append if said is not None else None)
+    return await tried(sandbox, trees, CHECKS, files, sys.executable, said.append if said is not None else None)
 
 
 async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -117,7 +117,9 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
-    trials = await tried(sandbox, trees, CHECKS, {}, BOUNDS, task="total([1, 2]) must be 3, other(1) must be 2.")
+    trials = await tried(
+        sandbox, trees, CHECKS, {}, sys.executable, task="total([1, 2]) must be 3, other(1) must be 2."
+    )
     differ = [it for it, said in trials.outputs["ada"].items() if trials.outputs["bob"][it] != said]
     assert differ == ["shop.total([])"]
     assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
@@ -143,7 +145,7 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
             "import pathlib, shop\nfor it in pathlib.Path('cases').glob('*.txt'):\n"
             "    *prices, expected = map(int, it.read_text().split())\n    assert shop.total(prices) == expected\n"
         )
-    trials = await tried(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, BOUNDS)
+    trials = await tried(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, sys.executable)
     assert [it.passed for it in trials.checks["bob"]] == [True]
     assert trials.tests == {"": {"ada: sound": False}, "ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
     assert (bool(trials.shown_by("ada")), bool(trials.shown_by("bob"))) == (True, False)
@@ -151,7 +153,7 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
 
 async def run_on_task(sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None) -> Trials:
     examples = {"test_task.py": unittest_of(found, ["shop"])} if (found := examples_of(task)) else {}
-    return await tried(sandbox, trees, CHECKS, {}, BOUNDS, said.append if said is not None else None, examples)
+    return await tried(sandbox, trees, CHECKS, {}, sys.executable, said.append if said is not None else None, examples)
 
 
 async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed_before(
@@ -273,7 +275,7 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
         )
     said: list[str] = []
     checks = {"tests": (sys.executable, "-m", "unittest")}
-    trials = await tried(sandbox, trees, checks, {}, BOUNDS, said.append)
+    trials = await tried(sandbox, trees, checks, {}, sys.executable, said.append)
     assert trials.before == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
@@ -290,7 +292,7 @@ async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imp
         tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
     )
     tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
-    trials = await tried(sandbox, trees, CHECKS, tests, BOUNDS)
+    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable)
     assert trials.tests[BEFORE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
     assert trials.shown_by("bob") == (), "its author's own code fails the only test of what is new"
     assert trials.shown_by("ada") == ()
@@ -310,7 +312,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     task = (
         "A program count.py: 'python3 count.py 1 3' prints 1 2 3; other commands such as python3 gone.py do not count."
     )
-    trials = await tried(sandbox, trees, CHECKS, {}, BOUNDS, task=task)
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=task)
     assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
     assert not any("gone.py" in it for it in trials.outputs["ada"])
     assert trials.outputs["bob"] == trials.outputs["eve"]

@@ -8,6 +8,7 @@ import pytest
 
 from roundtable.core.changes import RefusalKind
 from roundtable.workshop.drafting import Written
+from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.validating import destroyed, objections
 from tests.repository import repository, write
 
@@ -96,6 +97,7 @@ def test_what_is_sound_or_was_no_better_before_is_let_through(file: Written) -> 
             b"class ShopTest {\n    @Test\n    void adds() {\n        check(1);\n    }\n}\n",
             b"class ShopTest {\n}\n",
         ),
+        ("Tests/Helper.cs", b"class Helper {\n}\n", None),
         ("spec/shop_spec.rb", b"it 'adds' do\n  expect(1).to eq 1\nend\n", b"# none\n"),
     ],
 )
@@ -200,3 +202,35 @@ def test_large_files_of_other_tests_are_judged_without_a_wait() -> None:
     assert kinds(Written("test_b.py", old, b"# " + b"pytestmark=" * 80_000 + b"\n" + old)) == []
     long = b"#!/bin/sh\n" + b"rm -r x" + b" find git push x" * 50_000 + b"\n"
     assert destroyed((Written("a.sh", None, long),), Path("/"))
+
+
+HELD = b"from calc import double\n\nFOUR = 4\n\n\ndef test_double():\n    assert double(2) == FOUR\n"
+TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(double(2)).toBe(4)\n})\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "named"),
+    [
+        ("test_calc.py", HELD, HELD.replace(b"== FOUR", b"== 6"), "test_double of test_calc.py"),
+        ("test_calc.py", HELD, HELD.replace(b"    assert", b"    return\n    assert"), "test_double of test_calc.py"),
+        ("test_calc.py", HELD, HELD.replace(b"= 4", b"= 6"), "what stands around the tests of test_calc.py"),
+        ("calc.test.js", TRIED, TRIED.replace(b"toBe(4)", b"toBe(6)"), "what stands around the tests of calc.test.js"),
+        ("tests/four.txt", b"4\n", b"6\n", "what stands around the tests of tests/four.txt"),
+        ("test_calc.py", HELD, HELD + b"\n\ndef test_more():\n    assert double(3) == 6\n", ""),
+        ("test_calc.py", HELD, HELD.replace(b"import double", b"import double, half"), ""),
+        ("test_calc.py", HELD, HELD.replace(b"\n\n\n", b"\n\n"), ""),
+        ("calc.py", b"FOUR = 4\n", b"FOUR = 6\n", ""),
+    ],
+)
+def test_tests_that_would_be_others_are_named_and_new_ones_beside_them_are_not(
+    path: str, before: bytes, after: bytes, named: str
+) -> None:
+    assert changed_tests([Written(path, before, after)]) == ({path: (named,)} if named else {})
+
+
+def test_a_test_that_moves_is_another_one_only_where_it_says_something_else() -> None:
+    moved = Written("tests/test_double.py", None, HELD)
+    assert changed_tests([Written("test_calc.py", HELD, None), moved]) == {}
+    assert changed_tests([Written("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
+    weaker = Written("test_double.py", HELD, HELD.replace(b"== FOUR", b"!= 5"), was="test_calc.py")
+    assert changed_tests([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}

@@ -2,74 +2,117 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from roundtable.workshop.git import git_of
+import msgspec
 
-Commands = dict[str, tuple[str, ...]]
+from roundtable.workshop.project_python import has_pytest, project_python, python_with_pytest
+from roundtable.workshop.trees import names_for_trees
 
-_PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.MULTILINE)
+Commands = Mapping[str, Sequence[str]]
+
+_PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
 _LARGEST = 1_000_000
+_LIST = "list how they are run under [checks]"
 
 
-def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path, tree: Path | None = None) -> Commands:
-    """By name, the programs that say whether this workspace is sound; none where nothing says how.
+class OwnChecks(msgspec.Struct, frozen=True):
+    """By name, the programs that say whether a tree is sound, and of those that cannot be run here, why."""
 
-    A `tree` of it has files that it may not have itself.
-    """
+    commands: Commands = {}
+    unrun: tuple[str, ...] = ()
+
+
+def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path, tree: Path) -> OwnChecks:
+    """The checks for a tree of this workspace; none where nothing says how."""
     if listed:
-        return {name: tuple(argv) for name, argv in listed.items()}
-    with git_of(workspace) as git:
-        files, untracked = git.files(), frozenset(git.untracked())
-    came = [path for path in files if path not in untracked]
-    if tree is not None:
-        with git_of(tree) as git:
-            files = git.files()
-    at = tree or workspace
-    found = {**_python(at, files, _own_python(workspace, came)), **_javascript(at, files), **_compiled(files)}
-    return {name: argv for name, argv in found.items() if shutil.which(argv[0])}
+        return OwnChecks(
+            {name: (_reached(program, workspace, tree), *rest) for name, (program, *rest) in listed.items()}
+        )
+    return _told(workspace, tree, {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()})
 
 
-def _python(at: Path, files: Sequence[str], own: Path | None) -> Commands:
-    """The tests in Python, by the project's own interpreter if it has one; with pytest where they need it."""
-    tests = [path for path in files if PurePosixPath(path).match("test_*.py") or path.endswith("_test.py")]
+def unrun_here(listed: Commands, workspace: Path) -> tuple[str, ...]:
+    """Of the checks of a workspace as it is, those that cannot be run, and why."""
+    return () if listed else _told(workspace, workspace, set(names_for_trees(workspace))).unrun
+
+
+def _told(workspace: Path, tree: Path, files: Collection[str]) -> OwnChecks:
+    """What the files of a tree say its tests are run with."""
+    python = _python(tree, files, workspace)
+    others = {**_javascript(tree, files), **_compiled(files)}
+    here = {name: argv for name, argv in others.items() if shutil.which(argv[0])}
+    absent = (argv[0] for name, argv in others.items() if name not in here)
+    return OwnChecks(
+        {**python.commands, **here},
+        (
+            *python.unrun,
+            *(f"The tests are not run by {it}, which is not here. Install it, or {_LIST}." for it in absent),
+        ),
+    )
+
+
+def python_for(checks: Commands, workspace: Path) -> str:
+    """What runs single tests in Python: the interpreter that a check names, else the project's own, else ours."""
+    named = (argv[0] for argv in checks.values() if PurePosixPath(argv[0]).name.startswith("python"))
+    return next(named, "") or str(project_python(workspace) or sys.executable)
+
+
+def _reached(program: str, workspace: Path, tree: Path) -> str:
+    """A program as it is reached from a tree, which has no environments and nothing else that git ignores."""
+    beside = "/" in program and not (tree / program).is_file() and (workspace / program).is_file()
+    return str(workspace / program) if beside else program
+
+
+def _python(tree: Path, files: Collection[str], workspace: Path) -> OwnChecks:
+    """The tests in Python: by pytest where it is to be had, else by unittest where that is enough."""
+    tests = sorted(it for it in files if PurePosixPath(it).match("test_*.py") or it.endswith("_test.py"))
     if not tests:
-        return {}
+        return OwnChecks()
+    own = project_python(workspace)
     python = str(own or sys.executable)
-    has_pytest = any(own.parent.parent.glob("lib*/python*/site-packages/pytest")) if own else _known("pytest")
-    if has_pytest:
-        return {"tests": (python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")}
-    if any(_PYTEST.search(_read(at / path)) for path in tests):
-        return {}
-    return {"tests": (python, "-m", "unittest", "discover", "-q", *_start(tests))}
+    needing = next((it for it in tests if _PYTEST.search(_read(tree / it))), "")
+    by_pytest = python if has_pytest(own) else ""
+    if needing and not own and not by_pytest:
+        by_pytest = python_with_pytest(workspace)
+    if by_pytest:
+        return OwnChecks({"tests": (by_pytest, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
+    if needing:
+        who = f"{own.relative_to(workspace).parts[0]} does not have" if own else "no Python here has"
+        why = f"Tests such as {needing} are not run: they need pytest, which {who}."
+        return OwnChecks(unrun=(f"{why} Install it {'there' if own else 'in a .venv of the project'}, or {_LIST}.",))
+    return OwnChecks(
+        {name: (python, "-m", "unittest", "discover", "-q", *args) for name, args in _starts(tests, files)}
+    )
 
 
-def _own_python(workspace: Path, came: Sequence[str]) -> Path | None:
-    """The interpreter that the person has made for the project; one that `came` with its files is not the person's."""
-    for name in (".venv", "venv"):
-        python = workspace / name / "bin" / "python"
-        if python.is_file() and not any(path.startswith(f"{name}/") for path in came):
-            return python
-    return None
+def _starts(tests: Iterable[str], files: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Where unittest begins to look, by a name for it: it goes into no folder that is not a package, unless told to."""
+    found: dict[str, tuple[str, ...]] = {}
+    for test in tests:
+        folders = [it.as_posix() for it in reversed(PurePosixPath(test).parents)][1:]
+        bare = [it for it in folders if f"{it}/__init__.py" not in files]
+        if bare:
+            found[bare[-1]] = ("-s", bare[-1])
+        elif folders:
+            found[folders[0]] = ("-s", folders[0], "-t", ".")
+        else:
+            found[""] = ()
+    for folder, args in found.items():
+        if "" not in found or "-t" not in args:
+            yield "tests" if len(found) == 1 or not folder else f"tests in {folder}", args
 
 
-def _start(tests: Sequence[str]) -> tuple[str, ...]:
-    """Where unittest begins to look: a folder without `__init__.py` must be named."""
-    folders = {PurePosixPath(path).parts[0] for path in tests if "/" in path}
-    return ("-s", folders.pop(), "-t", ".") if len(folders) == 1 and all("/" in path for path in tests) else ()
-
-
-def _javascript(workspace: Path, files: Iterable[str]) -> Commands:
+def _javascript(tree: Path, files: Iterable[str]) -> Commands:
     if "package.json" not in files:
         return {}
     try:
-        told = json.loads(_read(workspace / "package.json"))
+        told = json.loads(_read(tree / "package.json"))
         return {"npm test": ("npm", "test", "--silent")} if told["scripts"]["test"] else {}
     except (ValueError, KeyError, TypeError):
         return {}
@@ -78,10 +121,6 @@ def _javascript(workspace: Path, files: Iterable[str]) -> Commands:
 def _compiled(files: Iterable[str]) -> Commands:
     usual = {"go.mod": ("go", "test", "./..."), "Cargo.toml": ("cargo", "test", "--quiet", "--offline")}
     return {" ".join(argv[:2]): argv for name, argv in usual.items() if name in files}
-
-
-def _known(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
 
 
 def _read(path: Path) -> bytes:

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import trying as rule
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import MEND, NotDone, form_of, tried
+from roundtable.protocols.trying import MEND, WHOLE, NotDone, form_of, tried
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -27,11 +27,11 @@ PLAN_CHOICES = {
     "continue": "the seat writes the change, which is run and shown to you; your files stay as they are until then",
     "stop": "end it here, with nothing written",
 }
-WRITE = PlannedRound("write", "changes", Turns(visibility="own", at_bench=True))
+WRITE = PlannedRound("write", WHOLE, Turns(visibility="own", at_bench=True))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often what fails may be mended; the rest is filled in, the last four from the session it carries out."""
+    """How often what fails may be mended; the rest is filled in, all from `of` on from the session it carries out."""
 
     mends: Retries = 1
     repairs: Retries = 2
@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     position: str = ""
     draft: str = ""
     by: str = ""
+    wrote: str = ""
+    body: str = ""
 
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
@@ -52,7 +54,15 @@ async def apply(table: Table) -> Decision:
     """Hold the meeting."""
     settings = msgspec.convert(table.charter.settings, Settings)
     lead = settings.by or table.seats[0].name
-    course = Course(STAGE, lead, settings.repairs, settings.dry_run, settings.branch, rounds=settings.mends + 2)
+    course = Course(
+        STAGE,
+        lead,
+        settings.repairs,
+        settings.dry_run,
+        settings.branch,
+        rounds=settings.mends + 2,
+        body=settings.body,
+    )
     try:
         if settings.draft:
             decided = Decision(Outcome.REACHED, f"{lead}'s draft is taken as it was.", author=lead)
@@ -74,9 +84,10 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
-    rounds, result = await tried(table, STAGE, written, settings.mends)
-    if not result.candidates[0].passed:
+    rounds, result = await tried(table, STAGE, 2, written, settings.mends)
+    if not rule.alike(result) and not rule.contested(result):
         return rule.none_passed(result, rounds)
+    course.before = rule.warning(result, course.seat)
     decision = rule.chosen(result, rounds, course.seat, table.charter.question)
     return await carried_out(table, course, _of(decision, settings.position), result.candidates[0].draft)
 
@@ -93,7 +104,7 @@ def _of(decision: Decision, position: str) -> Decision:
 
 PROTOCOL = Protocol(
     "apply",
-    1,
+    2,
     apply,
     Settings,
     plan,
@@ -103,5 +114,5 @@ PROTOCOL = Protocol(
     answers={"plan": tuple(PLAN_CHOICES), **GATES},
     gathers=True,
     writes=True,
-    filled=("dry_run", "branch", "of", "position", "draft", "by"),
+    filled=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from roundtable.core.effects import PlanChange, Planned
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import carrying_out as rule
 from roundtable.core.values import Digest, Expect, Prompt, Turns
 from roundtable.core.verdict import Stance
 from roundtable.protocols.carrying_out import Course

@@ -19,18 +19,18 @@ import msgspec
 
 from roundtable.core.effects import CandidatesTried
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import carrying_out, trying
 from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Gate, Prompt, Round, Turns
 from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import MEND, NotDone, form_of, tried
+from roundtable.protocols.trying import MEND, WHOLE, NotDone, form_of, tried
 
 STAGE = "build"
 WHICH, NONE = "which", "none of them"
-PROPOSE = PlannedRound("propose", "changes", Turns(visibility="none", at_bench=True))
+PROPOSE = PlannedRound("propose", WHOLE, Turns(visibility="none", at_bench=True))
 
 
 Approvals = Annotated[int, msgspec.Meta(ge=0, le=8)]
@@ -69,39 +69,39 @@ async def build(table: Table) -> Decision:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        rounds, result = await tried(table, STAGE, proposed, settings.mends)
-        best = rule.alike(result)
+        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends)
+        best = trying.alike(result) or trying.contested(result)
         if not best:
-            return rule.none_passed(result, rounds)
-        if ways := rule.behaviours(result):
+            return trying.none_passed(result, rounds)
+        if ways := trying.behaviours(result):
             seat = await _which(table, result, ways)
             if seat not in ways:
-                return rule.undecided(result, rounds, answered=not table.by_default(WHICH))
-            result = rule.of_one_way(result, ways[seat])
-            best = rule.alike(result)
+                return trying.undecided(result, rounds, answered=not table.by_default(WHICH))
+            result = trying.of_one_way(result, ways[seat])
+            best = trying.alike(result)
         course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
         merged = Merged(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
             merged = await judged(table, course, rounds, result)
-        course.seat = merged.base
-        decision = rule.chosen(result, rounds, merged.base, table.charter.question, merged.why)
+        course.seat, course.before = merged.base, trying.warning(result, merged.base)
+        decision = trying.chosen(result, rounds, merged.base, table.charter.question, merged.why)
         needed = settings.approvals
         if needed and (lacks := await lacking(table, course, merged.draft, merged.authors, needed)):
-            return rule.unwritten(decision, lacks)
-        return await carried_out(table, course, rule.with_who_was_asked(decision), merged.draft)
+            return carrying_out.unwritten(decision, lacks)
+        return await carried_out(table, course, trying.with_who_was_asked(decision), merged.draft)
     except NotDone as stop:
-        return rule.stopped(stop.fault, rounds)
+        return trying.stopped(stop.fault, rounds)
 
 
 async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
     """The person says which of several behaviours is right: judges are for what cannot be told apart."""
-    details = {seat: rule.does(result, seat) for seat in ways} | {NONE: "take none of them"}
-    return await table.gate(Gate(WHICH, rule.which(result), tuple(details), NONE, details))
+    details = {seat: trying.does(result, seat) for seat in ways} | {NONE: "take none of them"}
+    return await table.gate(Gate(WHICH, trying.which(result), tuple(details), NONE, details))
 
 
 PROTOCOL = Protocol(
     "build",
-    1,
+    2,
     build,
     Settings,
     plan,

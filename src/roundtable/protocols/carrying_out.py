@@ -25,21 +25,24 @@ from roundtable.core.effects import (
 )
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import carrying_out as rule
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.protocol import PlannedRound
-from roundtable.protocols.trying import done, form_of
+from roundtable.protocols.trying import WHOLE, done, form_of
 
-APPROVE, DESTROY = "approve", "destroy"
-GATES = {APPROVE: ("all", "ask", "none"), DESTROY: ("confirm", "no")}
-"""What can be answered ahead: which hunks `some` means can only be told once they are shown."""
+APPROVE, TESTS, DESTROY = "approve", "approve-tests", "destroy"
+GATES = {APPROVE: ("all", "ask", "none"), TESTS: ("all", "ask", "none"), DESTROY: ("confirm", "no")}
+"""What can be answered ahead: which hunks `some` means can only be told once they are shown.
+
+Tests that were there may not be changed by a yes that was given before anybody knew of it, unless it names just that.
+"""
 MOST_ASKS = 5
 """How often the table can be asked about hunks before the person has to choose."""
 MOST_RETURNS = 5
 """How often an answer that cannot be carried out leads back to the question."""
 
 ABOUT = PlannedRound("about", "free", Turns(visibility="own"), likely=False)
-REPAIR = PlannedRound("repair", "changes", Turns(visibility="own"), likely=False)
+REPAIR = PlannedRound("repair", WHOLE, Turns(visibility="own"), likely=False)
 
 CHOICES = {
     "all": "write all of it",
@@ -52,8 +55,10 @@ CHOICES = {
 class Course(msgspec.Struct):
     """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
 
-    `before` is what a person is told of the answer they gave before; `trouble`, what stands in the way of this draft.
-    One that is `apart` comes after stages of which its author need not hear again: it is shown the files instead.
+    `before` is what a person has to know first, such as what became of their answer; `trouble`, what stands in the way
+    of this draft; `insisted`, a choice that they were asked about once more. One that is `apart` comes after stages of
+    which its author need not hear again: it is shown the files instead. Where others wrote as well, `authors` are all
+    of them; `body` is what its commit says of how it came about.
     """
 
     stage: str
@@ -65,7 +70,10 @@ class Course(msgspec.Struct):
     asked: int = 0
     before: str = ""
     trouble: str = ""
+    insisted: str = ""
     apart: bool = False
+    authors: tuple[str, ...] = ()
+    body: str = ""
 
     def next_round(self, purpose: str) -> str:
         """The name of the next round."""
@@ -82,18 +90,22 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
         numbered = "" if sitting == 1 else f"-{sitting}"
         planned = await done(table, f"{course.stage}/plan{numbered}", PlanChange(draft), Planned)
         if planned.refused or not planned.hunks:
-            return rule.unwritten(decision, rule.against(planned))
+            return rule.unwritten(decision, rule.against(planned, table.charter.slug))
         if course.dry_run:
             return rule.only_shown(decision, planned)
         gate, answer = await _asked(table, course, planned)
         if answer == "none":
-            return rule.left(decision, course.trouble, answered=not table.by_default(gate))
+            return rule.left(decision, planned, course.trouble, answered=not table.by_default(gate))
         choice = table.words(gate) if answer == "some" else ""
         if answer == "some" and not choice:
             _lead_back(course, "The answer `some` does not tell which hunks.")
             continue
         rehearsed = await done(table, f"{course.stage}/rehearse{numbered}", Rehearse(draft, choice), Rehearsed)
         if not (trouble := rule.trouble(rehearsed)):
+            if weaker := await _weaker(table, course, draft, rehearsed, choice, f"{course.stage}/rehearse{numbered}"):
+                course.insisted = choice
+                _lead_back(course, weaker)
+                continue
             return await _written(table, course, decision, planned, rehearsed, gate, choice)
         if mended := await _repaired(table, course, rehearsed):
             draft, course.trouble, course.before = mended, "", rule.mended(trouble, course.seat)
@@ -107,6 +119,13 @@ def _lead_back(course: Course, why: str) -> None:
     course.trouble, course.before = why, rule.back(why)
 
 
+async def _weaker(table: Table, course: Course, draft: Digest, part: Rehearsed, choice: str, step: str) -> str:
+    """What fails for what the person left or wrote anew, unless they were told and chose the same again."""
+    if not choice or choice == course.insisted or all(it.passed for it in part.checks):
+        return ""
+    return rule.weaker(part, await done(table, f"{step}/whole", Rehearse(draft), Rehearsed))
+
+
 async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, str]:
     """The person's answer to a plan, and the gate it was given at; the table may be asked in between.
 
@@ -114,10 +133,11 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
     """
     for left in range(MOST_ASKS, -1, -1):
         course.asked += 1
-        gate = APPROVE if course.asked == 1 else f"{APPROVE}-{course.asked}"
-        again_of = APPROVE if left == MOST_ASKS and gate != APPROVE and not course.trouble else ""
+        name = TESTS if planned.tests else APPROVE
+        gate = name if course.asked == 1 else f"{name}-{course.asked}"
+        again_of = name if left == MOST_ASKS and gate != name and not course.trouble else ""
         details = {option: meaning for option, meaning in CHOICES.items() if left or option != "ask"}
-        question = rule.approval(planned, course.seat, course.before)
+        question = rule.approval(planned, course.authors or (course.seat,), course.before)
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
             return gate, answer
@@ -163,12 +183,12 @@ async def _written(
         id = DESTROY if gate == APPROVE else gate.replace(APPROVE, DESTROY)
         asked = Gate(id, rule.destruction(rehearsed, planned.phrase), ("confirm", "no"), "no", writes=True)
         if await table.gate(asked) != "confirm":
-            return rule.left(decision, answered=not table.by_default(id))
+            return rule.left(decision, planned, answered=not table.by_default(id))
         if table.words(id).strip() != planned.phrase:
             return rule.unclear(decision, "what would be lost for good was not confirmed with the phrase itself")
-    message = rule.message(table.charter.question, decision.position)
+    message = rule.message(table.charter.question, decision.position, course.body)
     applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))
     if isinstance(applied, Fault):
         return rule.not_applied(decision, applied)
     assert isinstance(applied, Applied)
-    return rule.written(decision, applied, rehearsed, rule.rewritten(choice))
+    return rule.written(decision, applied, rehearsed, table.charter.question, choice)

@@ -8,17 +8,17 @@ import msgspec
 
 from roundtable.core.effects import CandidatesTried, Synthesised
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import merging, trying
 from roundtable.core.rules.order_swapped import standing
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.protocols.carrying_out import Course
 from roundtable.protocols.protocol import PlannedRound
 from roundtable.protocols.splicing import Refining, last_written, spliced
-from roundtable.protocols.trying import form_of
+from roundtable.protocols.trying import WHOLE, form_of
 
 JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
-REFINE = PlannedRound("refine", "changes", Turns(visibility="own"), likely=False)
+REFINE = PlannedRound("refine", WHOLE, Turns(visibility="own"), likely=False)
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -32,38 +32,38 @@ class Merged(msgspec.Struct, frozen=True):
 
 async def judged(table: Table, course: Course, rounds: Sequence[Round], result: CandidatesTried) -> Merged:
     """The seats compare what running could not tell apart; nobody judges its own work where others can."""
-    best = rule.alike(result)
-    names = rule.candidate_names(best, table.labels)
+    best = trying.alike(result)
+    names = merging.candidate_names(best, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = best[0], course.rounds + 1
     course.rounds += 2
-    alone = Merged(first.seat, first.draft, (first.seat,), rule.unjudged(first.seat))
+    alone = Merged(first.seat, first.draft, (first.seat,), merging.unjudged(first.seat))
     if not judges:
         return alone
     heard: list[dict[str, Directives]] = []
-    for order, purpose in ((list(names), "judge-ab"), (list(names)[::-1], "judge-ba")):
+    for read, purpose in ((names, "judge-ab"), (merging.swapped(names), "judge-ba")):
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
-        texts = tuple(f"{it}:\n{rule.unsigned(last_written(rounds, names[it]))}" for it in order)
+        texts = tuple(f"{it}:\n{merging.unsigned(last_written(rounds, seat))}" for it, seat in read.items())
         prompt = Prompt(JUDGE.template, quotes={"candidates": texts})
-        expect = Expect(JUDGE.codec, tuple(names))
+        expect = Expect(JUDGE.codec, tuple(read))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE.turns)
-        heard.append(
-            {it.seat: it.verdict.directives for it in said.moves if it.verdict.counts and it.verdict.directives}
-        )
-    verdicts = standing(*({seat: it.base for seat, it in order.items()} for order in heard), candidates=names)
-    base = names[next(iter(verdicts.tally()))] if verdicts.preferred else first.seat
-    wanted = rule.wanted(heard, verdicts, names, base)
-    return await _merged(table, course, result, base, wanted, rule.judged(heard, verdicts, names, base))
+        counted = [(it.seat, it.verdict.directives) for it in said.moves if it.verdict.counts]
+        heard.append({judge: merging.signed(ruling, read) for judge, ruling in counted if ruling})
+    bases = ({judge: it.base for judge, it in order.items()} for order in heard)
+    verdicts = standing(*bases, candidates=names.values())
+    base = next(iter(verdicts.tally()), first.seat)
+    wanted = merging.wanted(heard, verdicts, base)
+    return await _merged(table, course, result, base, wanted, merging.judged(heard, verdicts, base))
 
 
 async def _merged(
     table: Table, course: Course, result: CandidatesTried, base: str, wanted: Sequence[str], why: str
 ) -> Merged:
     """The base with what the judges want in it, or alone where that did not pass."""
-    best = {it.seat: it for it in rule.alike(result)}
+    best = {it.seat: it for it in trying.alike(result)}
     alone = Merged(base, best[base].draft, (base,), why)
     if not wanted:
         return alone
@@ -76,7 +76,7 @@ async def _merged(
     if it.draft == alone.draft:
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in it.made.took))))
-    return Merged(base, it.draft, authors, f"{why} {rule.spliced(it.made, base)}")
+    return Merged(base, it.draft, authors, f"{why} {merging.spliced(it.made, base)}")
 
 
 async def _refine(made: Synthesised) -> Prompt:

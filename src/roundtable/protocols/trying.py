@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.rules.building import failed
+from roundtable.core.rules.trying import failed
 from roundtable.core.values import ContextItem, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
 T = TypeVar("T")
 
-MEND = PlannedRound("mend", "changes", Turns(visibility="own", at_bench=True), likely=False)
+WHOLE, IN_PARTS = "changes", "changes-in-parts"
 
+MEND = PlannedRound("mend", WHOLE, Turns(visibility="own", at_bench=True), likely=False)
 
 LONG = 12_000
 """Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
@@ -38,18 +39,23 @@ async def done(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     return result
 
 
+def form_for(sizes: Iterable[int]) -> str:
+    """The form of changes to files of so many bytes: whole files, or parts of those that are long."""
+    return IN_PARTS if any(size > LONG for size in sizes) else WHOLE
+
+
 def form_of(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
-    """How changes are to be written: whole files, or parts of those that are long."""
-    files = (*table.charter.context, *shown)
-    return Expect("changes-in-parts" if any(it.size > LONG for it in files) else "changes")
+    """How changes are to be written by seats who are shown these files."""
+    return Expect(form_for(it.size for it in (*table.charter.context, *shown)))
 
 
-async def tried(table: Table, stage: str, written: Round, mends: int) -> tuple[tuple[Round, ...], CandidatesTried]:
-    """Run what the seats wrote. Where nobody's passed, all write again, knowing why, and all is run again."""
+async def tried(
+    table: Table, stage: str, number: int, written: Round, mends: int
+) -> tuple[tuple[Round, ...], CandidatesTried]:
+    """Run what the seats wrote in a round of this number. Where nobody's passed, all write again, knowing why."""
     rounds = (written,)
     seats = tuple(move.seat for move in written.moves)
     result = await _run(table, f"{stage}/try", rounds, seats)
-    number = int(written.name.rpartition("/")[2].partition("-")[0])
     for mend in range(1, mends + 1):
         name = f"{stage}/{number + mend}-mend"
         again = failed(result)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.effects import CheckOutcome
+from roundtable.core.wording import ended
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
@@ -29,6 +30,27 @@ def no_fewer(outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]) -
     """The checks of a candidate; one that ran fewer tests than on the bare tree did not pass, whatever its end."""
     known = {it.name: count for it in before if (count := how_many_ran(it.output)) is not None}
     return tuple(_judged(it, known[it.name]) if it.passed and it.name in known else it for it in outcomes)
+
+
+def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
+    """Why a check tells nothing of a candidate, in a sentence; nothing where it does.
+
+    It ran no test at all, or it fails on the bare tree before it comes to any, and here in the very same way.
+    """
+    if outcome.passed:
+        return f"The check {outcome.name} ended well without running a single test." * (
+            how_many_ran(outcome.output) == 0
+        )
+    if bare is None or bare.code != outcome.code or any(how_many_ran(it.output) is not None for it in (outcome, bare)):
+        return ""
+    if _without_numbers(bare.output) != _without_numbers(outcome.output):
+        return ""
+    return ended(f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}")
+
+
+def _without_numbers(said: str) -> str:
+    """What a check said without times, lines, addresses and the numbers of folders."""
+    return re.sub(r"0x[0-9a-f]+|[\d.]+", "#", said)
 
 
 def _judged(outcome: CheckOutcome, known: int) -> CheckOutcome:

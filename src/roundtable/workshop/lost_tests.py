@@ -1,4 +1,7 @@
-"""Tests that a draft takes away: deleted, emptied or skipped. A change that passes because nobody looks is none."""
+"""Tests that a draft takes away: deleted, emptied or skipped; and those that it makes others.
+
+A change that passes because nobody looks is none.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.testing import holds_tests, is_test_file
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outline
 
-_NAMED = re.compile(
-    r"(?:.*/)?(?:tests?\.[^/]+|test_[^/]*|[^/]*_test\.[^/]+|[^/]*_spec\.[^/]+|[^/]*\.(?:test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)"
-)
-_AMONG = re.compile(r"(?:.*/)?(?:tests?|spec|__tests__)/.*")
 _CASE = re.compile(rb"@Test\b|@ParameterizedTest\b|\[(?:Fact|Theory|Test|TestMethod)\b|#\[(?:\w+::)?test\b")
 _CALL = re.compile(rb"\b(x?(?:it|test|specify))((?:\.\w+)*)\s*(?:\(\s*)?([\"'`])(.+?)\3")
 _SKIPPED = re.compile(
@@ -42,6 +42,11 @@ class Case(msgspec.Struct, frozen=True):
     in_test_class: bool = False
 
     @property
+    def said(self) -> frozenset[tuple[bytes, int]]:
+        """Its words, to be looked up."""
+        return frozenset(self.words.items())
+
+    @property
     def counts(self) -> bool:
         """Whether it can stand for one that is gone."""
         return not self.hollow and not self.skipped
@@ -51,11 +56,6 @@ class Case(msgspec.Struct, frozen=True):
         both = self.words.total() + other.words.total()
         most = 2 * min(self.words.total(), other.words.total())
         return most >= _ALIKE * both > 0 and 2 * (self.words & other.words).total() >= _ALIKE * both
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file is one of tests, by its name."""
-    return any(it.fullmatch(path) for it in (_NAMED, _AMONG))
 
 
 def lost_tests(files: Sequence[Written]) -> tuple[Refusal, ...]:
@@ -70,13 +70,47 @@ def lost_tests(files: Sequence[Written]) -> tuple[Refusal, ...]:
     return tuple(refusal for file, cases in before.items() if (refusal := _lost(file, cases, elsewhere)))
 
 
+def changed_tests(files: Sequence[Written]) -> dict[str, tuple[str, ...]]:
+    """The tests that were there and are others with a draft, such as `test_double of test_calc.py`, by their file now.
+
+    New tests beside them are no change of them, nor is their move to another file.
+    """
+    kept = {case.said for file in files for case in _cases(file.path, file.after).values()}
+    found: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        place = file.was or file.path
+        if file.before is None or file.before == file.after or not is_test_file(place):
+            continue
+        others = [name for name, case in _cases(place, file.before).items() if case.said and case.said not in kept]
+        if others:
+            found[file.path] = tuple(f"{name} of {place}" for name in others)
+        elif file.after is not None and _around(place, file.before) - _around(file.path, file.after):
+            found[file.path] = (f"what stands around the tests of {place}",)
+    return found
+
+
+def _around(path: str, data: bytes) -> Counter[bytes]:
+    """The words of a file that stand in none of its tests."""
+    seen = outline(path, data)
+    inside = Counter[bytes]()
+    if isinstance(seen, Outline):
+        for symbol in seen.symbols:
+            if _is_case(seen, symbol):
+                inside += _words(seen.text(symbol))
+    return _words(data) - inside
+
+
+def _words(text: bytes) -> Counter[bytes]:
+    return Counter(re.findall(rb"\w+|[^\w\s]", text))
+
+
 def _matters(path: str) -> bool:
     return is_test_file(path) or path.endswith(".rs")
 
 
 def _still_run(file: Written) -> bool:
     """Whether tests in a file are still found by its name: one that was called a test has to be called one again."""
-    return _matters(file.path) and not (_NAMED.fullmatch(file.was) and not _NAMED.fullmatch(file.path))
+    return _matters(file.path) and not (holds_tests(file.was) and not holds_tests(file.path))
 
 
 def _lost(file: Written, before: Mapping[str, Case], elsewhere: _Elsewhere) -> Refusal | None:
@@ -154,7 +188,7 @@ def _case(seen: Outline, symbol: Symbol, classes: set[str]) -> Case:
     head, _, body = text.partition(symbol.signature.encode())
     said = set(re.findall(rb"\w+", body)) - _SAYS_NOTHING
     return Case(
-        Counter(re.findall(rb"\w+|[^\w\s]", text)),
+        _words(text),
         _SKIPPED.search(text) is not None,
         hollow=bool(head or body) and not said,
         in_test_class=symbol.name.rpartition(".")[0] in classes,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
+from roundtable.workshop.beneath import Astray, Beneath
+from roundtable.workshop.project_python import project_python
 from roundtable.workshop.sandbox import Ended, ended
 
-BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
+_BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
 SHOWN, NOT_SHOWN = 0, 1
 """The only two exit codes by which a proof says anything."""
@@ -45,20 +48,17 @@ class Interpreter(msgspec.Struct, frozen=True):
 
 def interpreters(workspace: Path) -> dict[str, Interpreter]:
     """The languages a proof may be written in. Python is the project's own, if it has an environment."""
-    own = next((it for name in (".venv", "venv") if (it := workspace / name / "bin" / "python").is_file()), None)
-    python = str(own or sys.executable)
+    python = str(project_python(workspace) or sys.executable)
     return {
         "python": Interpreter((python, "-c", _PYTHON), "roundtable_proof.py"),
         "javascript": Interpreter(("node", "-e", _JAVASCRIPT), "roundtable_proof.cjs"),
     }
 
 
-async def run_proof(
-    sandbox: Sandbox, interpreter: Interpreter, program: str, tree: Path, bounds: Bounds = BOUNDS
-) -> Ended:
+async def run_proof(sandbox: Sandbox, interpreter: Interpreter, program: str, tree: Path) -> Ended:
     """Run a program at the root of a copy of the tree."""
     argv = (*interpreter.argv, interpreter.file)
-    return await ended(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, bounds))
+    return await ended(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
 def says(run: Ended) -> bool | None:
@@ -76,11 +76,9 @@ def missing_place(trees: Sequence[Path], path: str, last: int) -> str:
 
 def _lines(tree: Path, path: str) -> int | None:
     """How many lines a file of the tree has; None where it is no plain file inside it."""
-    found = tree / path
-    parts = Path(path).parts
-    if not parts or Path(path).is_absolute() or ".." in parts:
+    try:
+        with Beneath.of(tree) as beneath:
+            found = beneath.read(path)
+    except (Astray, OSError, ValueError):  # a name too long, or with a zero byte in it
         return None
-    if any((tree / Path(*parts[: upto + 1])).is_symlink() for upto in range(len(parts))) or not found.is_file():
-        return None
-    with found.open("rb") as file:
-        return sum(1 for _ in file)
+    return None if found is None else sum(1 for _ in BytesIO(found.data))

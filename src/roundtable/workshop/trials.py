@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,9 +16,10 @@ from roundtable.core.rules.executed import ERROR, Ran
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
 from roundtable.workshop import inside_tests
-from roundtable.workshop.counting import no_fewer
+from roundtable.workshop.counting import no_fewer, says_nothing
 from roundtable.workshop.examples import examples_of
 from roundtable.workshop.observing import Asked, observed, text_of
+from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.telling import SETUP, Call, module_of, telling_calls
 from roundtable.workshop.telling_commands import SECONDS, Command, commands_in
@@ -31,22 +31,39 @@ EXAMPLES = "the examples in the task"
 
 _LONGEST = 1 << 20
 _CALL_SECONDS = 1.0
-
-Tell = Callable[[str], None]
+_SECONDS = Bounds().seconds
 
 
 class Trials(Value, frozen=True):
-    """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test."""
+    """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
+
+    `unrun` says which checks could not be run at all, a sentence each.
+    """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
     outputs: dict[str, dict[str, str]] = {}
     authors: dict[str, str] = {}
+    unrun: tuple[str, ...] = ()
 
     @property
     def before(self) -> dict[str, bool]:
         """How the checks ended without any candidate."""
         return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
+
+    def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
+        """The checks that tell something of a candidate."""
+        silent = self._silent(candidate)
+        return tuple(it for it in self.checks.get(candidate, ()) if it.name not in silent)
+
+    def untold(self, candidates: Iterable[str]) -> tuple[str, ...]:
+        """Which checks tell nothing of these candidates and why, a sentence each."""
+        return tuple(dict.fromkeys((*self.unrun, *(why for it in candidates for why in self._silent(it).values()))))
+
+    def _silent(self, candidate: str) -> dict[str, str]:
+        bare = {it.name: it for it in self.checks.get(BEFORE, ())}
+        outcomes = self.checks.get(candidate, ())
+        return {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
 
     def shown_by(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and are no mistake.
@@ -83,18 +100,18 @@ async def tried(
     trees: Mapping[str, Path],
     checks: Mapping[str, Sequence[str]],
     tests: Mapping[str, Mapping[str, str]],
-    bounds: Bounds = Bounds(),
+    python: str,
     tell: Tell | None = None,
     examples: Mapping[str, str] = {},
     task: str = "",
 ) -> Trials:
     """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
 
-    Python tests are counted one by one. Those of other languages are laid into the tree and the checks run again: each
-    check is then a test of that seat. `examples` are the person's own, as such a file: they are one more check, of
-    which only those count that fail on the bare tree. `task` is the text they stand in.
+    Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
+    checks run again: each check is then a test of that seat. `examples` are the person's own, as such a file: they are
+    one more check, of which only those count that fail on the bare tree. `task` is the text they stand in.
     """
-    bench = _Bench(sandbox, checks, bounds, tell or (lambda line: None))
+    bench = _Bench(sandbox, checks, python, tell or (lambda line: None))
     candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
     outcomes = bench.counted(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())))
     if examples:
@@ -145,13 +162,12 @@ def _with_examples(
 class _Bench:
     """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
 
-    def __init__(self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], bounds: Bounds, tell: Tell) -> None:
+    def __init__(self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: Tell) -> None:
         self._sandbox = sandbox
         self._checks = checks
-        self._bounds = bounds
+        self._python = python
         self._tell = tell
         self._free = asyncio.Semaphore(os.cpu_count() or 1)
-        self._python = _python(checks)
 
     async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
         """The repository's checks on one tree, with these files laid over it."""
@@ -172,11 +188,9 @@ class _Bench:
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
         async with self._free:
-            run = await ended(self._sandbox, Job(argv, str(tree), copied=True, files=dict(files), bounds=self._bounds))
-        said = run.output.decode(errors="replace")
-        words = f"{said}\n{run.stopped}".strip() if run.stopped else said
+            run = await ended(self._sandbox, Job(argv, str(tree), copied=True, files=dict(files)))
         self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
-        return CheckOutcome(check, argv, run.code, words, run.seconds, run.limit)
+        return run.as_check(check, argv)
 
     async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
         """One seat's tests on one candidate's tree."""
@@ -191,12 +205,12 @@ class _Bench:
         asked = Asked(
             (text_of(inside_tests),),
             (f"outcomes({runnable!r}, bare={name == BEFORE})",),
-            self._bounds.seconds,
-            self._bounds.seconds,
+            _SECONDS,
+            _SECONDS,
             _LONGEST,
         )
         async with self._free:
-            seen = await observed(self._sandbox, tree, asked, self._bounds, python=self._python, files=dict(files))
+            seen = await observed(self._sandbox, tree, asked, python=self._python, files=dict(files))
         why = _read(seen.rows[0][0]) if seen.rows else {}
         self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
         return why
@@ -216,11 +230,11 @@ class _Bench:
         if len(trees) < 2 or not calls:
             return {}
         seconds = SECONDS if commands else _CALL_SECONDS
-        probes = Asked((SETUP,), [it.probe for it in calls], seconds, self._bounds.seconds)
+        probes = Asked((SETUP,), [it.probe for it in calls], seconds, _SECONDS)
 
         async def one(tree: Path) -> dict[str, str]:
             async with self._free:
-                seen = await observed(self._sandbox, tree, probes, self._bounds, python=self._python, files={})
+                seen = await observed(self._sandbox, tree, probes, python=self._python, files={})
             return {str(it): _came(it, said) for it, said in zip(calls, seen.rows[0], strict=True)} if seen.rows else {}
 
         self._tell(f"{len(calls)} telling inputs on {len(trees)} candidates")
@@ -258,12 +272,6 @@ def _read(said: str) -> dict[str, str]:
         return msgspec.convert(found, dict[str, str])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
-
-
-def _python(checks: Mapping[str, Sequence[str]]) -> str:
-    """The Python that the project itself uses in a check, or ours: one that a version manager stands in for is none."""
-    named = (argv[0] for argv in checks.values() if Path(argv[0]).name.startswith("python"))
-    return next(named, "") or sys.executable
 
 
 def _tests_of(author: str) -> str:

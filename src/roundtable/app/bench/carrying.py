@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from roundtable.app.bench.asking import asked_words, asks_for, asks_to_change_tests, told_decision
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.trying import Made, Trying, asker, own_tests, tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
@@ -16,18 +16,25 @@ from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChan
 from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Sandbox
+from roundtable.core.redaction import Redactor
+from roundtable.core.rules.base import listed
 from roundtable.core.session import Session
+from roundtable.core.stages import in_stages
+from roundtable.core.testing import is_test_file
 from roundtable.core.values import Digest, digest_of
-from roundtable.core.views.changes import authors_of
+from roundtable.core.views.changes import authors_of, choice_of
+from roundtable.core.views.changes import planned as shown_last
 from roundtable.core.wording import many
-from roundtable.workshop.applying import Receipt, applied, receipt_of
+from roundtable.workshop.applying import applied, applied_by
 from roundtable.workshop.beneath import Beneath, Content
 from roundtable.workshop.committing import Commit, Repository, repository_trouble
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.hunks import chosen, hunks_of
+from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
+from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox.owners import own_folder
-from roundtable.workshop.trials import BEFORE, Tell
+from roundtable.workshop.trials import BEFORE
 from roundtable.workshop.validating import destroyed, objections
 
 _DRAFT = "draft"
@@ -40,28 +47,37 @@ class NotAllowed(Exception):
 class Carrying:
     """The way of a draft into one workspace."""
 
-    def __init__(self, drafts: Drafts, trying: Trying, workspace: Path, journals: Path) -> None:
+    def __init__(self, drafts: Drafts, trying: Trying, workspace: Path, redactor: Redactor, journals: Path) -> None:
         self._drafts = drafts
         self._trying = trying
         self._workspace = workspace
+        self._redactor = redactor
         self._journals = journals
 
     async def plan(self, session: Session, effect: PlanChange) -> Planned:
         """The hunks, and what stands against them now."""
         files = await self._drafts.files(effect.draft)
-        asked = _asked(session)
+        asked = await self._asked(session)
+        wanted = {it.path for it in files if in_stages(session.charter) or asks_for(asked, it)}
         hunks = tuple(
-            it if _is_named(it.path, asked) else msgspec.structs.replace(it, asked_by="")
+            it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
             for it in await asyncio.to_thread(hunks_of, files)
         )
+        changed = {} if asks_to_change_tests(session) else await asyncio.to_thread(changed_tests, files)
+        tests = tuple(test for names in changed.values() for test in names)
         refused = await asyncio.to_thread(self._against, files)
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
         unasked = tuple(it.id for it in hunks if not it.asked_by)
-        return Planned(hunks, refused, lost, _phrase(files) if lost else "", unasked)
+        return Planned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
+
+    async def _asked(self, session: Session) -> str:
+        """The words in which the change was asked for."""
+        told = told_decision(session)
+        return asked_words(session, await self._drafts.text(told.digest) if told else "")
 
     def _against(self, files: Sequence[Written]) -> tuple[Refusal, ...]:
         """What was drafted must still fit, be valid, and touch nothing that is not committed."""
-        drafting = drafted(Changeset(()), self._workspace, files)
+        drafting = drafted(Changeset(()), self._workspace, self._redactor.finds, files)
         return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
 
     async def rehearse(self, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
@@ -80,17 +96,15 @@ class Carrying:
             committed_tree(workspace, into, files)
             lost.extend(lost_hunks(into, files))
 
-        checks, before = await self._checked(files, over, sandbox, tell, merged)
-        draft = effect.draft
-        if effect.choice:
-            draft = await self._drafts.keep(files)
-        return Rehearsed(
-            draft,
-            checks,
-            before,
-            tuple(lost),
+        run = await self._checked(files, over, sandbox, tell, merged)
+        beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files)
+        return msgspec.structs.replace(
+            run,
+            draft=await self._drafts.keep(files) if effect.choice else effect.draft,
+            lost=tuple(lost),
             destroys=await asyncio.to_thread(destroyed, files, self._workspace),
-            leans=await self._leaning(files, over, checks, sandbox, tell),
+            leans=await self._leaning(beside, files, over, run.checks, sandbox, tell),
+            unrun=(*run.unrun, *_left_untested(beside)),
         )
 
     async def _checked(
@@ -100,16 +114,19 @@ class Carrying:
         sandbox: Sandbox,
         tell: Tell,
         made: Made | None = None,
-    ) -> tuple[tuple[CheckOutcome, ...], tuple[CheckOutcome, ...]]:
+    ) -> Rehearsed:
         """The workspace's checks with a draft and without; with it, its tests in Python too, checks or not."""
         tests = {path: text for path, text in tests_of(since(over, files)).items() if path.endswith(".py")}
         trials = await self._trying.ran({BEFORE: over, _DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
         unrun = {path: False for path, text in tests.items() if "def test" in text}
-        checks = (*trials.checks.get(_DRAFT, ()), *own_tests(trials.tests.get(_DRAFT) or unrun))
-        return self._trying.clean(checks), self._trying.clean(trials.checks.get(BEFORE, ()))
+        checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or unrun))
+        before = trials.checks.get(BEFORE, ())
+        untold = self._trying.clean_words(trials.untold((_DRAFT,)))
+        return Rehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
 
     async def _leaning(
         self,
+        beside: tuple[str, ...],
         files: Sequence[Written],
         over: Sequence[Written],
         checks: Sequence[CheckOutcome],
@@ -118,15 +135,15 @@ class Carrying:
     ) -> tuple[str, ...]:
         """What else is not committed, if a check that fails without it passes in the workspace as it is."""
         failed = {it.name for it in checks if not it.passed}
-        beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files) if failed else ()
-        if not beside:
+        if not failed or not beside:
             return ()
-        here, _ = await self._checked(files, over, sandbox, tell)
-        return beside if any(it.passed and it.name in failed for it in here) else ()
+        here = await self._checked(files, over, sandbox, tell)
+        return beside if any(it.passed and it.name in failed for it in here.checks) else ()
 
-    async def apply(self, key: str, records: Sequence[Recorded], effect: ApplyChange) -> Applied | Fault:
+    async def apply(
+        self, key: str, session: Session, records: Sequence[Recorded], effect: ApplyChange
+    ) -> Applied | Fault:
         """Write it, if the record holds a person's yes to just this."""
-        session = Session.fold(key.partition("/")[0], records)
         files = await self._drafts.files(effect.draft)
         try:
             answer = await self._allowed(session, _planned_for(records, effect.gate), effect, files)
@@ -134,25 +151,25 @@ class Carrying:
             return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
         rehearsals = (it for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == effect.draft)
         checks = next((it.checks for it in rehearsals), ())
+        person = f"{session.charter.owner} (ahead)" if answer.by == AHEAD else answer.by
         commit = Commit(
             effect.message,
             session.id,
             asker(session),
-            _producers(session, effect.draft),
-            f"{session.charter.owner} (ahead)" if answer.by == AHEAD else answer.by,
+            _producers(session, effect.draft, choice_of(answer), person),
+            person,
             {it.name: "passed" if it.passed else "failed" for it in checks},
         )
-        receipt = await asyncio.to_thread(
+        outcome = await asyncio.to_thread(
             applied, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
         )
-        if isinstance(receipt, Receipt):
-            return _applied(receipt)
-        return Fault.of(FaultKind.REFUSED, " ".join(it.sentence for it in receipt), help="Nothing was written.")
+        if isinstance(outcome, Applied):
+            return outcome
+        return Fault.of(FaultKind.REFUSED, " ".join(it.sentence for it in outcome), help="Nothing was written.")
 
     async def recover(self, key: str) -> Applied | None:
         """What a step wrote before its process ended, by the journal."""
-        receipt = await asyncio.to_thread(receipt_of, self._workspace, self._journals, key)
-        return _applied(receipt) if receipt else None
+        return await asyncio.to_thread(applied_by, self._workspace, self._journals, key)
 
     async def _allowed(
         self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[Written]
@@ -232,17 +249,10 @@ def _uncommitted(files: Sequence[Written], workspace: Path) -> Sequence[Refusal]
         return repository.objections(now, then, place)
 
 
-def _asked(session: Session) -> str:
-    """The words in which a change was asked for: the task or decision, and the plan for it."""
-    plans = (move.text for name, it in session.rounds.items() if name.endswith("-plan") for move in it.moves())
-    return "\n".join((session.charter.question, *plans))
-
-
-def _is_named(path: str, words: str) -> bool:
-    """Whether words name a file, by its path, its name or its stem; a test goes with what it tests."""
-    name = path.rpartition("/")[2]
-    stem = name.partition(".")[0].removeprefix("test_").removesuffix("_test")
-    return any(re.search(rf"(?<!\w){re.escape(it)}(?!\w)", words) for it in (path, name, stem) if it)
+def _left_untested(beside: Sequence[str]) -> tuple[str, ...]:
+    """That tests which are not committed were not run on what the commit will hold."""
+    tests = listed([it for it in beside if is_test_file(it)])
+    return (f"Not run on what will be committed, since they are not committed: {tests}.",) if tests else ()
 
 
 def _nothing() -> Refusal:
@@ -252,18 +262,16 @@ def _nothing() -> Refusal:
 def _phrase(files: Sequence[Written]) -> str:
     """What a person types to lose something for good, with the number of files that they see in the plan."""
     deleted = [it for it in files if it.after is None]
-    verb, number = ("delete", len(deleted)) if deleted else ("overwrite", len(files))
-    return f"{verb} {many(number, 'file')}"
+    return f"delete {many(len(deleted), 'file')}" if deleted else f"write {many(len(files), 'file')} all the same"
 
 
-def _producers(session: Session, draft: Digest) -> tuple[str, ...]:
-    """Whose work it is; a draft of another session is its executor's."""
+def _producers(session: Session, draft: Digest, choice: Choice, person: str) -> tuple[str, ...]:
+    """Whose work it is: a draft of another session is its executor's, what a person wrote anew is the person's."""
+    plan = shown_last(session)
+    taken = {it.id for it in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
+    if taken and taken <= choice.edited.keys():
+        return (person,)
     authors = authors_of(session, draft)
     executing = str(session.charter.settings.get("by", ""))
-    return tuple(dict.fromkeys((*authors.seats, *(it.seat for it in authors.took)))) or tuple(
-        filter(None, (executing,))
-    )
-
-
-def _applied(receipt: Receipt) -> Applied:
-    return Applied(receipt.undo, receipt.files, receipt.commit, receipt.branch, receipt.left, receipt.note)
+    seats = (*authors.seats, *(it.seat for it in authors.took)) or (executing,)
+    return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from roundtable.app.bench.listing import Found
-from roundtable.app.windows import Room
+from roundtable.app.context import kept
+from roundtable.app.windows import Room, RoomOf
 from roundtable.core.effects import CutForReview, CutUp, ReviewPart
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.rules.chunking import Chunk, Sized, chunks, limit_for
 from roundtable.core.session import Session
 from roundtable.core.stages import decisions
-from roundtable.core.values import Charter, ContextItem
+from roundtable.core.values import Charter
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.core.views.stages import stage_ends
 from roundtable.workshop.mapping import ProgramMap, program_map, relevant, sized
@@ -30,8 +31,6 @@ LEAST = 500
 """Tokens of files below which cutting makes no sense."""
 _TAG = 48
 """Bytes around each file that is shown, its name aside."""
-
-RoomOf = Callable[[Charter], Room]
 
 
 class _Cut(msgspec.Struct, frozen=True):
@@ -63,9 +62,8 @@ class Cutting:
         return CutUp(tuple([await self._kept(it) for it in made]), project.refused)
 
     async def _kept(self, cut: _Cut) -> ReviewPart:
-        files = [ContextItem(name, await self._store.keep(data), len(data)) for name, data in cut.shown]
-        shown = ContextItem(MAP, await self._store.keep(cut.map), len(cut.map)) if cut.map else None
-        return ReviewPart(tuple(files), shown)
+        files = [await kept(self._store, name, data) for name, data in cut.shown]
+        return ReviewPart(tuple(files), await kept(self._store, MAP, cut.map) if cut.map else None)
 
 
 def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer: int) -> Room:

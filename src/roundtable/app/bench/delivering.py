@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundtable.app.bench.drafts import Drafts
@@ -13,10 +13,9 @@ from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.rules.handing_over import Form, place
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd, from_nothing
-from roundtable.core.views.clean import one_line
 from roundtable.core.views.project import Attempt, approved_by, attempts, contributors, last_checks, settled
 from roundtable.core.views.quoting import inline, quoted
-from roundtable.core.views.stages import end_sentences
+from roundtable.core.views.stages import end_sentences, told_of
 from roundtable.workshop.committing import Commit
 from roundtable.workshop.handing_over import Version, files_of, handed_over, laid_on
 
@@ -29,9 +28,8 @@ class Delivering:
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
 
-    async def deliver(self, id: str, records: Sequence[Recorded], effect: Deliver) -> Delivered | Fault:
+    async def deliver(self, session: Session, records: Sequence[Recorded], effect: Deliver) -> Delivered | Fault:
         """Hand it over, if the record holds a person's yes to just this."""
-        session = Session.fold(id, records)
         ends = [it.end for it in settled(attempts(records))]
         if lacking := _lacking(session, ends, effect):
             return Fault.of(FaultKind.PERMISSION, lacking, help="Nothing was written.")
@@ -83,8 +81,8 @@ def _paper(end: StageEnd) -> dict[str, str]:
 
 def _commit(session: Session, attempt: Attempt) -> Commit:
     end = attempt.end
-    message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(_told(end))))
-    checks = {it.name: "passed" if it.passed else "failed" for it in last_checks(session, attempt.name)}
+    message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(told_of(end))))
+    checks = {it.name: "passed" if it.passed else "failed" for it in last_checks(session, attempt)}
     return Commit(
         message,
         session.id,
@@ -93,8 +91,3 @@ def _commit(session: Session, attempt: Attempt) -> Commit:
         checks=checks,
         stage=f"{end.id} {end.stage}",
     )
-
-
-def _told(end: StageEnd) -> Iterator[str]:
-    yield from end_sentences(end)
-    yield from (f"- {one_line(it.path)}: {one_line(it.symbol or 'the file')} from {it.seat}" for it in end.took)

@@ -36,6 +36,10 @@ class Drafts:
         ]
         return await self._store.keep(msgspec.json.encode(Draft(tuple(changes))))
 
+    async def text(self, digest: Digest) -> str:
+        """A text that the record keeps beside them."""
+        return (await self._store.fetch(digest)).decode(errors="replace")
+
     async def draft(self, digest: Digest) -> Draft:
         """A draft by its name."""
         return msgspec.json.decode(await self._store.fetch(digest), type=Draft)

@@ -19,10 +19,10 @@ from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed
 from roundtable.workshop.running import run_plan
-from roundtable.workshop.running_container import container_file, engine_of, run_container
+from roundtable.workshop.running_container import engine_of, run_container
 from roundtable.workshop.running_plan import Plan, plan_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.building import refusal
+from roundtable.workshop.sandbox.building import Build, build_of, container_file
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch
 
 _LARGEST = 1_000_000
@@ -56,20 +56,18 @@ class Running:
             texts = await asyncio.to_thread(_texts, tree)
             project = Project(tree, texts, plan_of(texts))
             ran = await self._ran(project, effect, Telling(self._feed, key), stop)
-        steps = tuple(
-            msgspec.structs.replace(it, output=recordable(it.output, self._feed.redactor)) for it in ran.steps
-        )
+        steps = tuple(recordable(it, self._feed.redactor) for it in ran.steps)
         return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
 
     async def _ran(self, project: Project, effect: RunProject, tell: Telling, stop: asyncio.Event) -> ProjectRan:
-        file, notes = container_file(project.texts), list[str]()
-        if file:
+        notes = list[str]()
+        if container_file(project.texts):
             engine = await engine_of(self._settings)
-            why = engine if isinstance(engine, str) else await refusal(engine, project.texts)
-            if not isinstance(engine, str) and not why:
-                return await run_container(engine, project.texts, project.plan, tell, stop)
+            build = engine if isinstance(engine, str) else await build_of(engine, project.texts)
+            if isinstance(build, Build):
+                return await run_container(build, project.plan, tell, stop)
             if not isinstance(engine, str) or isinstance(project.plan, str):
-                notes.append(why)
+                notes.append(build)
         if isinstance(project.plan, str):
             return ProjectRan(why=project.plan, notes=tuple(notes))
         return await self._by_plan(project, project.plan, effect, tell, stop, notes)

@@ -7,15 +7,16 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from roundtable.app.bench.cutting import MAP, MOST_MAP, RoomOf, around, left_for, readers_room
+from roundtable.app.bench.cutting import MAP, MOST_MAP, around, left_for, readers_room
 from roundtable.app.bench.listing import Found
+from roundtable.app.context import kept
+from roundtable.app.windows import RoomOf
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Store
 from roundtable.core.relevance import Candidate, weight, words_of
 from roundtable.core.rules.chunking import priority
 from roundtable.core.session import Session
 from roundtable.core.stages import decisions
-from roundtable.core.values import ContextItem
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.core.views.stages import stage_ends
 from roundtable.workshop.mapping import program_map, relevant
@@ -44,9 +45,9 @@ class Showing:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
         about = "\n".join((effect.about, session.charter.question, *decisions(stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
-        items = [await self._kept(path, data) for path, data in project.files.items() if path in chosen.shown]
+        items = [await kept(self._store, path, data) for path, data in project.files.items() if path in chosen.shown]
         left = tuple(path for path in project.files if path not in chosen.shown)
-        drawn = await self._kept(MAP, chosen.map) if chosen.map else None
+        drawn = await kept(self._store, MAP, chosen.map) if chosen.map else None
         return ProjectListed(tuple(items), project.refused, left, drawn)
 
     def _room(self, session: Session, effect: ListProject) -> int:
@@ -54,9 +55,6 @@ class Showing:
         room = readers_room(self._room_of, session.charter, effect.seats, effect.answers)
         known = max(0, left_for(session, room.windows)) * BYTES_PER_TOKEN
         return known if room.all_known else min(UNKNOWN, known)
-
-    async def _kept(self, name: str, data: bytes) -> ContextItem:
-        return ContextItem(name, await self._store.keep(data), len(data))
 
 
 def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.app.bench.asking import asks_to_change_tests
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
-from roundtable.app.own_checks import own_checks
+from roundtable.app.own_checks import Commands, own_checks, python_for
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
@@ -20,16 +21,20 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Tr
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
+from roundtable.core.rules.trying import AS_THEY_WERE
 from roundtable.core.session import Session
-from roundtable.core.stages import in_stages
+from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.testing import is_test_file
 from roundtable.core.values import Move
+from roundtable.core.views import clean
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
-from roundtable.workshop.lost_tests import is_test_file
+from roundtable.workshop.lost_tests import changed_tests
+from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.telling import module_of
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Tell, Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
 from roundtable.workshop.validating import objections
 
 MOST_APART = 3
@@ -39,6 +44,20 @@ NO_EVIDENCE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it. "
     "Write such a test, in a file of its own, or mend the one you wrote."
 )
+OLD_TESTS = "These tests were there before. They stand as they were, since the task does not ask for others."
+
+BARRED = frozenset(
+    {
+        RefusalKind.ABSOLUTE,
+        RefusalKind.TRAVERSAL,
+        RefusalKind.REPOSITORY,
+        RefusalKind.OURS,
+        RefusalKind.SENSITIVE,
+        RefusalKind.RESERVED,
+        RefusalKind.ENCODED,
+    }
+)
+"""What is refused for its name alone, whatever stands in it."""
 
 Made = Callable[[Path, Path, Sequence[Written]], None]
 """Makes the tree that a draft of a workspace is run on."""
@@ -48,7 +67,8 @@ class Wish(msgspec.Struct, frozen=True):
     """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
 
     `own` is what the seat itself changed of the draft that its words were laid over.
-    `without` are new tests that are not to be written.
+    `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
+    tests that were there and stay as they were.
     """
 
     seat: str
@@ -57,6 +77,8 @@ class Wish(msgspec.Struct, frozen=True):
     own: tuple[Written, ...] = ()
     checks: tuple[CheckOutcome, ...] = ()
     without: tuple[str, ...] = ()
+    dropped: tuple[Refusal, ...] = ()
+    restored: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -67,9 +89,7 @@ class Wish(msgspec.Struct, frozen=True):
 class Trying:
     """Candidates and drafts of one workspace, tried in one sandbox."""
 
-    def __init__(
-        self, drafts: Drafts, workspace: Path, redactor: Redactor, listed: Mapping[str, Sequence[str]]
-    ) -> None:
+    def __init__(self, drafts: Drafts, workspace: Path, redactor: Redactor, listed: Commands) -> None:
         self._drafts = drafts
         self._workspace = workspace
         self._redactor = redactor
@@ -81,7 +101,7 @@ class Trying:
             changes = changes_of(move.text, move.seat, asked_by, scope)
         except Unreadable as error:
             return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
-        drafting = drafted(changes, self._workspace, over, self._redactor.finds)
+        drafting = drafted(changes, self._workspace, self._redactor.finds, over)
         own = since(over, drafting.files)
         return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own)
 
@@ -95,6 +115,7 @@ class Trying:
         wishes = [
             await asyncio.to_thread(self.wish, moves[seat], asked_by, over) for seat in effect.seats if seat in moves
         ]
+        wishes = list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
         ready = {it.seat: it for it in wishes if it.own and not it.refused}
         examples = examples_of(session.charter.question)
         code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
@@ -104,9 +125,12 @@ class Trying:
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
+        if not in_stages(session.charter) and not asks_to_change_tests(session):
+            wishes = await self._with_tests_as_they_were(wishes, sandbox, tell)
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
-        found = {it.seat: await self._candidate(it, trials, decided.clusters) for it in wishes}
+        clusters = decided.clusters if decided.compared else ()
+        found = {it.seat: await self._candidate(it, trials, clusters) for it in wishes}
         order = [*decided.order, *(seat for seat in found if seat not in decided.order)]
         return CandidatesTried(
             tuple(found[seat] for seat in order),
@@ -114,6 +138,7 @@ class Trying:
             decided.how,
             sandbox.name,
             apart(trials.outputs, decided.best) if sound else {},
+            self.clean_words(trials.untold(ready)),
         )
 
     async def _without_unfit_tests(
@@ -124,8 +149,17 @@ class Trying:
         if not whole or not trials.before:
             return list(wishes)
         again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
-        unfit = {seat for seat in whole if not all(it.passed for it in again.checks[seat])}
+        unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
         return [_without_new_tests(it) if it.seat in unfit else it for it in wishes]
+
+    async def _with_tests_as_they_were(self, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell) -> list[Wish]:
+        """What passes has to pass the tests that were there too; where it does, they need not be others."""
+        restored = {it.seat: _without_tests(it).files for it in wishes if it.sound and any(map(_is_old_test, it.own))}
+        if not restored:
+            return list(wishes)
+        tell("The same with the tests as they were:")
+        again = await self.ran(restored, sandbox, tell)
+        return [_with_old_tests(it, again.telling(it.seat)) if it.seat in restored else it for it in wishes]
 
     async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
@@ -137,6 +171,8 @@ class Trying:
             trials.tests.get(wish.seat, {}),
             next((number for number, seats in enumerate(clusters, 1) if wish.seat in seats), 0),
             wish.without,
+            wish.dropped,
+            wish.restored,
         )
 
     async def ran(
@@ -160,13 +196,18 @@ class Trying:
             await side_by_side(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            before = trees[BEFORE] if drafts.get(BEFORE) else None
-            checks = await asyncio.to_thread(own_checks, self._listed, self._workspace, before)
-            return await tried(sandbox, trees, checks, tests, tell=tell, examples=examples, task=task)
+            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE])
+            python = await asyncio.to_thread(python_for, own.commands, self._workspace)
+            trials = await tried(sandbox, trees, own.commands, tests, python, tell, examples, task)
+            return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
+
+    def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:
+        """Sentences that quote what checks said, fit for the record."""
+        return tuple(self._redactor.redact(clean(it)) for it in said)
 
     def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""
-        return tuple(msgspec.structs.replace(it, output=recordable(it.output, self._redactor)) for it in outcomes)
+        return tuple(recordable(it, self._redactor) for it in outcomes)
 
 
 def asker(session: Session) -> str:
@@ -191,13 +232,14 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     Where the repository has checks, something must show what a change of code is for: one that passes them and does
     nothing passes them too. In stages, tests are written by themselves.
     """
-    checks = trials.checks.get(wish.seat, ())
+    checks = trials.telling(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
     failed = [test for test, passed in own.items() if not passed]
     shown_by = trials.shown_by(wish.seat)
     others = any(it != wish.seat for it in shown_by)
-    if failed and (_held(checks, EXAMPLES) or (others and all(map(trials.nobody_passes, failed)))):
+    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
+    if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
         wish = _without_new_tests(wish)
     else:
         checks = (*checks, *own_tests(own))
@@ -208,9 +250,37 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     return msgspec.structs.replace(wish, checks=checks)
 
 
+def _with_old_tests(wish: Wish, outcomes: Sequence[CheckOutcome]) -> Wish:
+    """A wish with those checks that fail where the tests are as they were, or without its needless changes of them."""
+    failed = [
+        msgspec.structs.replace(it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{OLD_TESTS}".strip())
+        for it in outcomes
+        if not it.passed
+    ]
+    if failed:
+        return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
+    needless = changed_tests(wish.own)
+    files, own = (tuple(it for it in each if it.path not in needless) for each in (wish.files, wish.own))
+    return msgspec.structs.replace(wish, files=files, own=own, restored=tuple(needless)) if own else wish
+
+
+def _without_tests(wish: Wish) -> Wish:
+    """A wish for code alone: new tests are left out, and those that were there are as they were."""
+    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not _is_test(it)))
+
+
+def _without_barred(wish: Wish) -> Wish:
+    """What a seat wrote without the files that are barred by their names, if there is anything else."""
+    dropped = tuple(it for it in wish.refused if it.kind in BARRED)
+    refused = tuple(it for it in wish.refused if it not in dropped)
+    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
+
+
 def _without_new_tests(wish: Wish) -> Wish:
+    """A wish without its new tests; those that went for them stay."""
     without = tuple(it.path for it in wish.own if _is_new_test(it))
-    files, own = (tuple(it for it in each if it.path not in without) for each in (wish.files, wish.own))
+    gone = {it.path for it in wish.own if without and it.after is None and _is_test(it)}
+    files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
     return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
@@ -221,17 +291,21 @@ def _test_file(found: Sequence[Example], drafts: Mapping[str, Sequence[Written]]
     return {"test_examples_of_the_task.py": unittest_of(found, modules)} if found and modules else {}
 
 
-def _held(checks: Sequence[CheckOutcome], name: str) -> bool:
-    return any(it.name == name and it.passed for it in checks)
-
-
 def _is_code(files: Sequence[Written]) -> bool:
     """Whether any of them, tests aside, is in a language that programs are written in."""
     return any(language_of(it.path) is not None and not is_test_file(it.path) for it in files)
 
 
+def _is_test(file: Written) -> bool:
+    return is_test_file(file.path) or is_test_file(file.was)
+
+
 def _is_new_test(file: Written) -> bool:
-    return file.before is None and is_test_file(file.path)
+    return file.before is None and _is_test(file)
+
+
+def _is_old_test(file: Written) -> bool:
+    return file.before is not None and file.before != file.after and _is_test(file)
 
 
 def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:

@@ -1,17 +1,15 @@
-"""Decision rules: pure functions of moves and electorate, from which a meeting makes its decision."""
+"""The rules of meetings, without any I/O: what counts, what comes of it, and the sentences that say so."""
 
 from __future__ import annotations
 
 from roundtable.core.rules.agreement import key_convergence, no_objection, score_threshold
 from roundtable.core.rules.base import Ruling
-from roundtable.core.rules.rulings import approvals, human, judge
+from roundtable.core.rules.rulings import judge
 from roundtable.core.rules.voting import condorcet_winner, irv_winners, pairwise, ranked
 
 __all__ = [
     "Ruling",
-    "approvals",
     "condorcet_winner",
-    "human",
     "irv_winners",
     "judge",
     "key_convergence",

@@ -110,18 +110,14 @@ def key_convergence(
 
 
 def no_objection(
-    moves: Iterable[Move],
-    electorate: Sequence[str],
-    support: Literal["majority", "all"] = "majority",
-    *,
-    round: str = "",
+    moves: Iterable[Move], electorate: Sequence[str], support: Literal["majority", "all"] = "majority"
 ) -> Ruling:
     """Reached when one proposal has the support and nobody objects; an addition is support with an amendment.
 
     Who names no proposal supports whatever leads. A seat that abstained is neither for nor against; a seat that is
     missing is still to be won.
     """
-    verdicts = heard(moves, electorate, round)
+    verdicts = heard(moves, electorate)
     if not verdicts:
         return nobody(electorate)
     backing = {seat: verdicts[seat].target for seat in with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}

@@ -1,10 +1,9 @@
 """A program in chunks that a seat can read at once: every byte in exactly one, and what belongs together together.
 
-What comes first is told by a file's name alone. Tests are what stands in a folder called `test`, `tests`, `spec`,
-`specs`, `__tests__`, `e2e`, `testdata` or `fixtures`, and what is called `test_*`, `*_test`, `*.test`, `*.spec`,
-`*Test`, `*Tests`, `*_spec` or `conftest`. Configuration is what builds and runs the program: Dockerfile, Makefile,
-compose files, `.github/`, and files in a format of settings. Lock files and what else programs write come last, all
-other files first.
+What comes first is told by a file's name alone. Tests are what `core/testing.py` calls so, and what stands in a folder
+called `specs`, `e2e`, `testdata` or `fixtures`. Configuration is what builds and runs the program: Dockerfile,
+Makefile, compose files, `.github/`, and files in a format of settings. Lock files and what else programs write come
+last, all other files first.
 """
 
 from __future__ import annotations
@@ -20,14 +19,10 @@ import msgspec
 
 from roundtable.core.relevance import is_generated
 from roundtable.core.stages import CHUNK_TOKENS
+from roundtable.core.testing import is_test_file
 
 _LONGEST_LETTER = 4
-_TEST = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|e2e|testdata|fixtures)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|\.test|_spec|\.spec)\.\w+)$",
-    re.I,
-)
-_TEST_CLASS = re.compile(r"[a-z0-9]Tests?\.(?:java|cs|php|kt)$")
+_FOR_TESTS = re.compile(r"(?:^|/)(?:specs|e2e|testdata|fixtures)/", re.I)
 _CONFIG = re.compile(
     r"(?:^|/)\.(?:github|circleci|devcontainer)/|(?:^|/)(?:deploy|infra|terraform|k8s|helm)/"
     r"|(?:^|/)(?:[^/]*dockerfile[^/]*|[^/]*makefile|jenkinsfile|procfile|vagrantfile|gemfile|rakefile|cmakelists\.txt"
@@ -50,7 +45,7 @@ def priority(path: str) -> Priority:
     """What a file is, by its name."""
     if is_generated(path):
         return Priority.GENERATED
-    if _TEST.search(path) or _TEST_CLASS.search(path):
+    if is_test_file(path) or _FOR_TESTS.search(path):
         return Priority.TEST
     return Priority.CONFIG if _CONFIG.search(path) else Priority.APP
 

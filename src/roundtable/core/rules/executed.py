@@ -37,12 +37,14 @@ class Ran(Value, frozen=True):
 class Executed(Value, frozen=True):
     """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
 
-    `best` are those among whom running them decides nothing: the first cluster, and any that does as well.
+    `best` are those among whom running them decides nothing: the first cluster, and any that does as well. Nothing is
+    `compared` where nothing was run that says anything of them.
     """
 
     clusters: tuple[tuple[str, ...], ...] = ()
     best: tuple[str, ...] = ()
     how: str = ""
+    compared: bool = False
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -81,7 +83,9 @@ def executed(
     ranked.sort(key=lambda it: it[0], reverse=True)
     best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
     kept = sum(it[0] == 0 for it in standing.values())
-    return Executed(tuple(names for _, names in ranked), best, _how(ran, kept, evidence, len(ranked), best))
+    compared = bool(evidence) or any(it.checks or it.outputs for it in ran)
+    how = _how(ran, kept, evidence, len(ranked), best) if compared else _uncompared(ran)
+    return Executed(tuple(names for _, names in ranked), best, how, compared)
 
 
 def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
@@ -139,13 +143,17 @@ def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:
     return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR))
 
 
+def _uncompared(ran: Sequence[Ran]) -> str:
+    return "" if len(ran) == 1 else f"Nothing was run that could tell the {len(ran)} candidates apart."
+
+
 def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], ways: int, best: Sequence[str]) -> str:
     """What the order rests on, for people."""
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key in it.outputs}
-    given = f"Tried with {many(len(inputs), 'input')}, the" if inputs else "The"
-    said = [f"{given} {len(ran)} candidates behave {'alike' if ways == 1 else f'in {ways} ways'}."]
+    by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if evidence else ''}"
+    said = [f"{by}, the {len(ran)} candidates behave {'alike' if ways == 1 else f'in {ways} ways'}."]
     if kept < len(ran):
         said.append(f"{len(ran) - kept} of them broke a check that passed before.")
     tests = {test for it in ran for test in it.tests}

@@ -11,8 +11,14 @@ import msgspec
 from roundtable.core.rules.findings import ALIKE, Finding, Standing, Weighed
 from roundtable.core.rules.similarity import key_similarity
 from roundtable.core.verdict import Findings
-from roundtable.core.wording import telling_words
+from roundtable.core.wording import many, telling_words, unbroken
 
+MENDED = "Mended."
+NOT_MENDED = "Not mended: "
+"""What became of a finding; behind the second stands why."""
+
+_NAMED = 5
+_SHORT = 100
 _ID = re.compile(r"\bF\d+\b")
 _LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
 _GRAVE = ("critical", "high")
@@ -64,6 +70,23 @@ def told(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) -> s
         lines = [*_lines(ruled.weighing(weight, found), became), *ruled.besides.get(weight, ())]
         sections += ["\n".join((f"{weight}:", *(f"- {it}" for it in lines)))] if lines else []
     return "\n\n".join(sections)
+
+
+def unmended(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) -> tuple[str, ...]:
+    """That critical findings stay as they are, which and why, in one sentence; nothing where all are mended."""
+    critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(Weight.CRITICAL, found)}
+    left = {id: said.removeprefix(NOT_MENDED).rstrip(".") for id, said in critical.items() if _is_left(said)}
+    named = [f"{id} ({why})" if why else id for id, why in left.items()]
+    named += [unbroken(it)[:_SHORT] for it in ruled.besides.get(Weight.CRITICAL, ())]
+    if not named:
+        return ()
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    what = f"{many(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not mended"
+    return (f"{what}: {', '.join(named[:_NAMED])}{more}.",)
+
+
+def _is_left(became: str) -> bool:
+    return not became or became.startswith(NOT_MENDED)
 
 
 def shown(found: Weighed, seats: int) -> str:

@@ -22,7 +22,7 @@ _LAST_WORDS = 2_000
 _SERVICE = "A service needs a [check] in run.toml: it is asked that while it runs, and then stopped."
 
 
-_HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "by its own plan"}
+_HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "as a plain program"}
 
 
 def how_run(ran: ProjectRan) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from roundtable.core.effects import ProjectListed
 from roundtable.core.rules.base import listed
-from roundtable.core.stages import HOW, OWN_AMONG_ALL, Stage, StageEnd, draft_after
-from roundtable.core.values import Decision, Outcome, Round
+from roundtable.core.stages import HOW, Stage, StageEnd, all_stages, draft_after
+from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 from roundtable.core.wording import ended, many
 
 PROMPTS = (
@@ -33,6 +33,7 @@ REST = (
     "There is no room for all files of the project. These are not shown; the map of the program says what they hold. "
     "Use them as the map says, and leave them as they are:"
 )
+NOT_HELD = "Nobody was asked: the limits of the session were reached."
 _NAMED = 5
 _LISTED = 100
 
@@ -40,7 +41,7 @@ _LISTED = 100
 def after(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """What the person is asked after a stage."""
     said = [f"{stage.title} is over. It {HOW[end.how]}."]
-    said += [ended(it) for it in end.notices]
+    said += map(ended, end.remarks)
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
 
 
@@ -58,10 +59,10 @@ def left_unshown(listed: ProjectListed) -> tuple[str, ...]:
 
 
 def refused(why: Mapping[str, str], done: str) -> tuple[str, ...]:
-    """Which files may not be shown, in one sentence; `done` is what they were left out of."""
-    names = sorted(why)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (f"Not {done}, since they may not be shown: {', '.join(names[:_NAMED])}{more}.",) if names else ()
+    """Which files were left out of what was `done`, and why, in one sentence."""
+    reasons = [why[name].rstrip(".") for name in sorted(why)]
+    more = f"; and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
+    return (f"Not {done}: {'; '.join(reasons[:_NAMED])}{more}.",) if reasons else ()
 
 
 def missing(rounds: Sequence[Round]) -> tuple[str, ...]:
@@ -73,27 +74,38 @@ def missing(rounds: Sequence[Round]) -> tuple[str, ...]:
     )
 
 
-def left(ends: Sequence[StageEnd], answer: str) -> Decision:
-    """The person stopped, or went back to an earlier stage on another line."""
+def left(ends: Sequence[StageEnd], answer: str, *, answered: bool) -> Decision:
+    """The person stopped, or went back to an earlier stage on another line; or nobody answered."""
     where = ends[-1].stage
-    if answer == "back":
+    if answer == NextStep.BACK:
         how = f"After {where} the person went back to an earlier stage; this line ends here and can still be read."
-        return Decision(Outcome.CANCELLED, how, next_step="back")
-    return Decision(Outcome.CANCELLED, f"It was stopped after {where}: nobody said to go on.", next_step="stop")
+        return Decision(Outcome.CANCELLED, how, next_step=NextStep.BACK)
+    how = f"It was stopped after {where}{', as the person said' if answered else ': nobody said to go on'}."
+    return Decision(Outcome.CANCELLED, how, next_step=NextStep.STOP)
 
 
-def finished(ends: Sequence[StageEnd], where: str = "") -> Decision:
+def run_trouble(charter: Charter, ends: Sequence[StageEnd]) -> str:
+    """What its last run says against a project that is finished; empty where it ran, or was not to be run."""
+    runs = {it.name for it in all_stages(charter) if it.kind == "run"}
+    last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
+    if last is None or last.how != "failed":
+        return ""
+    return f"The project is finished, but {'its last run failed' if last.text else 'it could not be run'}."
+
+
+def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Decision:
     """The project as it stands is the result."""
     failed = [it for it in ends if it.how == "failed"]
     held = [it.stage for it in ends if it.how != "skipped"]
     count = many(len(held), "stage")
-    own = [it.stage for it in ends if any(notice.endswith(OWN_AMONG_ALL) for notice in it.notices)]
+    own = [it.stage for it in ends if it.own_words]
     said = [f"{count} {'was' if len(held) == 1 else 'were'} held: {', '.join(held)}."]
     said += [f"In {listed(own)} the judge read its own words among the others', unsigned."] if own else []
-    notices = [f"{it.stage} came to nothing." for it in failed]
-    notices += [f"{it.stage}: {told}" for it in ends for told in it.notices if not told.endswith(OWN_AMONG_ALL)]
+    notices = [trouble] if (trouble := run_trouble(charter, ends)) else []
+    notices += [f"{it.stage} came to nothing." for it in failed]
+    notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
     outcome = Outcome.DEADLOCK if len(failed) == len(held) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
-    later = "later" if outcome is Outcome.REACHED and draft_after(ends) else ""
+    later = NextStep.LATER if outcome is Outcome.REACHED and draft_after(ends) else ""
     how = " ".join(filter(None, (*said, where)))
-    return Decision(outcome, how, position=count, text=text, notices=tuple(notices), next_step=later)
+    return Decision(outcome, how, text=text, notices=tuple(notices), next_step=later)

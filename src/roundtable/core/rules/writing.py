@@ -9,13 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from roundtable.core.changes import Operation
 from roundtable.core.effects import Candidate, CandidatesTried, Synthesised
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.building import does, reasons, told_of, unsigned
+from roundtable.core.rules.merging import unsigned, with_seats
+from roundtable.core.rules.trying import does, told_of, why_not
 from roundtable.core.stages import Took
+from roundtable.core.verdict import Directives
 from roundtable.core.wording import ended, unbroken
 
 OPEN = "The judge sees no consensus yet. This is open:"
 _TOLD = 300
+_NAMED = 3
 NONE_PASSED = "Nothing that was written passed what was run."
+PUT_FIRST = "Running them put it before the others."
 
 
 def eligible(tried: CandidatesTried) -> tuple[Candidate, ...]:
@@ -28,6 +32,17 @@ def eligible(tried: CandidatesTried) -> tuple[Candidate, ...]:
     (cluster, alike), *_ = Counter(it.cluster for it in passed).most_common(1) or [(0, 0)]
     passed = [it for it in passed if it.cluster == cluster or 2 * alike <= len(passed)]
     return tuple({it.draft: it for it in reversed(passed)}.values())[::-1]
+
+
+def put_first(tried: CandidatesTried, among: Sequence[Candidate]) -> Candidate | None:
+    """The one that running put before all others; None where it does not tell the best of them apart."""
+    best = [it for it in among if it.passed and it.seat in tried.best]
+    return best[0] if len(best) == 1 else None
+
+
+def several_wrote(it: Candidate, tried: CandidatesTried) -> bool:
+    """Whether others wrote the very same."""
+    return sum(other.draft == it.draft for other in tried.candidates) > 1
 
 
 def before_the_judge(
@@ -52,9 +67,18 @@ def took_of(base: Candidate, made: Synthesised) -> tuple[Took, ...]:
 
 
 def wrote(took: Sequence[Took], ruling: str) -> str:
-    """What a stage came to, for the next ones: the files, and the ruling word for word."""
+    """What a stage came to, for the next ones: the files, and by what they were settled."""
     paths = sorted({unbroken(it.path) for it in took})
     return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
+
+
+def ruled(directives: Directives, candidates: Sequence[str]) -> str:
+    """A ruling for who comes later: the letters of its candidates mean nothing there, and no seat is to be named."""
+    names = {it: "the base" if it == directives.base else "another candidate" for it in candidates}
+    wanted = [with_seats(it, names) for it in (*directives.incorporate, *directives.must_fix)]
+    if not wanted:
+        return "The judge took one candidate as it is."
+    return "\n".join(("The judge took one candidate as the base, and wanted besides:", *(f"- {it}" for it in wanted)))
 
 
 def left_out(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str]:
@@ -62,20 +86,29 @@ def left_out(tried: CandidatesTried, among: Sequence[Candidate]) -> Iterator[str
     drafts = {it.draft for it in among}
     for it in tried.candidates:
         if it.draft not in drafts:
-            why = " ".join(reasons(it)) or "It does otherwise than most, for inputs near to those of the task."
+            why = why_not(it) or "It does otherwise than most, for inputs near to those of the task."
             yield f"{it.seat}'s was left out. {why}"
 
 
 def doubts(it: Candidate) -> tuple[str, ...]:
     """What has to be known of a candidate that was taken although it did not pass, or without its tests."""
-    said = () if it.passed else (f"{it.seat}'s did not pass what was run. {' '.join(reasons(it))}",)
+    said = () if it.passed else (f"{it.seat}'s did not pass what was run. {why_not(it)}",)
+    said += _gone_without(it)
     paths = listed([unbroken(path) for path in it.without])
     return (*said, *((f"{paths} of {it.seat} was left out, since the code does not pass it.",) if paths else ()))
 
 
+def _gone_without(it: Candidate) -> tuple[str, ...]:
+    """Which of its files a new project has not, and why."""
+    why = [ended(unbroken(one.sentence)) for one in it.dropped[:_NAMED]]
+    why += [f"So it is with {len(it.dropped) - _NAMED} more."] if len(it.dropped) > _NAMED else []
+    return (f"Not all that {it.seat} wrote is in it. {' '.join(why)}",) if why else ()
+
+
 def ran_as(it: Candidate, tried: CandidatesTried) -> str:
     """What the person is told of a candidate: its files, and how it ran."""
-    how = "passed what was run." if it.passed else " ".join(reasons(it))
+    passed = "passed what was run." if it.checks or it.tests else "there was nothing to run it against."
+    how = passed if it.passed else why_not(it)
     return f"{listed([unbroken(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
 
 

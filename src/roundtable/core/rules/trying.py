@@ -1,0 +1,217 @@
+"""What running the candidates for a change showed, and the decision that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from roundtable.core.changes import Refusal
+from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
+from roundtable.core.faults import Fault
+from roundtable.core.rules.base import listed
+from roundtable.core.rules.conclusions import last_words
+from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
+from roundtable.core.wording import ended, many, unbroken
+
+AS_THEY_WERE = ", as they were before it,"
+"""Stands in the name of a check that was run with the tests that a candidate had made others."""
+_GIST = 200
+_SAID = 3
+TOLD = 1_500
+"""Characters of a check's output that a seat is told; the end of it says what went wrong."""
+
+
+def failed(tried: CandidatesTried) -> tuple[str, ...]:
+    """The seats whose candidate was refused or did not pass."""
+    return tuple(it.seat for it in tried.candidates if not it.passed)
+
+
+def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
+    """The best that passed, as far as running them can tell; those that write the same bytes are one."""
+    passed = [it for it in tried.candidates if it.passed]
+    best = [it for it in passed if it.seat in tried.best] or passed[:1]
+    return tuple({it.draft: it for it in reversed(best)}.values())[::-1]
+
+
+def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
+    """The first that passes all but the tests as they were: whether those may be others, a person says."""
+    for it in tried.candidates:
+        failing = [check for check in it.checks if not check.passed]
+        if it.draft and not it.refused and failing and all(check.name.endswith(AS_THEY_WERE) for check in failing):
+            return (it,)
+    return ()
+
+
+def warning(tried: CandidatesTried, seat: str) -> str:
+    """What a person has to know before they say yes to a candidate."""
+    return " ".join((_contest(_of(tried, seat)), *map(ended, tried.unrun))).strip()
+
+
+def _contest(it: Candidate) -> str:
+    return (
+        ""
+        if it.passed
+        else f"No candidate passed with the tests as they were: {it.seat}'s passes only those it has changed."
+    )
+
+
+def _of(tried: CandidatesTried, seat: str) -> Candidate:
+    return next(it for it in tried.candidates if it.seat == seat)
+
+
+def reasons(it: Candidate) -> Iterator[str]:
+    """Why a candidate did not pass, a sentence each."""
+    yield from map(refusal_words, it.refused)
+    if not it.draft and not it.refused:
+        yield "It changes nothing."
+    yield from (_why(outcome) for outcome in it.checks if not outcome.passed)
+
+
+def why_not(it: Candidate) -> str:
+    """The same in short: the first of them, and how many more there are; there may be one for each of its files."""
+    said = list(reasons(it))
+    more = (f"And {many(len(said) - _SAID, 'more reason')}.",) if len(said) > _SAID else ()
+    return " ".join((*said[:_SAID], *more))
+
+
+def told_of(it: Candidate) -> str:
+    """The same for the seat that wrote it, with what the checks said."""
+    said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
+    said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in it.checks if not outcome.passed]
+    wrong = [name for name, passed in it.tests.items() if not passed]
+    said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
+    return "\n".join(said) or "It passed everything that was run."
+
+
+def _why(outcome: CheckOutcome) -> str:
+    """What a check found; one of ours, which is no program, says it in its first line."""
+    ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
+    return f"{unbroken(outcome.name)}: {ended(unbroken(ours))}" if ours else failure_words(outcome)
+
+
+def failure_words(outcome: CheckOutcome) -> str:
+    """How a check ended, and the line of its output that says why."""
+    gist = unbroken(outcome.gist)[:_GIST]
+    return ended(f"{check_words(outcome).removesuffix('.')}: {gist}") if gist else check_words(outcome)
+
+
+def refusal_words(it: Refusal) -> str:
+    """Why a file is not written."""
+    where = f"{unbroken(it.path)}: " if it.path else ""
+    return f"{where}{ended(unbroken(it.sentence))}"
+
+
+def check_words(outcome: CheckOutcome) -> str:
+    """How a check ended that did not pass."""
+    how = "was stopped" if outcome.code is None else f"failed with exit code {outcome.code}"
+    return f"The check {unbroken(outcome.name)} {how}."
+
+
+def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
+    """Nothing was found that could be relied on, and why not, seat by seat."""
+    why = [f"{it.seat}: {why_not(it) or 'it did not pass.'}" for it in tried.candidates]
+    return _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why)), rounds)
+
+
+def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
+    """A step of the workshop could not be done."""
+    return _decision(Outcome.DEADLOCK, f"{ended(fault.message)} {fault.help}".strip(), rounds)
+
+
+def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question: str, why: str = "") -> Decision:
+    """The decision for one seat's candidate, in that seat's own words."""
+    it = _of(tried, seat)
+    where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
+    passed = f"{seat}'s candidate {_passed(it)}{where}."
+    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, why)))
+    decision = _decision(Outcome.REACHED, how, rounds)
+    proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
+    return msgspec.structs.replace(
+        decision,
+        winner=seat,
+        author=seat,
+        position=position(question, seat, it.files),
+        text=last_words(rounds)[seat].text if seat in last_words(rounds) else "",
+        proposals=proposals,
+        notices=(*decision.notices, *map(ended, tried.unrun)),
+    )
+
+
+def position(question: str, seat: str, files: Sequence[str]) -> str:
+    """What was decided, in a line."""
+    return f"{unbroken(question)}: {seat} changes {listed([unbroken(path) for path in files])}"
+
+
+def _left_out(it: Candidate) -> str:
+    """What of a candidate is not written although it could be, and why not."""
+    without, restored = (listed([unbroken(path) for path in paths]) for paths in (it.without, it.restored))
+    said = [f"Left out, since they do not go with the code: {without}." if without else ""]
+    said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
+    return " ".join(filter(None, said))
+
+
+def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
+    """Those that passed best, by one seat of each way they behave; one way is none to choose between."""
+    ways: dict[int, list[str]] = {}
+    for it in alike(tried):
+        ways.setdefault(it.cluster, []).append(it.seat)
+    return {seats[0]: tuple(seats) for seats in ways.values()} if len(ways) > 1 and tried.apart else {}
+
+
+def which(tried: CandidatesTried) -> str:
+    """What the person is asked where candidates pass everything and do not do the same."""
+    said = [f"{unbroken(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
+    return " ".join(("These pass everything that was run, and do not do the same.", *said, "Which is right?"))
+
+
+def does(tried: CandidatesTried, seat: str) -> str:
+    """What comes out of one candidate where they differ."""
+    return "; ".join(f"{unbroken(call)} is {_value(came[seat])}" for call, came in tried.apart.items() if seat in came)
+
+
+def _came(it: tuple[str, str]) -> str:
+    return f"{_value(it[1])} with {it[0]}'s"
+
+
+def _value(said: str) -> str:
+    """What came out of a call, as a word for people."""
+    return unbroken(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
+
+
+def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
+    """The same with only those as the best that behave as the person chose."""
+    return msgspec.structs.replace(tried, best=tuple(seats), apart={})
+
+
+def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
+    """Nothing is chosen: those that passed contradict each other, and nobody said which is right."""
+    said = which(tried).removesuffix(" Which is right?")
+    who = "The person took none of them." if answered else "Nobody was there to say which is right."
+    return _decision(Outcome.DEADLOCK, f"No candidate passed beyond doubt. {said} {who}", rounds)
+
+
+def _passed(it: Candidate) -> str:
+    ended_well = [check for check in it.checks if check.passed]
+    checks = many(len(ended_well), "check") if ended_well else ""
+    share = "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {many(len(it.tests), 'test')}"
+    passed = listed([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
+    return f"passed {passed}" if passed else "can be written; there is no check here that it could pass"
+
+
+def _decision(outcome: Outcome, how: str, rounds: Sequence[Round]) -> Decision:
+    first = rounds[0] if rounds else Round("", ())
+    return Decision(
+        outcome,
+        how=how,
+        electorate=first.electorate,
+        counted=tuple(move.seat for move in first.moves),
+        missing=tuple(Absence(it.seat, it.fault) for it in first.missing),
+        basis=tuple(round.name for round in rounds),
+    )
+
+
+def with_who_was_asked(decision: Decision) -> Decision:
+    """The decision with a word where all were to write and there was only one."""
+    alone = ("One seat wrote this alone.",) if len(decision.electorate) == 1 else ()
+    return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))

@@ -1,0 +1,62 @@
+"""What words ask for: which files, and whether tests are to be others."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from roundtable.app.bench.asking import asks_for, asks_to_change_tests
+from roundtable.core.events import SessionOpened
+from roundtable.core.session import Session
+from roundtable.workshop.drafting import Written
+from tests.doors.changing import CHARTER, session_of
+
+CALC = Written("src/calc.py", b"def double(x):\n    return x\n", b"def double(x):\n    return 2 * x\n")
+
+
+def asking(words: str) -> Session:
+    return session_of(SessionOpened(msgspec.structs.replace(CHARTER, question=words)))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Mend double() and update its test.",
+        "Rename double to twice, and adapt the existing tests.",
+        "Change tests/test_calc.py so that it expects 6.",
+        "The test is wrong: correct test_double.",
+        "Rewrite `test_calc.py`.",
+        "It is about changing the unit tests.",
+    ],
+)
+def test_words_that_ask_for_other_tests(words: str) -> None:
+    assert asks_to_change_tests(asking(words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Mend double(); test_calc.py fails.",
+        "Change double() so that the tests pass.",
+        "Fix the failing test.",
+        "Make test_double pass.",
+        "Add tests for double().",
+        "Update double() and run the tests.",
+        "Move on until the tests pass.",
+        "Change double to pass tests.",
+    ],
+)
+def test_words_that_only_speak_of_tests(words: str) -> None:
+    assert not asks_to_change_tests(asking(words))
+
+
+@pytest.mark.parametrize(
+    "words", ["Mend src/calc.py", "Mend calc.py", "Mend the calc module", "double() is off", "`double`"]
+)
+def test_a_file_is_asked_for_by_any_of_its_names_or_by_what_it_defines(words: str) -> None:
+    assert asks_for(words, CALC)
+
+
+@pytest.mark.parametrize("words", ["Mend it", "Make it double", "Use recalc.py", "redouble() it"])
+def test_other_words_do_not_ask_for_it(words: str) -> None:
+    assert not asks_for(words, CALC)

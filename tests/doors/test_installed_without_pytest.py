@@ -1,0 +1,139 @@
+"""Roundtable as people install it has no pytest: what tests the repository has are run all the same, or it is said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.coding import CALC, RIGHT, TEST, WRONG, coder
+from tests.doors.terminal import PATIENCE, Cli
+from tests.repository import git, repository, sandbox, write
+
+PYTEST = "from calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+TASK = "Make double() in calc.py double"
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with everything that ours has, but pytest."""
+    folder = tmp_path_factory.mktemp("installed")
+    python = Path(sys.executable).resolve()
+    (folder / "pyvenv.cfg").write_text(f"home = {python.parent}\ninclude-system-site-packages = false\n")
+    (folder / "bin").mkdir()
+    (folder / "bin/python").symlink_to(python)
+    ours = next(Path(it) for it in sys.path if it.endswith("site-packages"))
+    packages = folder / "lib" / ours.parent.name / "site-packages"
+    packages.mkdir(parents=True)
+    for it in ours.iterdir():
+        if "pytest" not in it.name:
+            (packages / it.name).symlink_to(it)
+    return folder / "bin/python"
+
+
+@pytest.fixture
+async def cli(tmp_path: Path) -> Cli:
+    """A person whose path leads to no Python that works."""
+    await sandbox()
+    cli = Cli(tmp_path)
+    (cli.work / ".git").rmdir()
+    broken = tmp_path / "broken"
+    write(broken, dict.fromkeys(("python", "python3", "pytest"), "#!/bin/sh\nexit 1\n"))
+    for it in broken.iterdir():
+        it.chmod(0o755)
+    cli.env["PATH"] = f"{broken}:{cli.env['PATH']}"
+    return cli
+
+
+def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
+    """How a build ends whose one seat writes this line, and more files."""
+    seats = cli.script(ada=coder(line, more))
+    command = [python, "-m", "roundtable", "build", TASK, *seats, "--all", "--headless", "--json"]
+    done = subprocess.run(
+        command,
+        cwd=cli.work,
+        env=cli.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    facts = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(it["decision"] for it in facts if it["kind"] == "decision.made")
+
+
+def test_where_no_python_has_pytest_it_is_said_that_the_tests_were_not_run(cli: Cli, installed: Path) -> None:
+    repository(cli.work, {"calc.py": CALC, "tests/test_calc.py": PYTEST, ".gitignore": "s.json\n"})
+    decision = built(cli, installed, RIGHT)
+    assert RIGHT in (cli.work / "calc.py").read_text()
+    (notice,) = [it for it in decision["notices"] if "tests/test_calc.py" in it]
+    assert "are not run: they need pytest, which no Python here has." in notice
+    assert "[checks]" in notice, "what to do"
+    assert "There are no checks" not in decision["how"]
+
+
+def test_a_python_on_the_path_that_has_pytest_runs_them(cli: Cli, installed: Path) -> None:
+    repository(cli.work, {"calc.py": CALC, "test_calc.py": PYTEST, ".gitignore": "s.json\n"})
+    cli.env["PATH"] = f"{Path(sys.executable).parent}:{cli.env['PATH']}"
+    decision = built(cli, installed, WRONG)
+    assert decision["outcome"] == "deadlock"
+    assert "The check tests failed with exit code 1: " in decision["how"]
+    assert "assert 6 == 4" in decision["how"], "what it said"
+    assert (cli.work / "calc.py").read_text() == CALC
+    decision = built(cli, installed, RIGHT)
+    assert "Written as commit" in decision["how"]
+    assert "after 1 check on the merged tree" in decision["how"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"tests/test_calc.py": TEST},
+        {"tests/test_calc.py": TEST, "tests/__init__.py": ""},
+        {"tests/unit/test_calc.py": TEST},
+        {"test_calc.py": TEST, "tests/test_half.py": TEST.replace("Doubles", "Halves")},
+    ],
+    ids=["a folder", "a package", "a folder in a folder", "here and there"],
+)
+def test_tests_that_need_no_pytest_are_run_by_unittest_wherever_they_lie(
+    cli: Cli, installed: Path, files: dict[str, str]
+) -> None:
+    repository(cli.work, {"calc.py": CALC, ".gitignore": "s.json\n", **files})
+    assert "AssertionError: 6 != 4" in built(cli, installed, WRONG)["how"]
+    decision = built(cli, installed, RIGHT)
+    assert (decision["outcome"], decision["notices"]) == ("reached", ["One seat wrote this alone."])
+    assert RIGHT in git(cli.work, "show", "HEAD:calc.py")
+
+
+def test_a_check_that_cannot_run_at_all_fails_no_candidate_and_that_is_said(cli: Cli, installed: Path) -> None:
+    repository(cli.work, {"calc.py": CALC, ".gitignore": "s.json\n"})
+    cli.home.mkdir()
+    (cli.home / "config.toml").write_text(f'[checks]\ntests = ["{installed}", "-m", "pytest"]\n')
+    decision = built(cli, installed, RIGHT)
+    assert "evidence: Nothing that was run shows that this does what the task asks" in decision["how"]
+    decision = built(cli, installed, RIGHT, more=f"\n```python test_more.py\n{TEST}```\n")
+    assert RIGHT in (cli.work / "calc.py").read_text()
+    (notice, _) = decision["notices"]
+    assert "The check tests fails without any change too, so it says nothing of one: " in notice
+    assert "No module named pytest" in notice
+
+
+def test_the_doctor_says_which_tests_cannot_be_run(cli: Cli, installed: Path) -> None:
+    repository(cli.work, {"calc.py": CALC, "test_calc.py": PYTEST})
+    done = subprocess.run(
+        [installed, "-m", "roundtable", "doctor"],
+        cwd=cli.work,
+        env=cli.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert "Tests such as test_calc.py are not run: they need pytest" in " ".join(done.stdout.split())

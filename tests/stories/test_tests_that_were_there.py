@@ -1,0 +1,147 @@
+"""Tests that were there stand as they were: what a candidate makes of them is not what it is judged by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.core.effects import Planned
+from roundtable.core.values import Outcome
+from tests.repository import git, write
+from tests.stories.at_desk import Held
+from tests.stories.test_apply import DECIDES, apply, decided
+from tests.stories.test_build import YES, answered, tried
+from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, wrote
+
+SHOUT = 'def slugify(text):\n    return "-".join(text.upper().split())\n'
+SHOUT_TEST = SLUG_TEST.replace("hello-world", "HELLO-WORLD")
+WEAK_TEST = SLUG_TEST.replace('self.assertEqual(slugify(" Hello World "), "hello-world")', "self.assertTrue(slugify)")
+EARLY_TEST = SLUG_TEST.replace("        self.assert", "        return\n        self.assert")
+UNTESTED = "Put a docstring into slugify() in slug.py."
+
+
+def writes(**files: str) -> Turns:
+    """A seat that writes these modules, however often it is asked."""
+    return [{"text": wrote({f"{name}.py": text for name, text in files.items()})}]
+
+
+@pytest.mark.parametrize("test", [SHOUT_TEST, WEAK_TEST, EARLY_TEST], ids=["another value", "nothing", "early"])
+async def test_whoever_rewrites_the_test_that_its_code_fails_loses_to_who_passes_it(
+    bench: Roundtable, code: Path, test: str
+) -> None:
+    held = Held(bench, claude=writes(slug=SHOUT, test_slug=test), gpt=writes(slug=SLUG))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.author == "gpt"
+    assert (code / "test_slug.py").read_text() == SLUG_TEST
+    found = {it.seat: it for it in tried(await bench.session(held.session)).candidates}
+    assert [it.name for it in found["claude"].checks if not it.passed] == ["tests, as they were before it,"]
+
+
+@pytest.mark.parametrize("green", [False, True], ids=["a test that failed", "a test that passed"])
+async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it(
+    bench: Roundtable, code: Path, green: bool
+) -> None:
+    if green:
+        write(code, {"slug.py": JOINED_SLUG})
+        git(code, "commit", "-qam", "It works")
+    before = (code / "slug.py").read_text()
+    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await held.hold("build", UNTESTED if green else TASK, answers=YES)
+    assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
+    assert decision.how.startswith("No candidate passed with the tests as they were")
+    assert "SlugTest.test_words_are_joined of test_slug.py" in decision.how
+    assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
+    mend = held.prompt("build/2-mend", "claude")
+    assert "The check tests, as they were before it, failed" in mend
+    assert "They stand as they were, since the task does not ask for others." in mend
+    session = await bench.session(held.session)
+    assert list(session.gates) == ["approve-tests"]
+    later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    assert later.outcome is Outcome.DEADLOCK, "nor does one that is given later without naming it"
+    named = Agenda("", headless=True, answers={"approve-tests": "all"})
+    assert (await bench.run(await bench.apply(held.session, named))).next_step == "applied"
+    assert (code / "test_slug.py").read_text() == SHOUT_TEST
+
+
+async def test_a_person_who_is_there_is_told_which_tests_would_be_others_and_says_yes(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await answered(held, bench, approve_tests=("all", ""))
+    asked = (await bench.session(held.session)).gates["approve-tests"].question
+    assert "It changes tests that were there: SlugTest.test_words_are_joined of test_slug.py." in asked
+    assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
+    assert decision.next_step == "applied"
+    assert (code / "test_slug.py").read_text() == SHOUT_TEST
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["and update its test", "and change the expected value: adapt tests/test_slug.py", "Rewrite test_slug.py too"],
+)
+async def test_a_task_that_asks_for_other_tests_gets_them(bench: Roundtable, code: Path, words: str) -> None:
+    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await held.hold("build", f"Make slugify() in slug.py shout. {words}", answers=YES)
+    assert decision.next_step == "applied"
+    assert (code / "test_slug.py").read_text() == SHOUT_TEST
+
+
+async def test_a_task_that_only_names_the_tests_does_not_ask_for_others(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
+    decision = await held.hold("build", "Change slugify() so that the tests in test_slug.py pass.", answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert (code / "slug.py").read_text() == STUB
+
+
+MORE = "\n    def test_nothing_is_nothing(self):\n        self.assertEqual(slugify(''), '')\n"
+MOVED = {"tests/test_slug.py": SLUG_TEST}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        wrote({"slug.py": SLUG, "test_slug.py": SLUG_TEST.replace('world")\n', f'world")\n{MORE}', 1)}),
+        wrote({"slug.py": SLUG}) + "\nRENAME test_slug.py -> test_slugs.py\n",
+        wrote({"slug.py": SLUG, "test_slugs.py": SLUG_TEST}) + "\nDELETE test_slug.py\n",
+    ],
+    ids=["more of them", "another name", "another file"],
+)
+async def test_tests_that_are_only_moved_or_get_company_are_no_others(
+    bench: Roundtable, code: Path, reply: str
+) -> None:
+    held = Held(bench, claude=[{"text": reply}])
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.next_step == "applied", decision.how
+    session = await bench.session(held.session)
+    assert [it.tests for it in session.results.values() if isinstance(it, Planned)] == [()]
+
+
+async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writes(slug=SLUG, test_slug=WEAK_TEST))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.next_step == "applied"
+    assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (SLUG, SLUG_TEST)
+    assert "Left out, since tests that were there stand as they were: test_slug.py." in decision.how
+
+
+async def test_a_change_of_nothing_but_a_test_is_shown_to_the_person(bench: Roundtable, code: Path) -> None:
+    write(code, {"slug.py": SLUG})
+    git(code, "commit", "-qam", "It works")
+    stricter = SLUG_TEST.replace("Hello World", "Hello  World").replace("hello-world", "hello--world")
+    held = Held(bench, claude=writes(test_slug=stricter))
+    decision = await held.hold("build", "Have slugify() tested with two spaces.", answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert list((await bench.session(held.session)).gates) == ["approve-tests"]
+
+
+async def test_who_carries_a_decision_out_is_held_to_the_same(bench: Roundtable, code: Path) -> None:
+    cheat = {"round": "apply/*", "text": wrote({"slug.py": SHOUT, "test_slug.py": SHOUT_TEST})}
+    plan = {"round": "apply/1-plan", "text": "1. Change slug.py. 2. Update its test."}
+    council = await decided(bench, claude=[DECIDES, plan, cheat])
+    _, decision = await apply(bench, council)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "nobody said yes to what it changes of the tests that were there" in decision.how
+    assert (code / "slug.py").read_text() == STUB

@@ -1,0 +1,138 @@
+"""What is said of a change is true of what was written: what ran, what failed, whose it is and who asked for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import Planned
+from roundtable.core.session import Session
+from roundtable.core.values import Outcome
+from roundtable.core.views.changes import candidate_rows, carried, diffstat, taken
+from tests.repository import commit, git, own_python, repository, sandbox, write
+from tests.stories.at_desk import Held
+from tests.stories.test_apply import POSITION, apply
+from tests.stories.test_build import YES, answered, tried
+from tests.stories.test_sdlc_outcome import extended
+from tests.stories.writing import SLUG, SLUG_TEST, STUB, TASK, Turns, writer, wrote
+
+README = "Slugs, and nothing else.\n"
+OWN = '    return "-".join(text.lower().split())\n'
+
+
+def both() -> Turns:
+    return [{"text": wrote({"slug.py": SLUG, "README.md": README})}]
+
+
+def unasked(session: Session) -> tuple[str, ...]:
+    plan = next(it for it in session.results.values() if isinstance(it, Planned))
+    assert {it.id for it in plan.hunks if not it.asked_by} == set(plan.unasked)
+    return plan.unasked
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_tests_that_are_not_committed_were_not_run_on_what_is(
+    tmp_path: Path, bench_places: Places, listed: bool
+) -> None:
+    await sandbox()
+    code = repository(tmp_path / "code", {"slug.py": STUB})
+    own_python(code)
+    write(code, {"test_slug.py": SLUG_TEST})
+    if listed:
+        bench_places.user_config.parent.mkdir()
+        bench_places.user_config.write_text('[checks]\ntests = [".venv/bin/python", "-m", "unittest", "-q"]\n')
+    async with await Roundtable.open(code, bench_places) as desk:
+        decision = await Held(desk, claude=writer(SLUG)).hold("build", TASK, answers=YES)
+    assert decision.next_step == "applied"
+    said = "Not run on what will be committed, since they are not committed: test_slug.py."
+    assert said in decision.notices
+    assert ("The check tests ended well without running a single test." in decision.notices) is listed
+    assert "tests=" not in git(code, "log", "-1", "--format=%B")
+    assert "on the merged tree" not in decision.how
+    assert "There are no checks" not in decision.how
+
+
+async def test_a_part_that_leaves_the_checks_failing_is_asked_about_once_more_and_not_praised(
+    bench: Roundtable, code: Path
+) -> None:
+    part = ("some", json.dumps({"rejected": ["slug.py#1"]}))
+    held = Held(bench, claude=both())
+    decision = await answered(held, bench, approve=part, approve_2=part)
+    asked = (await bench.session(held.session)).gates["approve-2"].question
+    assert "With what you took, tests still fails, as before; with all of it, it passes." in asked
+    assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
+    assert decision.position == f"{TASK}: claude changes README.md"
+    assert "after 1 check on the merged tree, of which tests failed, as before: README.md." in decision.how
+    assert "The person left out slug.py#1." in decision.how
+    assert "passed" not in decision.how
+    assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B")
+
+
+async def test_a_person_who_is_asked_once_more_can_take_all_of_it(bench: Roundtable, code: Path) -> None:
+    part = json.dumps({"rejected": ["slug.py#1"]})
+    decision = await answered(Held(bench, claude=both()), bench, approve=("some", part), approve_2=("all", ""))
+    assert (code / "slug.py").read_text() == SLUG
+    assert "after 1 check on the merged tree: " in decision.how
+
+
+async def test_what_a_person_wrote_anew_is_the_persons(bench: Roundtable, code: Path) -> None:
+    text = json.dumps({"rejected": ["README.md#1"], "edited": {"slug.py#1": OWN}})
+    await answered(Held(bench, claude=both()), bench, approve=("some", text))
+    assert "Produced-By: anna" in git(code, "log", "-1", "--format=%B")
+    assert "claude" not in git(code, "log", "-1", "--format=%B")
+
+
+async def test_of_a_name_that_was_left_nothing_is_said_to_be_written(bench: Roundtable, code: Path) -> None:
+    write(code, {"old.txt": "one\ntwo\nthree\n"})
+    commit(code, "Old")
+    renamed = (
+        "\nRENAME old.txt -> new.txt\n```text path=new.txt\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n```\n"
+    )
+    held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG}) + renamed}])
+    decision = await answered(held, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
+    assert (code / "old.txt").read_text() == "one\n2\nthree\n"
+    change = carried(await bench.session(held.session))
+    assert change is not None
+    assert list(diffstat(taken(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
+    assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
+
+
+async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places: Places) -> None:
+    await sandbox()
+    (tmp_path / "new").mkdir()
+    one, other = ([{"text": wrote({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
+    async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
+        held = Held(desk, claude=one, gpt=other)
+        decision = await held.hold("build", "Write Slug.java", settings={"judge": False})
+        session = await desk.session(held.session)
+    assert "Nothing was run that could tell the 2 candidates apart." in decision.how
+    assert "there is no check here that it could pass." in decision.how, "and so it was run nowhere"
+    assert [row[3] for row in candidate_rows(tried(session))] == ["–", "–"]
+
+
+async def test_who_names_a_function_has_asked_for_the_file_it_stands_in(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=both())
+    assert (await held.hold("build", "Make slugify() join the words with dashes.")).outcome is Outcome.DEADLOCK
+    assert unasked(await bench.session(held.session)) == ("README.md#1",)
+
+
+@pytest.mark.parametrize("named", ["in the position", "in its words"])
+async def test_what_the_decision_names_was_asked_for(bench: Roundtable, code: Path, named: str) -> None:
+    position = POSITION.replace("dashes", "dashes in slug.py") if named == "in the position" else POSITION
+    words = "Dashes." if named == "in the position" else "Change slug.py, and say so in README.md."
+    decides = {"round": "council/*", "text": f"{words}\n```json\n{position}\n```"}
+    plan = {"round": "apply/1-plan", "text": "1. Join them."}
+    council = Held(bench, claude=[decides, plan, {"round": "apply/2-write", **both()[0]}])
+    await council.hold("council", "How should the words be joined?")
+    later, decision = await apply(bench, council)
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert unasked(await bench.session(later.session)) == (() if named == "in its words" else ("README.md#1",))
+
+
+async def test_what_stages_agreed_on_was_asked_for(bench: Roundtable) -> None:
+    session = await bench.session((await extended(bench)).session)
+    assert unasked(session) == ()

@@ -62,6 +62,19 @@ def pid_of(holder: str | None) -> int:
     return int(holder.split(":")[1])
 
 
+async def test_a_meeting_is_run_in_the_workspace_it_belongs_to_whoever_has_it_run(
+    desk: Roundtable, workspace: Path, tmp_path: Path
+) -> None:
+    write_script(workspace, AGREE)
+    session = await desk.convene(agenda())
+    (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
+    async with await Roundtable.open(tmp_path / "elsewhere", desk.places) as other:
+        await run_in_background(other, session)
+    state = await until(desk, session, "ended")
+    assert state.decision is not None
+    assert state.decision.outcome is Outcome.REACHED, "the script that its seats speak by lies in its own workspace"
+
+
 async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, SLOW)
     session = await desk.convene(agenda())

@@ -78,6 +78,6 @@ def test_a_project_from_nothing_hangs_on_no_repository_above(tmp_path: Path) -> 
     (tmp_path / ".gitignore").write_text("*\n")
     root = empty_root(tmp_path / "data" / "nothing")
     assert empty_root(root) == root, "made once"
-    drafting = drafted(Changeset((Create("app.py", "print(1)\n"),)), root)
+    drafting = drafted(Changeset((Create("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
     assert [it.path for it in drafting.files] == ["app.py"]

@@ -21,6 +21,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encoded
 from roundtable.core.values import Limits, Seat
 from roundtable.core.views import costs, page, transcript
+from roundtable.protocols.trying import LONG
 from tests.repository import repository, sandbox
 
 NAMES = ("claude", "gpt", "gemini")
@@ -194,3 +195,20 @@ async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_
     assert small.calls.likely > 10
     assert large.seats[0].input_tokens.most <= large.calls.most * 200_000
     assert small.seats[0].input_tokens.most <= small.calls.most * 12_000
+
+
+@pytest.mark.parametrize("meeting", ["build", "sdlc"])
+async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_be_written(
+    tmp_path: Path, meeting: str
+) -> None:
+    table, quotes = seats(tmp_path, []), list[Quote]()
+    stages = tuple(it for it in shipped().stages if it.name == "development")
+    for size in (LONG, LONG + 1):
+        folder = repository(tmp_path / str(size), {"long.txt": "x" * size})
+        told = agenda(stages, table, existing=True)
+        if meeting == "build":
+            told = Agenda("Make it shorter.", table, meeting="build", files=("long.txt",))
+        async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
+            quotes.append(await quote(desk, told))
+    whole, in_parts = (it.seats[1].input_tokens.likely for it in quotes)
+    assert in_parts - whole > 40, "how parts are written has to be told besides"

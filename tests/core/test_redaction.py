@@ -6,6 +6,8 @@ import base64
 import json
 import random
 import string
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -132,13 +134,14 @@ def test_a_longer_secret_goes_before_one_it_contains() -> None:
     assert Redactor(["abcdefgh", "abcdefghijkl"]).redact("abcdefghijkl") == "[redacted:known-key]"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["sk-" * 60_000, "eyJ" * 60_000, "eyJaaaaaaaa." * 20_000, "-----BEGIN PRIVATE KEY-----" * 8_000, "://a:" * 40_000,
-     "token=" * 40_000, "xoxb-" * 40_000, "sk-aaaaa" * 30_000, "=" * 200_000, "_a" * 100_000, "-" * 200_000],
-)  # fmt: skip
-def test_no_text_takes_forever(text: str) -> None:
-    Redactor().redact(text)
+def test_no_text_takes_forever() -> None:
+    program = (
+        "from roundtable.core.redaction import Redactor\n"
+        "for part in ('sk-', 'eyJ', 'eyJaaaaaaaa.', '-----BEGIN PRIVATE KEY-----', '://a:', 'token=', 'xoxb-',\n"
+        "             'sk-aaaaa', '=', '_a', '-'):\n"
+        "    Redactor().redact(part * (200000 // len(part)))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 secrets = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), min_size=8, max_size=40).filter(

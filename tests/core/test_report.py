@@ -40,7 +40,7 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.rules.staging import finished
 from roundtable.core.session import Session
-from roundtable.core.stages import Stage, StageEnd, Took
+from roundtable.core.stages import AFTER, Stage, StageEnd, Took
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.core.views.blocks import as_markdown
@@ -76,7 +76,7 @@ def step(name: str, effect: Any, result: Result) -> list[Event]:
 
 def ended(end: StageEnd, option: str = "continue", text: str = "", by: str = "maria") -> list[Event]:
     name = end.stage if end.attempt == 1 else f"{end.stage}-{end.attempt}"
-    gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON)
+    gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON, again_of=AFTER)
     told = step(f"{name}/end", EndStage(end), StageEnded(end))
     return [*told, GateOpened(gate), GateAnswered(gate.id, option, text, by=by)]
 
@@ -126,7 +126,7 @@ def facts(text: str) -> list[Recorded]:
         *step("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
         *ended(ran),
         *step("deliver/x", Deliver("sha256:9", "git", "/home/maria/todo", "deliver"), Delivered("/home/maria/todo")),
-        DecisionMade(finished((again, wrote, reviewed, ran))),
+        DecisionMade(finished(charter, (again, wrote, reviewed, ran))),
     ]
     return [Recorded(n, f"2026-11-15T18:00:{n:02}.000000Z", "s-1", event) for n, event in enumerate(events, 1)]
 
@@ -152,15 +152,15 @@ TOLD = (
     "Remove them",
     "Which way? option-1 (Keep them), by maria.",
     "Afterwards: continue (go on to the next stage), answered ahead.",
-    "base candidate-B; login",
+    "The judge took one candidate as the base, and wanted besides: - login",
     "claude, login from gpt",
     "Mind the phones",
-    "1 critical, 0 warnings, 0 confirmed clean",
+    "critical: F1; warnings: none; confirmed clean: none",
     "app.py:18",
     "It drops the connection",
     "reproduced",
     "Run 1",
-    "It was run by its own plan, in bubblewrap.",
+    "It was run as a plain program, in bubblewrap.",
     "exit code 1",
     "Traceback",
     "Run 2",

@@ -44,8 +44,15 @@ def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
 def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
     nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
-    assert served_lines("", tried)[-1] == "  ada: A block does not say which file it is for."
-    assert served_lines("", Drafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
+    assert served_lines(tried)[-1] == "  ada: A block does not say which file it is for."
+    assert served_lines(Drafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
+
+
+def test_what_decided_is_told_to_the_end_however_long_it_is() -> None:
+    how = f"Running them does not tell {', '.join(f'the seat number {number}' for number in range(20))} apart"
+    tried = CandidatesTried((Candidate("ada"),), how=how)
+    assert served_lines(tried)[-1] == f"{how}."
+    assert served_words(tried).endswith(f"{how}.")
 
 
 def test_before_the_answer_nothing_is_said_of_it() -> None:
@@ -94,9 +101,9 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     facts = [
         it for it in (*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all"))) if not isinstance(it, GateAnswered)
     ]
-    begun = [begun_words(it.step, it.effect) for it in facts if isinstance(it, EffectStarted)]
+    begun = [begun_words(it.effect) for it in facts if isinstance(it, EffectStarted)]
     assert begun[0] == "Running what ada, bob wrote, in the sandbox."
-    done = ["\n".join(served_lines(it.step, it.result)) for it in facts if isinstance(it, EffectDone)]
+    done = ["\n".join(served_lines(it.result)) for it in facts if isinstance(it, EffectDone)]
     assert done[0].splitlines() == [
         "The candidates, best first (in bubblewrap):",
         "  Candidate  Checks  Tests   Alike   Result",

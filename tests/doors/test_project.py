@@ -37,7 +37,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 
 def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cli) -> None:
     shown = cli.run("project", "last").stdout.splitlines()
-    assert shown[0] == "version\tfile\t\twho contributed what"
+    assert shown[0] == "version\tfile\tbecame\twho contributed what"
     assert "development/gpt\taccounts.py\tnew\tgpt" in shown
     assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in shown
     assert cli.run("project", "--list").stdout.splitlines() == shown
@@ -60,6 +60,9 @@ def test_any_version_of_a_file_can_be_seen(cli: Cli) -> None:
 @pytest.mark.feature("S0.53")
 def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_over(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "accounts"
+    assert cli.run("project", "last", "--to", f"../{cli.work.name}/../{folder.name}-2").stdout == (
+        f"{cli.work.parent}/{folder.name}-2\n"
+    )
     assert cli.run("project", "last", "--to", str(folder)).stdout == f"{folder}\n"
     assert (folder / "accounts.py").read_text() == DIRECTED
     (folder / "accounts.py").write_text("mine")
@@ -67,6 +70,7 @@ def test_the_project_can_be_had_as_a_folder_and_as_a_zip_and_nothing_is_written_
     assert "is there already, and nothing is written over it." in refused.stderr
     assert (folder / "accounts.py").read_text() == "mine"
     cli.run("project", "last", "--to", str(tmp_path / "accounts.zip"), "--zip")
+    assert cli.run("project", "last", "--to", str(tmp_path / "other"), "--zip").stdout == f"{tmp_path}/other.zip\n"
     with zipfile.ZipFile(tmp_path / "accounts.zip") as zip:
         assert zip.namelist() == ["accounts/accounts.py", "accounts/test_accounts.py"]
 

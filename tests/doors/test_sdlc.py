@@ -76,7 +76,7 @@ def test_the_person_sees_every_word_and_says_yes_between_stages_from_another_ter
     bob = seat("bob", heard("Mind the cache.", "Noted.\n\nCONSENSUS: A cache of one page.", "*-judge"))
     with cli.terminal(*ask(cli, "--plain", ada=ada, bob=bob)) as runs:
         runs.expect("━━ Stage 1 of 2: Requirements · Principal Product Engineer")
-        shown = runs.expect("Your choice [1-6, Enter for stop]:")
+        shown = runs.expect("Your choice [1-6]:")
         assert "[bob] bob wants it small." in shown
         assert "Round requirements/1-judge (the judge): ada" in shown
         assert "[ada] CONSENSUS: R1 It keeps to-dos." in shown
@@ -104,7 +104,7 @@ def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own
         assert "1. option-1: Flask" in shown
         assert "2. option-2: the standard library" in shown
         runs.type("own\n")
-        runs.expect("What is it to be? [Enter for nothing]:")
+        runs.expect("What is it to be?")
         runs.type("Neither: plain WSGI.\n")
         runs.expect("requirements was decided by the person")
         runs.type("6\n")
@@ -121,7 +121,7 @@ def test_a_dispute_is_shown_with_its_options_and_the_person_says_it_in_their_own
 def test_a_stage_is_sent_back_with_new_instructions_and_all_are_asked_again(cli: Cli) -> None:
     again = heard("Only ten lines.", "ada in ten lines.", "requirements-2/*")
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", again))) as runs:
-        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.expect("Your choice [1-6]:")
         runs.type("retry\n")
         runs.expect("What is to be different this time? [Enter for nothing]:")
         runs.type("Only ten lines.\n")
@@ -137,16 +137,16 @@ def test_the_next_stage_is_skipped_and_what_there_is_is_marked_complete(cli: Cli
     typed = ["sdlc", IDEA, "--only", "requirements,architecture,qa", "--skip", "qa", "--plain"]
     with cli.terminal(*typed, *cli.script(ada=seat("ada"), bob=seat("bob"))) as runs:
         runs.expect("━━ Stage 1 of 2: Requirements")
-        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.expect("Your choice [1-6]:")
         runs.type("skip\n")
         runs.end(0)
     told = facts(cli)
     assert ends(told) == {"requirements": "agreed", "architecture": "skipped"}
     assert rounds(told) == ["requirements/1-draft", "requirements/1-judge"]
     with cli.terminal(*ask(cli, "--plain", "--fresh")) as runs:
-        runs.expect("Your choice [1-6, Enter for stop]:")
+        runs.expect("Your choice [1-6]:")
         runs.type("complete\n")
-        assert "Decision reached: 1 stage" in runs.end(0)
+        assert "1 stage was held: requirements." in runs.end(0)
     assert ends(facts(cli)) == {"requirements": "agreed"}
 
 
@@ -192,6 +192,8 @@ def test_with_nobody_there_it_ends_after_the_first_stage_unless_a_budget_or_a_ye
         (["--from", "nowhere"], "There is no folder nowhere.", "--from"),
         (["--from", ".", "--into", "x"], "--into is for a new project", "Give one of them."),
         (["--into", "."], "There is something in", "Name a new folder with --into."),
+        (["--stages", "spec", "--answer", "deliver=git"], "These stages come to words alone", "`roundtable export`"),
+        (["--from", ".", "--answer", "deliver=git"], "A project that is there is changed where it is", "approve=all"),
         (["--into", "new/.."], "--into new/.. does not say what it is to be called.", "Name a new folder."),
         (["--into", ".zip"], "--into .zip does not say what it is to be called.", "Name a new folder."),
     ],
@@ -360,9 +362,22 @@ def test_the_files_of_both_lines_are_compared_and_nothing_in_them_drives_the_ter
     cli.run("rollback", old, "development", "--instruct", "In German.")
     cli.run("resume", "last", "--headless")
     told = cli.run("diff-sessions", old, "last").stdout
+    assert "development: changed" in told
     assert "app.py: changed" in told
     assert "  -print('Hello')" in told
     assert "  +# \\u202eend" in told, "what a terminal would obey is written out"
+
+
+def test_a_stage_that_came_to_the_same_again_is_the_same(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    seats = cli.script(ada={"turns": [{"round": "*", "text": "Here.\n\n```python app.py\nprint('Hello')\n```\n"}]})
+    cli.run("sdlc", "a greeting", "--only", "development", "--yes", "--headless", *seats)
+    old = slugs(cli)[0]
+    cli.run("rollback", old, "development")
+    cli.run("resume", "last", "--headless")
+    both = json.loads(cli.run("diff-sessions", old, "last", "--json").stdout)
+    assert [(it["name"], it["state"]) for it in both["stages"]] == [("development", "same")]
+    assert both.get("files", []) == []
 
 
 # --- asking the judge -----------------------------------------------------------------------------

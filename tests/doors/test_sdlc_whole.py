@@ -105,7 +105,7 @@ def test_the_stages_are_held_in_their_order_and_the_judges_seat_goes_round(told:
     assert tuple(it["stage"] for it in ends) == STAGES
     assert [it["judge"] for it in ends] == JUDGES
     how = {it["stage"]: it["how"] for it in ends}
-    assert how == {stage: "chosen" if stage == "architecture" else "agreed" for stage in STAGES}
+    assert how == dict.fromkeys(STAGES, "agreed") | {"architecture": "chosen", "execution": "ran"}
 
 
 @pytest.mark.feature("S0.146")
@@ -146,6 +146,7 @@ def test_the_program_fails_on_the_planted_fault_is_mended_and_runs(told: Told) -
     assert [it["code"] for it in second["steps"] if it["name"] == "check"] == [0]
     assert "It works." in json.dumps(second["steps"])
     assert "no such table: todos" in told.shown, "what it says is seen while it runs"
+    assert "Step " not in told.shown, "what is done is told in words"
 
 
 @pytest.mark.feature("S0.20", "S0.5")

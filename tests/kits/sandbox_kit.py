@@ -203,11 +203,17 @@ class SandboxKit:
         seconds = moment()
         job = shell(f"(setsid sleep {seconds} &) ; echo begun; sleep {seconds}", folder, copied=True)
         heard = asyncio.Event()
+
+        async def listen() -> None:
+            async with aclosing(sandbox.run(job)) as run:
+                async for _ in run:
+                    heard.set()
+
         if how == "closed":
             async with aclosing(sandbox.run(job)) as run:
                 await anext(run)
         else:
-            task = asyncio.create_task(ended(sandbox, job, lambda _: heard.set()))
+            task = asyncio.create_task(listen())
             await heard.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -389,6 +389,12 @@ class StoreKit(ABC):
         await store.rebuild()
         assert await store.sessions() == before
 
+    async def test_a_session_is_found_where_it_belongs_and_where_it_was_opened(self, store: Record) -> None:
+        await store.append("s1", opening(name="api", workspace="/w", opened_in="/v"))
+        for workspace, found in (("/w", ["s1"]), ("/v", ["s1"]), ("/u", [])):
+            assert [row.id for row in await store.sessions(workspace)] == found
+            assert await store.find("last", workspace) == await store.find("api", workspace) == found
+
     async def test_a_session_answers_to_all_its_names(self, store: Record) -> None:
         await store.append("0193aaaa-1", opening(name="api", slug="2026-rest", workspace="/w"))
         await store.append("0193aaab-2", opening(name="api", slug="2026-tabs", workspace="/v"))

@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
 from roundtable.store.memory import MemoryStore
-from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox import SandboxSettings
 from tests.stories.house import SESSION, CountingPerformer, House
 
 
@@ -20,7 +20,7 @@ class ProvingPerformer(CountingPerformer):
 
     def __init__(self, store: MemoryStore, workspace: Path) -> None:
         super().__init__(store)
-        self._proving = Proving(store, workspace, Redactor(), lambda: find_sandbox(SandboxSettings()))
+        self._proving = Proving(store, workspace, Redactor(), SandboxSettings())
 
     async def perform(self, key: str, effect: Effect) -> Result | Fault:
         if not isinstance(effect, ProveClaims):

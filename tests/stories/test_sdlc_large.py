@@ -40,7 +40,7 @@ async def test_of_an_existing_project_that_is_too_large_seats_get_the_map_and_th
         assert "def report_1999" not in shown
     for end in ends:
         assert "4 of 5 files of the project were shown; for the others there is no room in the windows." in end.notices
-        assert "Not read, since they may not be shown: .env." in end.notices
+        assert "Not read: .env is a sensitive file and is never shown to a model." in end.notices
     assert any("of 5 files of the project were shown" in it for it in decision.notices)
 
 

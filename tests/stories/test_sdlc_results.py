@@ -11,12 +11,15 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.project import file_of, versions
 from roundtable.app.undoing import undo
+from roundtable.cli.words import decision_words, plain
 from roundtable.core.effects import Deliver, Delivered
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, draft_after
 from roundtable.core.values import Decision, Outcome
 from roundtable.core.views.quoting import quoted
 from roundtable.core.views.stages import stage_ends
+from roundtable.mcp.telling import in_words
+from roundtable.mcp.telling import meeting as as_told
 from tests.repository import git
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
@@ -72,12 +75,15 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
     folder = tmp_path / "accounts"
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
     assert str(folder) in decision.how
+    session = await bench.session(meeting.session)
+    for told in (plain(decision_words(session, "here")), in_words(as_told(session, (), None), session)):
+        assert "What next: it is handed over." in told
     subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]
     assert subjects == ["D1 requirements", "D2 development", "D3 qa"]
     message = git(folder, "log", "-1", "--format=%B", "HEAD~1")
     assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
     trailers = git(folder, "log", "-1", "--format=%(trailers:only,unfold)", "HEAD~1").split("\n")
-    owner = (await bench.session(meeting.session)).charter.owner
+    owner = session.charter.owner
     assert trailers[:-2] == [
         f"Roundtable-Session: {meeting.session}",
         "Roundtable-Stage: D2 development",
@@ -86,6 +92,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
         "Produced-By: gemini",
         f"Approved-By: {owner} (ahead)",
     ]
+    assert "Checks: its own tests=passed" in git(folder, "log", "-1", "--format=%(trailers:only,unfold)")
     assert quoted(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
     assert (folder / "accounts.py").read_text() == DIRECTED
     assert (folder / "test_accounts.py").read_text() == f"# claude\n{TEST}"

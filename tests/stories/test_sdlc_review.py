@@ -279,7 +279,7 @@ async def test_a_file_that_is_longer_than_a_part_is_mended_where_its_line_is_and
     assert DIVIDED in asked
     assert "def long_0(" not in asked
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert end.notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.remarks == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
 async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundtable) -> None:
@@ -310,6 +310,13 @@ async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> No
     assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
 
 
+async def test_a_file_that_is_too_long_to_be_read_is_named_with_the_reason(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop/data.py": "ROWS = 1\n" * 50_000})
+    commit(desk.workspace, "Data")
+    _, end = await review(desk, claude=turns(), gpt=turns())
+    assert "Not reviewed: shop/data.py is larger than 400,000 bytes." in end.notices
+
+
 async def test_who_was_not_heard_on_which_part_is_said(desk: Roundtable) -> None:
     absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
     _, end = await review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
@@ -322,6 +329,19 @@ async def test_a_fix_after_which_a_program_still_shows_the_fault_is_not_called_o
     _, end = await review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
     still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not mended: a program still shows it."
     assert end.text == f"CRITICAL:\n- {still}\n- F2 stock is lost", "what the judge adds is kept, under whatever id"
+    assert "2 critical findings are not mended: F1 (a program still shows it), F2 stock is lost." in end.notices
+
+
+async def test_what_is_critical_and_not_mended_is_told_where_the_person_is_asked_to_go_on(desk: Roundtable) -> None:
+    lost = found(finding("elsewhere.py", "Data is lost."), finding("shop/stock.py:2", BELOW, "high"))
+    judge = "CONSENSUS:\nCRITICAL: F1 data is lost\n- F2 stock is lost\nWARNINGS: none"
+    claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
+    held, end = await review(desk, claude=claude, gpt=turns())
+    why = "F1 (it names no file of the project), F2 (who was asked to did not answer)"
+    left = f"2 critical findings are not mended: {why}."
+    assert left in end.notices
+    assert left in (await desk.session(held.session)).gates["after-code-review"].question
+    assert "claude" not in end.text, "later stages are told of it and of nobody's name"
 
 
 async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_twice(desk: Roundtable) -> None:

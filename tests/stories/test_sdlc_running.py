@@ -71,7 +71,7 @@ async def runs(bench: Roundtable, meeting: Held) -> dict[str, ProjectRan]:
 
 async def test_a_program_that_runs_needs_no_analysis(bench: Roundtable) -> None:
     meeting, end = await held(bench, seat({**SUM, "adding.py": MENDED}))
-    assert (end.how, end.notices) == ("agreed", ())
+    assert (end.how, end.notices) == ("ran", ())
     assert "the sum is 3" in end.text
     assert not [it for it in meeting.voices.calls if "analyse" in it.call]
 
@@ -84,12 +84,12 @@ async def test_what_a_failing_program_said_goes_to_all_seats_by_itself_and_what_
     other = seat(SUM, {"adding.py": MENDED + "\n# mended\n"})
     ruling = [{"round": "*-judge", "text": "CONSENSUS: BASE=candidate-B. INCORPORATE: none MUST_FIX: none"}]
     meeting, end = await held(bench, seat(SUM, {"adding.py": MENDED}, more=ruling), [*ruling, *other])
-    assert end.how == "agreed", end
+    assert end.how == "ran", end
     first, second = (await runs(bench, meeting)).values()
     assert (first.passed, second.passed) == (False, True)
     for name in ("claude", "gpt"):
         told = meeting.prompt("execution/1/1-analyse", name)
-        assert "It was run by its own plan, in " in told
+        assert "It was run as a plain program, in " in told
         assert "the sum is -1" in told, "the output of the run"
         assert "wrong sum" in told
         assert "return a - b" in told, "the files as they were run"
@@ -127,7 +127,7 @@ async def test_after_three_mended_runs_that_fail_it_is_given_up_with_what_the_la
 
 async def test_seats_are_told_of_the_last_run_and_not_of_those_before_it(bench: Roundtable) -> None:
     meeting, end = await held(bench, seat(SUM, {"adding.py": "def add(a, b):\n    return 70\n"}, {"adding.py": MENDED}))
-    assert end.how == "agreed"
+    assert end.how == "ran"
     second = meeting.prompt("execution/2/1-analyse", "claude")
     assert "the sum is 70" in second
     assert "return 70" in second
@@ -137,7 +137,7 @@ async def test_seats_are_told_of_the_last_run_and_not_of_those_before_it(bench: 
 async def test_a_plan_that_means_nothing_is_told_to_the_seats_who_mend_it(bench: Roundtable) -> None:
     broken = {"main.py": "print('up')\n", "run.toml": 'start = "main.py"\n'}
     meeting, end = await held(bench, seat(broken, {"run.toml": PLAN}))
-    assert end.how == "agreed"
+    assert end.how == "ran"
     assert "run.toml is not understood: start has no meaning there." in meeting.prompt(
         "execution/1/1-analyse", "claude"
     )
@@ -145,7 +145,7 @@ async def test_a_plan_that_means_nothing_is_told_to_the_seats_who_mend_it(bench:
 
 async def test_a_program_without_a_plan_is_run_in_the_usual_way_and_that_is_said(bench: Roundtable) -> None:
     _, end = await held(bench, seat({"main.py": "print('up')\n"}))
-    assert end.how == "agreed"
+    assert end.how == "ran"
     assert end.notices == ("There is no run.toml, so it was run as `python main.py`.",)
 
 
@@ -157,7 +157,7 @@ async def test_where_no_engine_answers_the_plan_is_run_instead_of_the_dockerfile
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     meeting, end = await held(bench, seat({**SUM, "adding.py": MENDED, "Dockerfile": dockerfile}))
     (run,) = (await runs(bench, meeting)).values()
-    assert (end.how, run.how) == ("agreed", "plan")
+    assert (end.how, run.how) == ("ran", "plan")
 
 
 async def test_a_dockerfile_that_nothing_can_build_and_no_plan_is_told_with_the_reason(
@@ -191,7 +191,7 @@ async def test_what_a_program_wants_to_install_is_shown_and_waits_for_the_person
     assert found["execution/1/run"].wants_install == ("sh", "-c", "echo fetching; touch fetched.txt")
     assert "nothing was fetched" in found["execution/1/run"].steps[0].output
     if answer == "yes":
-        assert end.how == "agreed"
+        assert end.how == "ran"
         assert [it.name for it in found["execution/1/run-installed"].steps] == ["install", "run"]
         assert "ready" in end.text
     else:
@@ -233,7 +233,7 @@ async def test_a_number_without_end_in_a_plan_is_told_to_the_seats_and_ends_no_s
 ) -> None:
     plan = f"{PLAN[: PLAN.index('seconds')]}seconds = 1{'0' * zeros}\n"
     meeting, end = await held(bench, seat({"main.py": "print('up')\n", "run.toml": plan}, {"run.toml": PLAN}))
-    assert end.how == "agreed"
+    assert end.how == "ran"
     assert "run.toml is not understood: " in meeting.prompt("execution/1/1-analyse", "claude")
 
 
@@ -287,6 +287,7 @@ async def test_a_running_program_is_heard_live_and_stopped_from_elsewhere_and_th
     assert (run.stopped, run.passed, end.how) == (True, False, "chosen")
     assert "tick 3" in run.steps[0].output
     assert "tick 9998" not in run.steps[0].output
+    assert end.text.count("The person stopped it.") == 1
 
 
 async def test_cancelling_the_session_ends_the_program_at_once(bench: Roundtable) -> None:

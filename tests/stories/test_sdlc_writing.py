@@ -96,7 +96,6 @@ async def test_base_claude_login_from_gpt_rollback_from_gemini_gives_exactly_tha
         Took("accounts.py", "login", "gpt"),
         Took("accounts.py", "rollback", "gemini"),
     )
-    assert ruling.strip() in end.text
     writing = [f"development/1-write/{seat}" for seat in ("claude", "gemini", "gpt")]
     assert asked(meeting) == ["development/1-judge/claude", *writing], "no token but for writing and judging"
 
@@ -110,17 +109,6 @@ async def test_a_judge_that_fails_is_replaced_and_the_files_are_judged_all_the_s
     assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
     assert (end.base, end.judge) == ("gemini", "gpt")
     assert "claude could not be heard as judge." in end.notices
-
-
-async def test_where_no_judge_can_be_heard_running_them_decides_and_that_is_said(bench: Roundtable) -> None:
-    seats = accounts(judge="I like them all.")
-    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=seats)
-    assert (end.how, end.judge) == ("run", "")
-    assert end.base in seats
-    assert await files(bench, end) == {"accounts.py": ACCOUNTS[end.base]}
-    assert "claude, gpt and gemini could not be heard as judge." in end.notices
-    assert "development-dispute" not in (await bench.session(meeting.session)).gates
-    assert decision.degraded
 
 
 async def test_who_judges_reads_what_running_showed_and_no_name(bench: Roundtable) -> None:
@@ -223,7 +211,7 @@ async def test_what_must_be_fixed_is_asked_of_the_bases_author_alone_who_sees_wh
     assert "You may change only: accounts.py." in shown
     assert await files(bench, end) == {"accounts.py": whole}
     assert Took("accounts.py", "login", "gpt") in end.took
-    assert end.notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.remarks == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
 async def test_a_merge_that_fails_what_the_base_passed_is_dropped_and_that_is_said(bench: Roundtable) -> None:
@@ -251,7 +239,7 @@ async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.session(meeting.session)).gates["development-dispute"]
     assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose shall it be?")
-    assert gate.details["gemini"] == "accounts.py: passed what was run."
+    assert gate.details["gemini"] == "accounts.py: there was nothing to run it against."
 
     meeting = Held(bench, **seats)
     await meeting.open("sdlc", IDEA, settings=settings(stage), answers=YES, seed=7, headless=False)
@@ -471,4 +459,4 @@ async def test_what_extends_an_existing_project_passes_its_tests_and_needs_none_
     _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats, existing=True)
     assert (end.how, end.base) == ("alone", "claude")
     assert await files(bench, end) == {"slug.py": neat}
-    assert end.notices == ("gpt's was left out. The check tests failed with exit code 1.",)
+    assert end.notices == ("gpt's was left out. The check tests failed with exit code 1: NotImplementedError.",)

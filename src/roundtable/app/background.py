@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.places import Places, home_of
 from roundtable.app.private_files import write_private
 from roundtable.core.faults import RoundtableError, SessionHeld
 from roundtable.core.redaction import Redactor
@@ -31,10 +31,11 @@ _LONGEST_WHY = 4000
 
 async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = AT_A_GATE) -> None:
     """Have a session run by a process of its own, unless one runs it already; what keeps it from running is raised."""
-    if (await desk.session(session)).ended or await desk.holder(session):
+    state = await desk.session(session)
+    if state.ended or await desk.holder(session):
         return
     _log(desk.places, session).unlink(missing_ok=True)
-    process = _start(desk, session, at_a_gate)
+    process = _start(desk.places, home_of(state.charter.workspace, desk.workspace), session, at_a_gate)
     give_up = asyncio.get_running_loop().time() + _PATIENCE
     while process.poll() is None and asyncio.get_running_loop().time() < give_up:
         if await desk.holder(session):
@@ -53,10 +54,9 @@ def why_stopped(places: Places, session: str) -> str:
         return ""
 
 
-def _start(desk: Roundtable, session: str, at_a_gate: float) -> subprocess.Popen[bytes]:
+def _start(places: Places, workspace: Path, session: str, at_a_gate: float) -> subprocess.Popen[bytes]:
     """Everything that happens from here on is on the record, so nothing of it is printed."""
-    places = desk.places
-    told = (_OUR_ROOT, places.data, places.config, desk.workspace, session, at_a_gate)
+    told = (_OUR_ROOT, places.data, places.config, workspace, session, at_a_gate)
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM, *map(str, told)],
         stdin=subprocess.DEVNULL,

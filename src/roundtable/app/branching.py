@@ -20,15 +20,12 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stages import all_stages, encoded, in_stages
-from roundtable.core.values import Charter, Gate
+from roundtable.core.stages import after_a_stage, all_stages, encoded, gate_after, goes_back, in_stages
+from roundtable.core.values import Charter, NextStep
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.stages import stage_ends
-from roundtable.protocols.sdlc import ANSWER
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
-
-BACK = "back"
 
 
 async def before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
@@ -45,8 +42,9 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     records = await store.read(session)
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
     stages = all_stages(opened.charter) if opened else ()
-    held = [it.name for it in stages if _beginning(records, it.name) is not None]
-    _check_held(stage, held)
+    cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
+    cuts |= _not_begun(records, [it.name for it in stages if it.enabled and it.name not in cuts])
+    _check_held(stage, list(cuts))
     added = tuple(
         msgspec.structs.replace(it, instructions="\n".join(filter(None, (it.instructions, instructions))))
         if it.name == stage
@@ -57,9 +55,7 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     def told(charter: Charter) -> Charter:
         return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encoded(added)})
 
-    cut = _beginning(records, stage)
-    assert cut is not None
-    return await _branched(store, session, records, cut, told)
+    return await _branched(store, session, records, cuts[stage], told)
 
 
 def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
@@ -73,6 +69,14 @@ def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
     return None
 
 
+def _not_begun(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, int]:
+    """The stage that would have come next, from the answer on that ended the session before it."""
+    events = [it.event for it in records]
+    between = {it.gate.id for it in events if isinstance(it, GateOpened) and after_a_stage(it.gate)}
+    answers = [it.seq for it in records if isinstance(it.event, GateAnswered) and it.event.gate in between]
+    return {waiting[0]: answers[-1]} if waiting and answers else {}
+
+
 def _skipped(event: Event) -> bool:
     return isinstance(event, EffectStarted) and isinstance(event.effect, EndStage) and event.effect.end.how == "skipped"
 
@@ -84,7 +88,7 @@ def _belongs(event: Event, stage: str) -> bool:
         case EffectStarted():
             return event.step.startswith(f"{stage}/")
         case GateOpened():
-            return event.gate.id == f"after-{stage}"
+            return event.gate.id == gate_after(stage)
         case _:
             return False
 
@@ -119,15 +123,10 @@ def where_back(words: str) -> tuple[str, str]:
 
 def went_back(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
-    if session.decision is None or session.decision.next_step != BACK or not in_stages(session.charter):
+    if session.decision is None or session.decision.next_step != NextStep.BACK or not in_stages(session.charter):
         return None
-    said = [it.text for it in session.answers.values() if it.option == BACK and after_a_stage(session.gates[it.gate])]
+    said = [it.text for it in session.answers.values() if goes_back(session.gates[it.gate], it.option)]
     return where_back(said[-1]) if said else None
-
-
-def after_a_stage(gate: Gate) -> bool:
-    """Whether it is one of those at which the person says how it goes on."""
-    return gate.again_of == ANSWER
 
 
 def check_back(session: Session, words: str) -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 async def compare(desk: Roundtable, first: Session, second: Session) -> Compared:
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
-    return compared(first, second, (_standing(ours, theirs), _standing(theirs, ours)))
+    ends = (*stage_ends(first), *stage_ends(second))
+    drafts = {it.draft: await Drafts(desk.store).draft(it.draft) for it in ends if it.draft}
+    return compared(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
 async def _drafted(desk: Roundtable, session: Session) -> dict[str, Written]:

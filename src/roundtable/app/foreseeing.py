@@ -27,11 +27,11 @@ NAMES = 20_000
 class Project(NamedTuple):
     """What a meeting has before it: bytes of the files there are and of what stands around them in a prompt.
 
-    `room` is how much can be put before the seats besides an answer of so many tokens.
+    `room` is how much can be put before the seats besides an answer of so many tokens, `sizes` the bytes of each file.
     """
 
     room: Callable[[int], Room]
-    text: int = 0
+    sizes: tuple[int, ...] = ()
     around: int = 0
 
 
@@ -111,7 +111,7 @@ class Foreseen:
 
     @property
     def _size(self) -> int:
-        return self._project.text + self._project.around + self._written
+        return sum(self._project.sizes) + self._project.around + self._written
 
     def _shown(self, round: PlannedRound, times: int) -> int:
         shown = {

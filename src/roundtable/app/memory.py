@@ -16,13 +16,13 @@ from roundtable.app.secrets import Keys
 from roundtable.core.events import EntryWritten, SessionOpened
 from roundtable.core.faults import NotFound, RecordError, RoundtableError, UsageError
 from roundtable.core.ledger import BINDING, NO_REASON, Entry, EntryKind, State
+from roundtable.core.ports import Ledger, Store
 from roundtable.core.remembering import LONGEST, entries_of
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Outcome, Recalled
 from roundtable.core.views import one_line
 from roundtable.core.wording import content_words, ended, in_full, words
 from roundtable.store.facts import stamp
-from roundtable.store.sqlite import SqliteStore
 
 NOTEBOOK = "notebook"
 """What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held
@@ -52,9 +52,10 @@ class Memory:
     """The ledger of one workspace."""
 
     def __init__(
-        self, store: SqliteStore, keys: Keys, workspace: str, settings: MemorySettings, written: Written
+        self, store: Store, ledger: Ledger, keys: Keys, workspace: str, settings: MemorySettings, written: Written
     ) -> None:
         self._store = store
+        self._ledger = ledger
         self._written = written
         self._keys = keys
         self._workspace = workspace
@@ -64,13 +65,13 @@ class Memory:
 
     async def catch_up(self, most: int | None = None) -> None:
         """File what sessions came to since somebody last looked; one that cannot be read keeps nobody waiting."""
-        for session in (await self._store.unfiled())[:most]:
+        for session in (await self._ledger.unfiled())[:most]:
             with suppress(RoundtableError):
                 await self._file(session)
 
     async def _file(self, session: str) -> list[Entry]:
         state = Session.fold(session, await self._store.read(session))
-        return await self._store.file(session, state.seq, [self._dated(entry) for entry in entries_of(state)])
+        return await self._ledger.file(session, state.seq, [self._dated(entry) for entry in entries_of(state)])
 
     def _dated(self, entry: Entry) -> Entry:
         """A prediction falls due so many days after the decision."""
@@ -83,8 +84,8 @@ class Memory:
         """What is remembered here: newest first, or those that share words with these, the most relevant first."""
         await self.catch_up()
         if asked:
-            return await self._store.search(asked, self._workspace, kinds, limit)
-        return await self._store.entries(self._workspace, kinds, limit)
+            return await self._ledger.search(asked, self._workspace, kinds, limit)
+        return await self._ledger.entries(self._workspace, kinds, limit)
 
     async def entry(self, id: str, *kinds: EntryKind) -> Entry:
         """One entry by its id."""
@@ -104,11 +105,11 @@ class Memory:
             return [], []
         await self.catch_up(MOST_FILED_AT_OPENING)
         asked = set(content_words(question))
-        found = await self._store.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
+        found = await self._ledger.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
         near = [entry for entry in found if entry.bears and _share(asked, entry.searchable) >= LEAST_SHARED]
         same = [entry for entry in near if words(entry.question) == words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        every = [entry for entry in await self._store.entries(self._workspace, BINDING, None) if entry.bears]
+        every = [entry for entry in await self._ledger.entries(self._workspace, BINDING, None) if entry.bears]
         binding = _each_once((*(entry for entry in near if entry.kind in BINDING), *every))
         wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
         room = {it.id for it in _bounded(map(self._told, wanted))}

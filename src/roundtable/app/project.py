@@ -80,7 +80,7 @@ def no_project() -> NotFound:
     """What is said of a session without any files."""
     return NotFound(
         "This session has written no project so far.",
-        "`roundtable sdlc` makes one; `roundtable show` prints what this session came to.",
+        "`roundtable sdlc` makes one; `roundtable export` writes what this session came to.",
     )
 
 

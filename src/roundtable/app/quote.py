@@ -102,11 +102,6 @@ class Quote(msgspec.Struct, frozen=True):
     seconds: float | None
     notices: tuple[str, ...]
 
-    @property
-    def costs_money(self) -> bool:
-        """Whether anything here is paid by the token, at a known price or not."""
-        return bool(self.usd.most or self.unpriced)
-
 
 class _Voice(NamedTuple):
     name: str
@@ -191,7 +186,7 @@ async def _project(desk: Roundtable, charter: Charter) -> Project:
     listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
     files = (await listing.found("")).files
     # Each file is rounded up to a token of its own.
-    return Project(room, sum(map(len, files.values())), sum(around(path) + BYTES_PER_TOKEN for path in files))
+    return Project(room, tuple(map(len, files.values())), sum(around(path) + BYTES_PER_TOKEN for path in files))
 
 
 def _sum(spans: Iterable[Span]) -> Span:

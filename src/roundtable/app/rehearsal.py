@@ -13,6 +13,7 @@ from roundtable.core.codecs import codec
 from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.protocols import PlannedRound
+from roundtable.protocols.trying import IN_PARTS, WHOLE, form_for
 from roundtable.store.facts import digest_of
 
 FINEST = 3
@@ -80,7 +81,7 @@ class Rehearsal:
                 continue
             longest = self._longest(round)
             asked = prompt // FINEST + overhead
-            again = asked + longest + self._form(round) // FINEST
+            again = asked + longest + self._form(round, at_worst=True) // FINEST
             calls += [Call(min(it, longest_prompt), longest + thinking) for it in (asked, again)]
         return calls
 
@@ -93,13 +94,16 @@ class Rehearsal:
         held = [
             _Asked(round, prompt)
             for round in rounds
-            for prompt in way.prompts(round, self._templates[round.template] + self._form(round))
+            for prompt in way.prompts(round, self._templates[round.template] + self._form(round, pace.at_worst))
         ]
         return _within(held, self._charter.limits.rounds)
 
-    def _form(self, round: PlannedRound) -> int:
+    def _form(self, round: PlannedRound, at_worst: bool) -> int:
+        """Bytes of how an answer is to be written. At worst there are long files in the end, if there are none yet."""
+        sizes = (*(it.size for it in self._charter.context), *self._project.sizes)
+        form = (IN_PARTS if at_worst else form_for(sizes)) if round.codec == WHOLE else round.codec
         choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
-        return len(codec(round.codec).text_format(Expect(round.codec, choices)).encode())
+        return len(codec(form).text_format(Expect(form, choices)).encode())
 
 
 def _is_ballot(round: PlannedRound) -> bool:

@@ -6,8 +6,7 @@ leaves out, so that often its name and what is different are enough.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,8 +17,8 @@ import msgspec
 from roundtable.app.meeting_files import STAGES, of_person, of_workspace, text_of
 from roundtable.app.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage, decoded, encoded
-from roundtable.core.values import Limits, Seat
+from roundtable.core.stages import STAGE_NAME, Stage, decoded, encoded, is_gate_name
+from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.core.views.clean import one_line
 from roundtable.protocols.sdlc import MOST_ATTEMPTS
 from roundtable.protocols.stages.delivering import DELIVER
@@ -28,9 +27,6 @@ from roundtable.voices.datafile import fill, nearest, parse_table
 USUAL = "sdlc"
 EVERY = ""
 """The name under which an option is given that holds for all stages."""
-
-_TAKEN = re.compile(rf"after(-.*)?|.*-(dispute|install|rerun|rerun-shown)|{DELIVER}")
-"""Names that would be mistaken for a gate of another stage, or for the handing over."""
 
 ROOM = {"discussion": 1, "files": 3, "review": 40, "run": 4}
 """How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
@@ -105,6 +101,14 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     """The stages of somebody's own file."""
     known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in shipped().stages}
     listed = fill(Own, parse_table(text.encode(), where), where).stages
+    if not listed:
+        raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
+    for number, it in enumerate(listed, 1):
+        if isinstance(name := it.get("name"), str) and not STAGE_NAME.match(name):
+            raise ConfigError(
+                f"{where}: stage {number} cannot be called {one_line(name, 60) or 'nothing'}.",
+                "A name has small letters and dashes, at most 31 of them, such as threat-model.",
+            )
     stages = [
         fill(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
         for number, it in enumerate(listed, 1)
@@ -112,7 +116,7 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     names = [it.name for it in stages]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
-    if taken := next(filter(_TAKEN.fullmatch, names), ""):
+    if taken := next((it for it in names if it == DELIVER or is_gate_name(it)), ""):
         raise ConfigError(
             f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
             f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
@@ -148,10 +152,13 @@ def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
             raise UsageError(f"There is no stage {one_line(name, 60)} here.", help)
 
 
-def with_stages(settings: dict[str, Any], seats: Sequence[Seat], longest: int) -> dict[str, Any]:
+def with_stages(
+    settings: dict[str, Any], seats: Sequence[Seat], longest: int, answers: Mapping[str, str]
+) -> dict[str, Any]:
     """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
 
-    No answer may be longer than `longest`, which is what the seats' windows and the person's limits leave for one.
+    What is answered ahead must be asked at all. No seat's answer may be longer than `longest`, which is what their
+    windows and the person's limits leave for one.
     """
     stages = decoded(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
     names = [seat.name for seat in seats]
@@ -163,8 +170,24 @@ def with_stages(settings: dict[str, Any], seats: Sequence[Seat], longest: int) -
                     f"{one_line(seat, 60)} is to {what} {it.name} and is not at the table.",
                     f"Name one of: {', '.join(names)}.",
                 )
+    if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
+        _check_delivery(stages, existing=bool(settings.get("existing")))
     fitting = [msgspec.structs.replace(it, tokens=min(it.tokens, longest)) for it in stages]
     return {**settings, "stages": encoded(fitting)}
+
+
+def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
+    """Only a new project is handed over, and only stages that write files come to one."""
+    if existing:
+        raise UsageError(
+            f"A project that is there is changed where it is, so {DELIVER} is not asked.",
+            "Answer `approve` ahead instead, or nothing: --answer approve=all.",
+        )
+    if not any(it.enabled and it.kind in ("files", "run") for it in stages):
+        raise UsageError(
+            f"These stages come to words alone, so there is no project to hand over and {DELIVER} is not asked.",
+            "Leave it out: `roundtable export` writes what was agreed as a report.",
+        )
 
 
 def _usual() -> tuple[Stage, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from roundtable.core.values import Gate
+from roundtable.core.values import Gate, NextStep
 from roundtable.core.views import one_line
 
 MEANINGS = {
     "apply": "to be carried out, with `roundtable apply`",
-    "applied": "it is carried out",
     "myself": "I do it myself",
     "later": "decide later",
     "back": "send them back to think again",
@@ -44,10 +43,15 @@ def meaning(gate: Gate, option: str) -> str:
     return one_line(gate.details.get(option) or MEANINGS.get(option, ""))
 
 
+def on_enter(gate: Gate) -> str:
+    """What an empty line stands for: the default, unless that ends the meeting, which nobody does in passing."""
+    return "" if gate.default == NextStep.STOP else gate.default
+
+
 def chosen(gate: Gate, typed: str) -> str | None:
     """The option a person means by a number, a name, a letter or an empty line; None if there is no such option."""
     if not typed:
-        return gate.default
+        return on_enter(gate) or None
     if typed in gate.options:
         return typed
     word = typed.casefold()

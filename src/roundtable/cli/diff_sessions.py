@@ -33,7 +33,7 @@ def diff_sessions(first: str, second: str, as_json: bool) -> None:
     \b
     Examples:
       roundtable diff-sessions 2026-11-15-a-to-do-api last
-      roundtable diff-sessions 2026-11-15-a-to-do-api 2026-11-15-a-to-do-api-2 --json
+      roundtable diff-sessions 2026-11-15-a-shop 2026-11-15-a-shop-2 --json
     """
 
     async def look(desk: Roundtable) -> tuple[Compared, list[str]]:

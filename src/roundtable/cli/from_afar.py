@@ -1,4 +1,4 @@
-"""A gate that writes, answered from elsewhere: what it is about, the form of an answer, and whether one has it."""
+"""A gate that is answered from elsewhere: what it is about, the form of an answer, and whether one has it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.cli.going_back import check_where_back, goes_back
+from roundtable.cli.going_back import check_where_back
 from roundtable.cli.parley import ASK, CONFIRM, SOME
 from roundtable.cli.words import Line
 from roundtable.core.changes import Choice, Hunk
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
+from roundtable.core.stages import after_a_stage, goes_back
 from roundtable.core.values import Gate
 from roundtable.core.views import one_line
 from roundtable.core.views.changes import asks_for_approval, place, plan_lines, planned
+from roundtable.core.views.stages import stage_ends
+
+MOST_LINES = 20
+"""How much of what a stage came to is shown to who is asked whether to go on."""
 
 
 def about(session: Session, gate: Gate) -> list[Line]:
-    """The files and hunks that an open gate asks about, and how to answer for some of them."""
+    """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
+    if after_a_stage(gate):
+        return _came_to(session)
     found = planned(session) if asks_for_approval(gate) else None
     if found is None:
         return []
@@ -26,6 +33,13 @@ def about(session: Session, gate: Gate) -> list[Line]:
     named = [f"{it.id} ({place(it)})" for it in hunks]
     lines = [*plan_lines(found[1]), f"Hunks: {', '.join(named)}", f"For some of them: {gate.id}=some {_form(hunks)}"]
     return [Line(one_line(line), indent=2) for line in lines]
+
+
+def _came_to(session: Session) -> list[Line]:
+    """What the last stage came to, as far as a person reads it in passing."""
+    lines = stage_ends(session)[-1].text.splitlines()
+    rest = ["… `roundtable show` has all of it."] if len(lines) > MOST_LINES else []
+    return [Line(one_line(line, 400), indent=4) for line in (*lines[:MOST_LINES], *rest)]
 
 
 def check(session: Session, gate: Gate, option: str, text: str) -> None:

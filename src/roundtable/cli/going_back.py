@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING
 from roundtable.cli.output import address_of, note
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
-from roundtable.core.values import Gate
 from roundtable.core.views import one_line
 from roundtable.core.views.stages import stage_ends
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-
-
-def goes_back(gate: Gate, option: str) -> bool:
-    """Whether this answer leads to an earlier stage."""
-    from roundtable.app.branching import BACK, after_a_stage
-
-    return option == BACK and after_a_stage(gate)
 
 
 async def ask_where_back(session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]) -> str | None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.cli.options import session_argument
-from roundtable.cli.output import at_desk, note
+from roundtable.cli.output import at_desk, note, typed_path
 from roundtable.cli.tables import show_json, show_table
 from roundtable.core.effects import Delivered
 from roundtable.core.faults import UsageError
-from roundtable.core.rules.handing_over import Form
+from roundtable.core.rules.handing_over import Form, named_as
 from roundtable.core.views import clean
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ def project(
     if path is not None:
         _print(at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
-        place = Path(into).expanduser().absolute()
-        _told(at_desk(lambda desk: _handed_over(desk, session, form or "folder", place)), form or "folder", as_json)
+        wanted = form or "folder"
+        place = Path(named_as(str(typed_path(into)), wanted))
+        _told(at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
     else:
         _show(at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
@@ -106,7 +107,7 @@ def _show(found: list[Version], as_json: bool) -> None:
         show_json({"v": 1, "versions": [_shape(it) for it in found]})
         return
     rows = [(it.name, change.path, change.became, change.words) for it in found for change in it.changes]
-    show_table(("version", "file", "", "who contributed what"), rows)
+    show_table(("version", "file", "became", "who contributed what"), rows)
 
 
 def _shape(it: Version) -> dict[str, object]:

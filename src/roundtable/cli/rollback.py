@@ -25,7 +25,7 @@ def rollback(session: str, stage: str, instruct: str) -> None:
 
     \b
     Examples:
-      roundtable rollback last architecture --instruct "Only the standard library."
+      roundtable rollback last architecture --instruct "Use PostgreSQL."
       roundtable rollback 2026-11-15-a-to-do-api development
     """
     click.echo(at_desk(lambda desk: _rollback(desk, session, stage, instruct)))

@@ -12,6 +12,13 @@ from typing import Literal
 from roundtable.core.values import Digest, Value
 
 
+class Edits(Value, frozen=True):
+    """What was changed by hand in a folder, as a git diff; `inner` are repositories made there, which no diff holds."""
+
+    diff: str = ""
+    inner: tuple[str, ...] = ()
+
+
 class Block(Value, frozen=True):
     """Text to be found in a file, once, and what stands there instead. `line` tells alike places apart, if given."""
 

@@ -78,14 +78,15 @@ def fitting(words: Sequence[str], found: Sequence[Section], room: int) -> Cut:
 
 def _paths(part: str) -> tuple[str, ...]:
     head = part.partition("\n@@ ")[0]
-    names = [_without_prefix(name) for _, name in _NAMES.findall(head) if name != _NOTHING]
+    names = [without_prefix(name) for _, name in _NAMES.findall(head) if name != _NOTHING]
     header = _HEADER.search(head)
     if not names and header is not None:
         names = [header["old"], header["new"]]
     return tuple(dict.fromkeys(names))
 
 
-def _without_prefix(name: str) -> str:
+def without_prefix(name: str) -> str:
+    """A file's name as it is, without the letter that git puts before it."""
     return name[2:] if name[:2] in ("a/", "b/") else name
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from roundtable.core.changes import Hunk, Refusal
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import StageEnd, Took
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
+
+_ERROR = re.compile(r"^(?:E +)?((?:[\w.]*(?:Error|Exception)\b|FAILED \S+ - |panic: ).*)$", re.MULTILINE)
 
 
 class ReadFiles(Value, frozen=True, tag="read_files", tag_field="effect"):
@@ -190,6 +193,12 @@ class CheckOutcome(Value, frozen=True):
         """Whether it ran to its end and found nothing wrong."""
         return self.code == 0
 
+    @property
+    def gist(self) -> str:
+        """The line that says why it failed: the last that names an error, or the last of all."""
+        named = _ERROR.findall(self.output)
+        return (named[-1] if named else self.output.strip().rpartition("\n")[2]).strip()
+
 
 class ChecksRun(Value, frozen=True, tag="checks_run", tag_field="result"):
     """What the checks said, and which were not run and why."""
@@ -211,7 +220,9 @@ class Candidate(Value, frozen=True):
     `checks` are the repository's own; `tests` says of every test the seats wrote whether it passed here. Candidates
     with the same `cluster` could not be told apart by anything that was run; 0 is none, for one that did not run.
     `without` are test files of its own that are left out of the draft: something stands above them that says that its
-    code does what it is for, and the code fails them, or they break the repository's checks.
+    code does what it is for, and the code fails them, or they break the repository's checks. `dropped` are files of a
+    new project that cannot be called as they are, and that it goes without. `restored` are files of tests that were
+    there, whose changes are left out: it passes them as they were.
     """
 
     seat: str
@@ -222,6 +233,8 @@ class Candidate(Value, frozen=True):
     tests: dict[str, bool] = {}
     cluster: int = 0
     without: tuple[str, ...] = ()
+    dropped: tuple[Refusal, ...] = ()
+    restored: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -233,7 +246,8 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     """The candidates best first, as running them showed; `how` says what the order rests on.
 
     `best` are the seats among whom running them decides nothing. `apart` are inputs for which those do not do the same,
-    with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran.
+    with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran. `unrun` says which
+    checks could not be run or showed nothing, a sentence each.
     """
 
     candidates: tuple[Candidate, ...]
@@ -241,6 +255,7 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     how: str = ""
     sandbox: str = ""
     apart: dict[str, dict[str, str]] = {}
+    unrun: tuple[str, ...] = ()
 
 
 class Removed(Value, frozen=True):
@@ -278,7 +293,8 @@ class Drafted(Value, frozen=True, tag="drafted", tag_field="result"):
 class Planned(Value, frozen=True, tag="planned", tag_field="result"):
     """The hunks a person is asked about, what stands against writing them, and what would be lost for good.
 
-    `destroys` names what only a typed `phrase` allows. `unasked` are hunks that no decision or claim asked for.
+    `destroys` names what only a typed `phrase` allows. `unasked` are hunks that no decision or claim asked for, and
+    `tests` those that were there and would be others, without anybody having asked for that.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -286,13 +302,14 @@ class Planned(Value, frozen=True, tag="planned", tag_field="result"):
     destroys: tuple[str, ...] = ()
     phrase: str = ""
     unasked: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
 
 
 class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
 
     `destroys` is what of it would be lost for good. `leans` are files beside it that are not committed, where a check
-    passes with them and fails without.
+    passes with them and fails without. `unrun` says which checks could not be run or showed nothing, a sentence each.
     """
 
     draft: Digest
@@ -302,6 +319,7 @@ class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     refused: tuple[Refusal, ...] = ()
     destroys: tuple[str, ...] = ()
     leans: tuple[str, ...] = ()
+    unrun: tuple[str, ...] = ()
 
     @property
     def broke(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionFor
 
 LISTED = (
     *("id", "slug", "name", "workspace", "question", "meeting"),
-    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at"),
+    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in"),
 )
 """What a store keeps of a row; the rest is the place of the session's newest fact."""
 
@@ -47,6 +47,11 @@ class SessionRow(msgspec.Struct, frozen=True):
     offset: int
     outcome: str = ""
     forgotten_at: str = ""
+    opened_in: str = ""
+
+    def is_found_in(self, workspace: str | None) -> bool:
+        """Whether it belongs to a workspace or was opened there; with none named, it is found anyway."""
+        return workspace in (None, self.workspace, self.opened_in)
 
     @property
     def child(self) -> bool:
@@ -96,6 +101,7 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
         updated_at=recorded.at,
         last_seq=recorded.seq,
         offset=offset,
+        opened_in=charter.opened_in,
     )
 
 
@@ -106,7 +112,7 @@ def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = 
     before the beginning of a slug. A name may be used again, and then means the session that was opened last under it.
     """
     rows = list(rows)
-    here = [row for row in rows if workspace is None or row.workspace == workspace]
+    here = [row for row in rows if row.is_found_in(workspace)]
     if address == LAST:
         newest = max(
             (row for row in here if not row.child and not row.forgotten_at), key=lambda row: row.offset, default=None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
+from roundtable.core.changes import Edits
 from roundtable.core.effects import Effect, Result
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
@@ -172,8 +173,8 @@ class Workplaces(Protocol):
         """The folder of one turn, as clean as the workspace's last commit; nothing where there is no commit."""
         ...
 
-    async def changes(self, place: str) -> str | Fault:
-        """What was changed there, as a git diff; nothing where nothing was."""
+    async def edits(self, place: str) -> Edits | Fault:
+        """What was changed there."""
         ...
 
 

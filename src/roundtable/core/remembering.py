@@ -10,9 +10,11 @@ from roundtable.core.effects import Applied, ApplyChange
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, State
 from roundtable.core.session import Session
+from roundtable.core.stages import all_stages
 from roundtable.core.values import Decision, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.core.views.clean import one_line
+from roundtable.core.views.stages import stage_ends
 from roundtable.core.wording import in_full
 
 LONGEST = 500
@@ -55,14 +57,9 @@ def _folded(session: Session) -> Iterator[Entry]:
         yield from _error(session, decision)
         return
     decrees = _decrees(session, decision)
-    yield _entry(
-        session,
-        "D",
-        EntryKind.DECISION,
-        _substance(decision) if decision.settled else _undecided(decision),
-        why=decision.how,
-        state=State.OVERRULED if decrees else str(decision.outcome),
-    )
+    state = State.OVERRULED if decrees else str(decision.outcome)
+    for number, text in enumerate(_decided(session, decision), 1):
+        yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=decision.how, state=state)
     yield from decrees
     if decision.outcome is Outcome.REACHED and not decrees:
         told = [(it.seat, words) for it in decision.dissent if (words := it.prediction or _foretold(session, it.seat))]
@@ -88,6 +85,21 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
         at=session.decided_at,
     )
     return msgspec.structs.replace(entry, **{name: one_line(value, LONGEST) for name, value in more.items()})
+
+
+def _decided(session: Session, decision: Decision) -> Sequence[str]:
+    """What a session decided: one thing, or what each of its stages agreed on."""
+    if not decision.settled:
+        return (_undecided(decision),)
+    return _agreed_in_stages(session) or (_substance(decision),)
+
+
+def _agreed_in_stages(session: Session) -> Sequence[str]:
+    """What stages agreed on in words; where none was for words, what the others came to."""
+    ends = [it for it in stage_ends(session) if it.text and it.how != "failed"]
+    in_words = {it.name for it in all_stages(session.charter) if it.kind == "discussion"}
+    chosen = [it for it in ends if it.stage in in_words] or ends
+    return [f"{it.stage}: {it.text}" for it in chosen]
 
 
 def _substance(decision: Decision) -> str:

@@ -14,10 +14,15 @@ FILES = (
 )  # fmt: skip
 FOLDERS = frozenset({".ssh", ".aws", ".azure", ".docker", ".gcloud", ".git", ".gnupg", ".kube", ".secrets"})
 
+TEMPLATES = frozenset({".env.example", ".env.sample", ".env.template"})
+"""These say which secrets there are to be, and hold none; what looks like one is found in them as in every file."""
+
 _FILES = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in FILES))
 
 
 def is_sensitive(path: str) -> bool:
     """Whether a path, with slashes and relative to the workspace, is that of a file or folder of secrets."""
     parts = path.lower().split("/")
-    return not FOLDERS.isdisjoint(parts) or _FILES.match(parts[-1]) is not None
+    if not FOLDERS.isdisjoint(parts):
+        return True
+    return parts[-1] not in TEMPLATES and _FILES.match(parts[-1]) is not None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
-from roundtable.core.values import Charter, Digest, Value
+from roundtable.core.values import Charter, Digest, Gate, NextStep, Value
 
 MEETING = "sdlc"
 """The meeting that goes through stages."""
+
+STAGE_NAME = re.compile(r"^[a-z][a-z-]{0,30}\Z")
+"""What a stage can be called: its rounds, gates and files have the name too."""
 
 CHUNK_TOKENS = 20_000
 """Tokens of files in one chunk of a review, where no setting says otherwise."""
@@ -19,21 +23,30 @@ CHUNK_TOKENS = 20_000
 Kind = Literal["discussion", "files", "review", "run"]
 """What a stage comes to: words that are agreed on, files, findings and their mending, or a program that was run."""
 
-How = Literal["agreed", "chosen", "run", "alone", "skipped", "failed"]
-"""What ended a stage: a judge, the person, running what was written, one seat alone, a skip; or it came to nothing."""
+How = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skipped", "failed"]
+"""What ended a stage: a judge, the person, running what was written, several with the same words, one seat alone, a
+program that ran, a skip; or it came to nothing."""
 
 HOW: dict[How, str] = {
     "agreed": "was agreed on",
     "chosen": "was decided by the person",
     "run": "was decided by running it",
+    "same": "was written word for word the same by several seats",
     "alone": "was written by one seat alone",
+    "ran": "ran as it should",
     "skipped": "was skipped",
     "failed": "came to nothing",
 }
 """The same in words, after the name of a stage."""
 
-OWN_AMONG_ALL = "judged its own words among the others', unsigned, since everybody had spoken."
-"""What is said of a judge where nobody is left who wrote nothing: to be known, and no want of the result."""
+AFTER = "stages"
+"""What is answered ahead to the gates after all stages."""
+
+Asked = Literal["dispute", "install", "rerun", "rerun-shown"]
+"""What a person is asked in the middle of a stage."""
+
+OWN = "own"
+"""What is answered in a dispute by who wants neither of the ways; it is nothing without their words."""
 
 
 class Took(Value, frozen=True):
@@ -50,7 +63,7 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     `tokens` is how long one answer may be, `rounds` how often they speak before the person is asked.
     """
 
-    name: Annotated[str, Meta(pattern=r"^[a-z][a-z-]{0,30}\Z")]
+    name: Annotated[str, Meta(pattern=STAGE_NAME.pattern)]
     title: str
     role: str
     kind: Kind
@@ -80,7 +93,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StageEnd(Value, frozen=True):
     """What a stage came to: `text` is what was agreed, word for word, and `draft` all files of the project after it.
 
-    `id` is the name by which later stages are told of it. `took` says which file or symbol came from whom.
+    `id` is the name by which later stages are told of it. `took` says which file or symbol came from whom. A judge who
+    read its `own_words` did so since everybody had spoken: that is to be known, and no want of the result.
     """
 
     id: str
@@ -93,6 +107,13 @@ class StageEnd(Value, frozen=True):
     base: str = ""
     took: tuple[Took, ...] = ()
     notices: tuple[str, ...] = ()
+    own_words: bool = False
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What has to be known of it."""
+        own = f"{self.judge} judged its own words among the others', unsigned, since everybody had spoken."
+        return (*self.notices, own) if self.own_words else self.notices
 
 
 def decisions(ends: Sequence[StageEnd]) -> tuple[str, ...]:
@@ -120,6 +141,37 @@ def attempt_of(name: str) -> tuple[str, int]:
     attempt = name.partition("/")[0]
     stage, _, number = attempt.rpartition("-")
     return (stage, int(number)) if number.isdecimal() else (attempt, 1)
+
+
+def gate_after(attempt: str) -> str:
+    """The name of the question how it goes on after an attempt at a stage."""
+    return f"after-{attempt}"
+
+
+def gate_within(attempt: str, what: Asked, number: int = 1) -> str:
+    """The name of a question in the middle of an attempt at a stage, numbered from the second of its kind on."""
+    return f"{attempt}-{what}" if number == 1 else f"{attempt}-{what}-{number}"
+
+
+def is_gate_name(stage: str) -> bool:
+    """Whether a stage of this name would be mistaken for a question about another one."""
+    within = tuple(gate_within("", what) for what in get_args(Asked))
+    return f"{stage}-".startswith(gate_after("")) or stage.endswith(within)
+
+
+def after_a_stage(gate: Gate) -> bool:
+    """Whether it is one of those at which the person says how it goes on."""
+    return gate.again_of == AFTER
+
+
+def goes_back(gate: Gate, option: str) -> bool:
+    """Whether this answer leads to an earlier stage."""
+    return option == NextStep.BACK and after_a_stage(gate)
+
+
+def in_own_words(gate: Gate, option: str) -> bool:
+    """Whether this answer says nothing but what stands beside it."""
+    return option == OWN and gate.id.endswith(gate_within("", "dispute"))
 
 
 def in_stages(charter: Charter) -> bool:

@@ -115,7 +115,8 @@ class Charter(Value, frozen=True):
     """What was agreed at the opening. It changes only by recorded amendments.
 
     `notices` say what of the context is not shown, and why. `untold` are the decrees and failed approaches for which
-    `recalled` has no room: they hold all the same.
+    `recalled` has no room: they hold all the same. `opened_in` is the workspace in which the person stood, where that
+    was another one.
     """
 
     question: str
@@ -133,6 +134,7 @@ class Charter(Value, frozen=True):
     name: str = ""
     slug: str = ""
     workspace: str = ""
+    opened_in: str = ""
     owner: str = ""
     language: str = "en"
     headless: bool = False
@@ -308,10 +310,25 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
+class NextStep(StrEnum):
+    """What becomes of a decision, where Roundtable itself knows the word: chosen by the person, or simply so."""
+
+    APPLY = "apply"
+    APPLIED = "applied"
+    DELIVERED = "delivered"
+    MYSELF = "myself"
+    LATER = "later"
+    REJECT = "reject"
+    REPORT = "report"
+    LOG = "log"
+    BACK = "back"
+    STOP = "stop"
+
+
 class Decision(Value, frozen=True):
     """The result a person can rely on, because it says what it rests on and who was not heard.
 
-    `next_step` is what the person chose to do with it, where the meeting asked: `apply`, `myself`, `later`…
+    `next_step` is what becomes of it: a NextStep, or what the last gate of a meeting's own file was answered with.
     """
 
     outcome: Outcome

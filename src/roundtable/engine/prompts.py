@@ -23,9 +23,10 @@ from roundtable.core.effects import (
     Served,
 )
 from roundtable.core.events import MoveMade, TurnAsked
-from roundtable.core.rules.building import told_of, what_broke
+from roundtable.core.rules.carrying_out import what_broke
 from roundtable.core.rules.decrees import unanswered
 from roundtable.core.rules.running import ran_words
+from roundtable.core.rules.trying import told_of
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
 from roundtable.core.views.clean import one_line

@@ -17,7 +17,7 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.rules import diagnosing as rule
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Expect, Gate, Prompt, Round, Turns
+from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import proven, serve
@@ -80,7 +80,7 @@ async def _outcome(table: Table, decision: Decision) -> Decision:
     found = f"Root cause: {ended(decision.position)}" if decision.winner else "No root cause was found."
     question = f"{found} {decision.how} What next?"
     choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
-    return msgspec.structs.replace(decision, next_step="apply" if choice == "fix" else choice)
+    return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)
 
 
 PROTOCOL = Protocol(

@@ -19,7 +19,7 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.rules import debating as rule
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
+from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
 from roundtable.core.wording import ended
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.requests import proven, serve
@@ -127,7 +127,7 @@ async def _planned(table: Table, settings: Settings, decision: Decision) -> Deci
     details = {"yes": f"note that it may be ({BY_APPLY})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
-    return msgspec.structs.replace(decision, next_step="apply" if answer == "yes" else "")
+    return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
 
 
 PROTOCOL = Protocol(

@@ -22,10 +22,10 @@ found in all parts, what all answered in the round before, what programs printed
 class PlannedRound(msgspec.Struct, frozen=True):
     """One round it may come to: the template of its prompt, the form of its answers, who reads whom.
 
-    Not `likely`: only at worst. `tokens` is the longest answer; without it, the limit of the session holds. `words` are
-    the bytes that are filled into the template. One that `shows` a part is held once for every part there is. Where it
-    `writes`, the answer of one seat or of each of them becomes part of the project. For a quote, never for the meeting
-    itself.
+    A meeting may ask by these three; the rest is for its quote alone. Not `likely`: only at worst. `tokens` is the
+    longest answer; without it, the limit of the session holds. `words` are the bytes that are filled into the template.
+    One that `shows` a part is held once for every part there is. Where it `writes`, the answer of one seat or of each
+    of them becomes part of the project.
     """
 
     template: str

@@ -14,9 +14,19 @@ from collections.abc import Sequence
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
 from roundtable.core.rules import staging as rule
-from roundtable.core.rules.handing_over import FORMS, LATER
-from roundtable.core.stages import MEETING, Settings, Stage, StageEnd, settings_of, stages_of
-from roundtable.core.values import Decision, Gate
+from roundtable.core.rules.handing_over import FORMS
+from roundtable.core.stages import (
+    AFTER,
+    MEETING,
+    Settings,
+    Stage,
+    StageEnd,
+    attempt_name,
+    gate_after,
+    settings_of,
+    stages_of,
+)
+from roundtable.core.values import Decision, Gate, NextStep
 from roundtable.protocols.carrying_out import GATES
 from roundtable.protocols.protocol import PlannedRound, Protocol
 from roundtable.protocols.stages.delivering import DELIVER, delivered
@@ -40,8 +50,6 @@ GO_ON = {
     "complete": "end it here; what there is, is the result",
     "stop": "stop here without a result",
 }
-ANSWER = "stages"
-"""What is answered ahead to all of these gates."""
 
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
@@ -62,8 +70,11 @@ async def sdlc(table: Table) -> Decision:
             continue
         end, answer = await _held(table, stage, index, tuple(ends), last=index == len(stages) - 1)
         ends.append(end)
-        if answer in ("stop", "complete", "back"):
-            return await delivered(table, ends) if answer == "complete" else rule.left(ends, answer)
+        if answer in ("stop", "back"):
+            gate = gate_after(attempt_name(end.stage, end.attempt))
+            return rule.left(ends, answer, answered=not table.by_default(gate))
+        if answer == "complete":
+            break
         skipped = answer == "skip"
     return await delivered(table, ends)
 
@@ -80,13 +91,13 @@ async def _held(
         except NotDone as stop:
             end = setting.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
         end = await _ended(table, setting.name, end)
-        gate = f"after-{setting.name}"
+        gate = gate_after(setting.name)
         barred = {"retry"} if attempt == MOST_ATTEMPTS else set[str]()
         barred |= {"skip"} if last else set[str]()
         details = {option: meaning for option, meaning in GO_ON.items() if option not in barred}
         details |= {"continue": "take this as the result"} if last else {}
         question = rule.after(stage, end, last=last)
-        answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=ANSWER))
+        answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=AFTER))
         if answer != "retry":
             return end, answer
         instructions = "\n".join(filter(None, (instructions, table.words(gate))))
@@ -99,14 +110,14 @@ async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
 
 PROTOCOL = Protocol(
     MEETING,
-    1,
+    2,
     sdlc,
     Settings,
     plan,
     rule.PROMPTS,
     "Seven stages from an idea to a running program, with your yes between them.",
-    gates=(ANSWER, RERUN, DELIVER, *GATES),
-    answers={ANSWER: ("continue",), RERUN: ("yes", "no"), DELIVER: (*FORMS, LATER), **GATES},
+    gates=(AFTER, RERUN, DELIVER, *GATES),
+    answers={AFTER: ("continue",), RERUN: ("yes", "no"), DELIVER: (*FORMS, NextStep.LATER), **GATES},
     writes=True,
     filled=("stages", "existing", "into"),
 )

@@ -10,7 +10,7 @@ from roundtable.core.changes import Operation
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.effects import Candidate, Drafted, DraftMove, Rehearse, Rehearsed, Synthesise, Synthesised
 from roundtable.core.ports import Table
-from roundtable.core.rules import building as rule
+from roundtable.core.rules import carrying_out, merging
 from roundtable.core.values import Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.trying import done
 
@@ -61,17 +61,17 @@ async def spliced(
     if draft == base.draft:
         return Spliced(draft, made, undone=undone)
     again = await done(table, f"{stage}/try-merged", Rehearse(draft, over=over), Rehearsed)
-    if rule.is_worse(again, base):
-        broke = rule.trouble(again) or "A check fails on it."
+    if merging.is_worse(again, base):
+        broke = carrying_out.trouble(again) or "A check fails on it."
         return Spliced(base.draft, Synthesised(base.draft), broke, tuple(wanted))
     return Spliced(again.draft, made, undone=undone)
 
 
 async def _refined(table: Table, seat: str, made: Synthesised, refining: Refining) -> Digest:
     """The draft with what the base's author made of the rest; nothing where it cannot be written."""
-    files = rule.concerned(made)
+    files = merging.concerned(made)
     prompt = await refining.prompt(made)
-    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": rule.left_over(made)})
+    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": merging.left_over(made)})
     expect = msgspec.structs.replace(refining.expect, choices=files)
     said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
     if not said.by(seat):

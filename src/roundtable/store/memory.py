@@ -127,7 +127,7 @@ class MemoryStore(MemoryLedger):
     ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
         listed = (row for row in self._rows.values() if forgotten or not row.forgotten_at)
-        rows = (row for row in listed if workspace in (None, row.workspace))
+        rows = (row for row in listed if row.is_found_in(workspace))
         return sorted(rows, key=lambda row: -row.offset)[:limit]
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:

@@ -83,8 +83,13 @@ _V2 = (
     """,
 )
 
+_V3 = (
+    "ALTER TABLE sessions ADD COLUMN opened_in TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX sessions_by_opening ON sessions (opened_in)",
+)
+
 Steps = tuple[tuple[str, ...], ...]
-MIGRATIONS: Steps = (_V1, _V2)
+MIGRATIONS: Steps = (_V1, _V2, _V3)
 
 
 def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:

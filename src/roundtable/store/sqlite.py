@@ -62,17 +62,18 @@ _RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND tok
 
 _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
-    "forgotten_at"
+    "forgotten_at, opened_in"
 )
 _INDEXED = f"SELECT {_ROW} FROM listed WHERE id = ?"
 _INDEX = """
     INSERT OR REPLACE INTO sessions
-        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome, forgotten_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome, forgotten_at, opened_in)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _LIST = f"SELECT {_ROW} FROM listed WHERE (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?"
 _LIST_HERE = f"""
-    SELECT {_ROW} FROM listed WHERE workspace = ? AND (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?
+    SELECT {_ROW} FROM listed WHERE (workspace = ?1 OR opened_in = ?1) AND (?2 OR forgotten_at = '')
+    ORDER BY pos DESC LIMIT ?3
 """
 _NAMED = f"""
     SELECT {_ROW} FROM listed
@@ -81,7 +82,8 @@ _NAMED = f"""
 _SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
 _NEWEST = f"""
     SELECT {_ROW} FROM listed
-    WHERE (:workspace IS NULL OR workspace = :workspace) AND (parent = '' OR branched_at > 0) AND forgotten_at = ''
+    WHERE (:workspace IS NULL OR :workspace IN (workspace, opened_in))
+        AND (parent = '' OR branched_at > 0) AND forgotten_at = ''
     ORDER BY pos DESC LIMIT 1
 """
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from roundtable.core.rules.elimination import Step, elimination
 from roundtable.core.rules.voting import Ballots, pairwise, ranked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.views.quoting import inline
+from roundtable.core.views.quoting import inline, table
 
 CODEC = "ranked-ballot"
 
@@ -28,11 +28,11 @@ def _document(session: Session, record: RoundRecord) -> Iterator[str]:
     yield "## Ballots"
     cast = [(inline(seat), inline(" > ".join(ballot))) for seat, ballot in ballots.items()]
     none = [(inline(seat), "*no ballot that counts*") for seat in record.opened.electorate if seat not in ballots]
-    yield _table(("Seat", "Best first"), [*cast, *none])
+    yield table(("Seat", "Best first"), [*cast, *none])
     yield "## One against one"
     yield _duels(ballots, ids)
     yield "## By elimination"
-    yield _table(("Count", *map(inline, ids), "Out"), _steps(elimination(ballots, ids), ids))
+    yield table(("Count", *map(inline, ids), "Out"), _steps(elimination(ballots, ids), ids))
 
 
 def _winner(session: Session, ballots: Ballots, ids: Sequence[str]) -> str:
@@ -47,15 +47,10 @@ def _duels(ballots: Ballots, ids: Sequence[str]) -> str:
     """How many ballots put the row above the column."""
     counts = pairwise(ballots, ids)
     rows = [(inline(row), *("–" if row == column else f"{counts[row, column]}" for column in ids)) for row in ids]
-    return _table(("preferred to", *map(inline, ids)), rows)
+    return table(("preferred to", *map(inline, ids)), rows)
 
 
 def _steps(steps: Sequence[Step], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for number, step in enumerate(steps, 1):
         places = (str(step.counts[id]) if id in step.counts else "" for id in ids)
         yield (str(number), *places, inline(", ".join(step.out)) or "–")
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.core.views.quoting import inline, quoted
+from roundtable.core.views.quoting import inline, quoted, table
 
 
 class Heading(NamedTuple):
@@ -82,17 +82,10 @@ def _parts(block: Block) -> Iterator[str]:
             marks = ("**", "**") if block.warning else ("", "")
             yield "\n".join(f"- {marks[0]}{inline(line)}{marks[1]}" for line in block.lines)
         case Grid():
-            yield _grid(block)
+            yield table(block.head, (tuple(map(inline, row)) for row in block.rows), block.figures)
         case Output():
             yield quoted(block.text)
         case Folded():
             yield f"**{inline(block.summary)}**"
             for inner in block.inside:
                 yield from _parts(inner)
-
-
-def _grid(grid: Grid) -> str:
-    plain = len(grid.head) - grid.figures
-    marks = ("---",) * plain + ("--:",) * grid.figures
-    rows: list[Sequence[str]] = [grid.head, marks, *(tuple(map(inline, row)) for row in grid.rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)

@@ -20,6 +20,7 @@ from roundtable.core.effects import (
     Planned,
     Rehearse,
     Rehearsed,
+    StageEnded,
     Synthesise,
     Synthesised,
     Took,
@@ -28,6 +29,7 @@ from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
 from roundtable.core.views.clean import one_line, visible
+from roundtable.core.views.stages import stage_ends
 from roundtable.core.wording import many
 
 R = TypeVar("R")
@@ -149,13 +151,24 @@ def authors_of(session: Session, draft: Digest) -> Authors:
                 return Authors((effect.base,), result.took)
             case Rehearse(), Rehearsed() if result.draft == draft and effect.draft != draft:
                 return authors_of(session, effect.draft)
+            case _, StageEnded() if draft and result.end.draft == draft:
+                return Authors(took=tuple(dict.fromkeys(it for end in stage_ends(session) for it in end.took)))
             case _, CandidatesTried():
                 if wrote := [it.seat for it in result.candidates if it.draft == draft]:
                     return Authors((wrote[0],))
             case _:
                 pass
     brought = session.charter.settings
-    return Authors((str(brought.get("by", "")),)) if draft and brought.get("draft") == draft else Authors()
+    if not draft or brought.get("draft") != draft:
+        return Authors()
+    wrote = str(brought.get("wrote", ""))
+    return msgspec.json.decode(wrote, type=Authors) if wrote else Authors((str(brought.get("by", "")),))
+
+
+def wrote_of(session: Session, draft: Digest) -> str:
+    """The same for the session that carries the draft out, which cannot trace it back; empty where it has no author."""
+    authors = authors_of(session, draft)
+    return msgspec.json.encode(authors).decode() if any(authors) else ""
 
 
 def provenance(hunk: Hunk, session: Session, authors: Authors) -> Provenance:
@@ -247,6 +260,8 @@ def plan_lines(plan: Planned) -> Iterator[str]:
     yield from diffstat(plan.hunks)
     for id in plan.unasked:
         yield f"Nobody asked for {id}."
+    for test in plan.tests:
+        yield f"Changes a test that was there: {test}."
     for it in plan.refused:
         yield refusal_words("Not written", it)
     for it in plan.destroys:
@@ -275,10 +290,20 @@ def refusal_words(what: str, it: Refusal) -> str:
 
 
 def taken(it: Carried) -> list[Hunk]:
-    """The hunks that were taken, with the person's own lines where they wrote some."""
+    """The hunks that were taken, with the person's own lines where they wrote some, by the name the file has then."""
     found = [one for one in it.hunks if one.became in ("taken", "rewritten")]
     own = {one.hunk: tuple(line[1:] for line in one.rewritten) for one in found if one.became == "rewritten"}
-    return [msgspec.structs.replace(one.hunk, after=own.get(one.hunk, one.hunk.after)) for one in found]
+    stayed = {one.hunk.path: one.hunk.before[0] for one in it.hunks if one.became == "left out" and _renames(one.hunk)}
+    return [
+        msgspec.structs.replace(
+            one.hunk, path=stayed.get(one.hunk.path, one.hunk.path), after=own.get(one.hunk, one.hunk.after)
+        )
+        for one in found
+    ]
+
+
+def _renames(hunk: Hunk) -> bool:
+    return hunk.id.endswith("#rename")
 
 
 def candidate_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from typing import Literal
 
+from roundtable.core.changes import Draft
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd
-from roundtable.core.values import Value
+from roundtable.core.values import Digest, Value
 from roundtable.core.views.clean import visible
 from roundtable.core.views.costs import costs
 from roundtable.core.views.phrases import outcome
@@ -56,13 +57,17 @@ Files = Mapping[str, bytes | None]
 """What stands in the files of a project; None where a file was taken away."""
 
 
-def compared(first: Session, second: Session, files: tuple[Files, Files]) -> Compared:
+Drafts = Mapping[Digest, Draft]
+"""What was drafted, by its name."""
+
+
+def compared(first: Session, second: Session, files: tuple[Files, Files], drafts: Drafts) -> Compared:
     """What is the same in both, what is not, and how it differs."""
     return Compared(
         _side(first),
         _side(second),
         _shared(first, second),
-        tuple(_stages(first, second)),
+        tuple(_stages(first, second, drafts)),
         _decision(first, second),
         tuple(_files(*files)),
     )
@@ -83,13 +88,20 @@ def _shared(first: Session, second: Session) -> int:
     return first.charter.branched_at if first.charter.parent == second.id else 0
 
 
-def _stages(first: Session, second: Session) -> Iterator[Difference]:
+def _stages(first: Session, second: Session, drafts: Drafts) -> Iterator[Difference]:
     ours = {it.stage: it for it in stage_ends(first)}
     theirs = {it.stage: it for it in stage_ends(second)}
     for stage in dict.fromkeys((*ours, *theirs)):
         one, other = ours.get(stage), theirs.get(stage)
         said, then = one.text if one else "", other.text if other else ""
-        yield Difference(stage, _state(one, other), _how(one), _how(other), _diff(stage, said, then))
+        state = _state(one and _substance(one, drafts), other and _substance(other, drafts))
+        yield Difference(stage, state, _how(one), _how(other), _diff(stage, said, then))
+
+
+def _substance(end: StageEnd, drafts: Drafts) -> object:
+    """What a stage came to, whichever session it was held in: how, in which words, with which files."""
+    files = {it.path: (it.after, it.executable) for it in drafts[end.draft].files} if end.draft else {}
+    return _how(end), end.text, files
 
 
 def _how(end: StageEnd | None) -> str:

@@ -15,6 +15,7 @@ from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import Session
 from roundtable.core.views.clean import clean
 from roundtable.core.views.quoting import inline, quoted
+from roundtable.core.views.runs import as_json
 from roundtable.core.views.states import ASKED, newest_round, seat_states, turn_state
 from roundtable.core.views.transcript import decisions, discussion, topic
 
@@ -43,7 +44,7 @@ def session_files(session: Session) -> dict[str, str]:
     """Name and text of every file of one session, from the folder down."""
     texts = {"topic.md": topic(session), "discussion.md": discussion(session), "decisions.md": decisions(session)}
     files = {name: _headed(_portable(session, text)) for name, text in texts.items()}
-    files["status.json"] = msgspec.json.format(msgspec.json.encode(status(session)), indent=2).decode() + "\n"
+    files["status.json"] = as_json(status(session))
     return {f"sessions/{folder_name(session)}/{name}": text for name, text in files.items()}
 
 

@@ -117,7 +117,7 @@ class _Page:
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
             return
-        yield '<h3>Votes</h3><div class="scroll"><table>'
+        yield f'<h3>{phrases.proposals(decision)}</h3><div class="scroll"><table>'
         votes = phrases.votes(decision)
         heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_HEAD)
         yield f"<tr><th></th>{heads}{''.join(f'<th class=n>{head}</th>' for head in votes)}</tr>"

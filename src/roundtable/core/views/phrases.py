@@ -9,7 +9,7 @@ from roundtable.core.codecs import read
 from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
 from roundtable.core.faults import Fault
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.values import Charter, Decision, Dissent, Expect
+from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
 from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
 from roundtable.core.views.states import INTERRUPTED, LATE, turn_state
 
@@ -20,11 +20,29 @@ PROPOSAL_HEAD = ("Proposal", "First from")
 _SOUGHT = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
 """What is looked for in the replies of a codec, where that is more than an answer."""
 
+STEPS: dict[str, str] = {
+    NextStep.APPLY: "to be carried out, with `roundtable apply`",
+    NextStep.APPLIED: "it is carried out",
+    NextStep.DELIVERED: "it is handed over",
+    NextStep.MYSELF: "a person does it by hand",
+    NextStep.LATER: "it is left for later",
+    NextStep.REJECT: "it is rejected, and later meetings are told why",
+    NextStep.REPORT: "a report only",
+    NextStep.LOG: "it is logged for later",
+    NextStep.STOP: "it stops here",
+}
+"""What becomes of a decision, whoever it was that said so, and whether or not anybody did."""
+
 
 def votes(decision: Decision) -> dict[str, dict[str, int]]:
     """The counts there are, each under its heading; not every meeting votes blind."""
     counts = {"Blind vote": decision.blind_vote, "Final": decision.tally}
     return {head: count for head, count in counts.items() if count}
+
+
+def proposals(decision: Decision) -> str:
+    """The heading above what was on the table: not every meeting votes on it."""
+    return "Votes" if votes(decision) else "Proposals"
 
 
 def counted(decision: Decision) -> str:
@@ -46,7 +64,15 @@ def put_together(decision: Decision) -> bool:
 
 def outcome(decision: Decision) -> str:
     """The outcome for people; opinions that were only collected are in no deadlock."""
-    return "they differ" if put_together(decision) and not decision.settled else decision.outcome
+    differ = put_together(decision) and len(decision.proposals) > 1 and not decision.settled
+    return "they differ" if differ else decision.outcome
+
+
+def next_step(decision: Decision) -> str:
+    """What becomes of it; nothing where nothing was said of that, or the meeting was broken off."""
+    if not decision.next_step or decision.outcome is Outcome.CANCELLED:
+        return ""
+    return f"What next: {STEPS.get(decision.next_step, decision.next_step)}."
 
 
 def fault_line(fault: Fault) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from roundtable.core.changes import Draft, FileChange
-from roundtable.core.effects import CandidatesTried, CheckOutcome, ProjectRan, Result, StageEnded
+from roundtable.core.effects import CandidatesTried, CheckOutcome, ProjectRan, Rehearsed, Result, StageEnded
 from roundtable.core.events import AHEAD, EffectDone, Recorded
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd, Took, last_attempts
+from roundtable.core.stages import StageEnd, Took, after_a_stage, gate_after, last_attempts
 from roundtable.core.values import Digest, Gate
 
 R = TypeVar("R", bound=Result)
@@ -57,9 +57,9 @@ def gates_of(session: Session, attempt: str) -> list[Gate]:
     found: list[Gate] = []
     for id, gate in session.gates.items():
         found.append(gate)
-        if id == f"after-{attempt}":
+        if id == gate_after(attempt):
             break
-        if id.startswith("after-"):
+        if after_a_stage(gate):
             found.clear()
     return found
 
@@ -71,23 +71,28 @@ def candidacies(session: Session, attempt: str) -> tuple[Candidacy, ...]:
     return tuple(Candidacy(f"{attempt}/{seat}", seat, draft) for seat, draft in wrote.items())
 
 
-def last_checks(session: Session, attempt: str) -> tuple[CheckOutcome, ...]:
-    """How the steps of an attempt's last run ended."""
-    ran = results_of(session, attempt, ProjectRan)
-    return ran[-1].steps if ran else ()
+def last_checks(session: Session, attempt: Attempt) -> tuple[CheckOutcome, ...]:
+    """What was run last of what an attempt came to: the program itself, else the checks of just these files."""
+    name, draft = attempt.name, attempt.end.draft
+    if ran := results_of(session, name, ProjectRan):
+        return ran[-1].steps
+    tried = [it for result in results_of(session, name, CandidatesTried) for it in result.candidates]
+    taken = [it for it in (*tried, *results_of(session, name, Rehearsed)) if draft and it.draft == draft]
+    return taken[-1].checks if taken else ()
 
 
 def approved_by(session: Session, attempt: str) -> str:
     """Who said after an attempt that it goes on; empty where nobody did."""
-    said = session.answers.get(f"after-{attempt}")
+    said = session.answers.get(gate_after(attempt))
     if said is None or said.by_default:
         return ""
     return f"{session.charter.owner} (ahead)" if said.by == AHEAD else said.by
 
 
-def contributors(end: StageEnd) -> tuple[str, ...]:
-    """Whose work a stage's files are, the base first."""
-    return tuple(dict.fromkeys(filter(None, (end.base, *(it.seat for it in end.took)))))
+def contributors(*ends: StageEnd) -> tuple[str, ...]:
+    """Whose work the files of these stages are, the base of each first."""
+    seats = (seat for end in ends for seat in (end.base, *(it.seat for it in end.took)))
+    return tuple(dict.fromkeys(filter(None, seats)))
 
 
 class Change(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from roundtable.core.views.clean import clean, one_line
 
@@ -22,6 +23,12 @@ def quoted(text: str) -> str:
 def inline(text: str, most: int = 0) -> str:
     """One line in the middle of ours, with every mark of Markdown taken literally."""
     return _INLINE.sub(r"\\\g<0>", one_line(text, most))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
+    """A table of cells that are inline already; its last so many columns are `figures`."""
+    marks = ("---",) * (len(head) - figures) + ("--:",) * figures
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, marks, *rows))
 
 
 def _inert(text: str) -> str:

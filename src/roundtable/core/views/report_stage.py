@@ -10,8 +10,9 @@ from roundtable.core.rules.base import listed
 from roundtable.core.rules.findings import pooled, weighed
 from roundtable.core.rules.rulings import judge as ruling_of
 from roundtable.core.rules.running import how_run
+from roundtable.core.rules.writing import ruled
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.stages import HOW, How, StageEnd
+from roundtable.core.stages import HOW, How, StageEnd, after_a_stage
 from roundtable.core.values import Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.core.views.blocks import Block, Folded, Grid, Heading, Output, Points, Quote, Saying
@@ -57,7 +58,7 @@ def _judges(rounds: Sequence[RoundRecord], end: StageEnd) -> Iterator[Block]:
     """What judges said round by round, and what was in dispute until it was settled."""
     judging = [it for it in rounds if it.opened.turns.judging]
     rows = [
-        (record.name.partition("/")[2], seat, *_ruling(turn, end))
+        (record.name.partition("/")[2], seat, *_ruling(record, turn, end))
         for record in judging
         for seat, turn in record.turns.items()
     ]
@@ -66,25 +67,25 @@ def _judges(rounds: Sequence[RoundRecord], end: StageEnd) -> Iterator[Block]:
         yield Grid(("Round", "Judge", "Ruling", "In its words"), tuple(rows))
 
 
-def _ruling(turn: Turn, end: StageEnd) -> tuple[str, str]:
+def _ruling(record: RoundRecord, turn: Turn, end: StageEnd) -> tuple[str, str]:
     move = turn.as_move()
     if move is None:
         return "was not heard", turn.missed.fault.message if turn.missed else NOTHING
     if not move.verdict.counts:
         return "could not be read", NOTHING
-    said = _ruled(move.verdict)
+    said = _ruled(move.verdict, record.opened.expect.choices)
     if ruling_of(move).outcome is Outcome.REACHED:
-        return "consensus", "as it stands above" if said == end.text else said or NOTHING
+        return "consensus", "as it stands above" if said and said in end.text else said or NOTHING
     return "in dispute", "; ".join(move.verdict.options) or said or NOTHING
 
 
-def _ruled(said: Verdict) -> str:
-    """A ruling in words: whose work is the base and what goes into it, what findings weigh, or what is agreed."""
-    if it := said.directives:
-        return "; ".join((f"base {it.base}", *it.incorporate, *(f"must be mended: {one}" for one in it.must_fix)))
+def _ruled(said: Verdict, candidates: Sequence[str]) -> str:
+    """A ruling in words: what goes into the base, which findings weigh what, or what is agreed."""
+    if said.directives:
+        return ruled(said.directives, candidates)
     if it := said.findings:
-        counts = {"critical": it.critical, "warnings": it.warnings, "confirmed clean": it.clean}
-        return ", ".join(f"{len(found)} {what}" for what, found in counts.items())
+        named = {"critical": it.critical, "warnings": it.warnings, "confirmed clean": it.clean}
+        return "; ".join(f"{what}: {', '.join(found) or 'none'}" for what, found in named.items())
     return said.summary
 
 
@@ -149,7 +150,7 @@ def answers(session: Session, gates: Sequence[Gate]) -> Iterator[Block]:
     """What a person was asked, and what they said."""
     for gate in gates:
         if said := session.answers.get(gate.id):
-            asked = "Afterwards:" if gate.id.startswith("after-") else gate.question
+            asked = "Afterwards:" if after_a_stage(gate) else gate.question
             meant = gate.details.get(said.option, "")
             words = f"{said.option} ({meant})" if meant else said.option
             yield Points((f"{asked} {words}, {_by(said)}.",))

@@ -128,7 +128,7 @@ def run(session: Session) -> Run:
 
 def run_json(session: Session) -> str:
     """The same as a file."""
-    return _json(run(session))
+    return as_json(run(session))
 
 
 def run_markdown(session: Session) -> str:
@@ -169,7 +169,7 @@ def state_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str 
         created_at=kept[0][0].opened_at,
         updated_at=newest.updated_at,
     )
-    files = {f"sessions/{key}/session.json": _json(state)}
+    files = {f"sessions/{key}/session.json": as_json(state)}
     if holder is not None:
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
     for session, records in kept:
@@ -178,6 +178,11 @@ def state_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str 
             files[f"runs/{key}/{id}.md"] = run_markdown(session)
             files[f"logs/runs/{key}/{id}.jsonl"] = log(records)
     return files | {f"logs/sessions/{key}.jsonl": "".join(log(records) for _, records in kept)}
+
+
+def as_json(data: object) -> str:
+    """One JSON document for people and programs."""
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 
 def log(records: Sequence[Recorded]) -> str:
@@ -204,7 +209,3 @@ def _answer(turn: Turn) -> Answer:
         voice=made.voice,
         seconds=round(made.timing.total, 3),
     )
-
-
-def _json(data: msgspec.Struct) -> str:
-    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"

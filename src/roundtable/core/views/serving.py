@@ -21,25 +21,32 @@ from roundtable.core.effects import (
     Deliver,
     Delivered,
     Drafted,
+    DraftMove,
     Effect,
+    EndStage,
     FilesRead,
     Left,
+    ListProject,
+    OpenChild,
     PlanChange,
     Planned,
     ProjectListed,
     ProjectRan,
     Proof,
     ProveClaims,
+    ReadFiles,
     Rehearse,
     Rehearsed,
     Result,
+    RunChecks,
     RunProject,
     StageEnded,
     Synthesise,
     Synthesised,
     TryCandidates,
 )
-from roundtable.core.rules.building import NO_CHECKS, reasons
+from roundtable.core.rules.carrying_out import NO_CHECKS
+from roundtable.core.rules.trying import reasons
 from roundtable.core.views.changes import (
     CANDIDATE_HEAD,
     CHECK_HEAD,
@@ -53,8 +60,24 @@ from roundtable.core.views.changes import (
 )
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.stages import stage_sentences
+from roundtable.core.wording import ended
 
 _LONGEST = 160
+_NOTHING = "Nothing came of it."
+_BEGUN: dict[type[Effect], str] = {
+    ReadFiles: "Reading the files that were asked for.",
+    RunChecks: "Running the checks that were asked for, in the sandbox.",
+    OpenChild: "Holding a meeting under this one.",
+    EndStage: "Putting down what the stage came to.",
+    PlanChange: "Holding the draft against the workspace.",
+    Rehearse: "Rehearsing it in a scratch tree, with the checks.",
+    ApplyChange: "Writing it.",
+    ProveClaims: "Running the proofs, in the sandbox.",
+    ListProject: "Reading the project.",
+    CutForReview: "Reading the project and drawing its map.",
+    RunProject: "Running the program, in the sandbox.",
+    Deliver: "Handing the project over.",
+}
 
 
 def served_words(result: Result) -> str:
@@ -62,37 +85,25 @@ def served_words(result: Result) -> str:
     return " ".join(_sentences(result))
 
 
-def begun_words(step: str, effect: Effect) -> str:
+def begun_words(effect: Effect) -> str:
     """What is being done, while it is."""
     match effect:
         case TryCandidates():
             return f"Running what {_names(effect.seats)} wrote, in the sandbox."
         case Synthesise():
             return f"Splicing into what {one_line(effect.base)} wrote."
-        case PlanChange():
-            return "Holding the draft against the workspace."
-        case Rehearse():
-            return "Rehearsing it in a scratch tree, with the checks."
-        case ApplyChange():
-            return "Writing it."
-        case ProveClaims():
-            return "Running the proofs, in the sandbox."
-        case CutForReview():
-            return "Reading the project and drawing its map."
-        case RunProject():
-            return "Running the program, in the sandbox."
-        case Deliver():
-            return "Handing the project over."
+        case DraftMove():
+            return f"Drafting what {one_line(effect.seat)} wants to write."
         case _:
-            return f"Step {step} begins."
+            return _BEGUN[type(effect)]
 
 
-def served_lines(step: str, result: Result) -> list[str]:
+def served_lines(result: Result) -> list[str]:
     """The same for a terminal: what is a table is one."""
     match result:
         case CandidatesTried():
             where = f" (in {one_line(result.sandbox)})" if result.sandbox else ""
-            how = [_sentence(result.how)] if result.how else []
+            how = [ended(one_line(result.how))] if result.how else []
             table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
             return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
         case Synthesised() if result.took:
@@ -101,9 +112,9 @@ def served_lines(step: str, result: Result) -> list[str]:
         case Rehearsed() if result.checks:
             return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
         case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed() | StageEnded():
-            return list(_sentences(result)) or ["Nothing came of it."]
+            return list(_sentences(result)) or [_NOTHING]
         case _:
-            return [f"Step {step} is done. {served_words(result)}".rstrip()]
+            return [served_words(result) or _NOTHING]
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -122,7 +133,7 @@ def _sentences(result: Result) -> Iterator[str]:
             yield from map(_check, result.outcomes)
             yield from _refused(result.refused)
         case ChildEnded():
-            yield f"It ended: {result.decision.outcome}."
+            yield f"The meeting under it ended: {result.decision.outcome}."
         case ClaimsProven():
             yield from map(_proof, result.proofs)
         case ProjectListed() | CutUp() | ProjectRan() | Delivered() | StageEnded():
@@ -138,7 +149,7 @@ def _of_the_bench(
         case CandidatesTried():
             yield from map(_candidate, result.candidates)
             if result.how:
-                yield _sentence(result.how)
+                yield ended(one_line(result.how))
         case Synthesised():
             yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
             yield from _taken_out(result)

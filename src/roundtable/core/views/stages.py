@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roundtable.core.effects import CutUp, Delivered, ProjectListed, ProjectRan, StageEnded
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.running import how_run
+from roundtable.core.rules.running import STOPPED, how_run
 from roundtable.core.session import Session
 from roundtable.core.stages import HOW, StageEnd, last_attempts
 from roundtable.core.views.clean import one_line
 from roundtable.core.wording import ended, many
+
+_AGREED = 300
+"""Characters of what a stage agreed on, where a line of it has to do."""
 
 
 def stage_ends(session: Session) -> tuple[StageEnd, ...]:
@@ -41,7 +44,19 @@ def end_sentences(end: StageEnd) -> Iterator[str]:
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
         yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
-    yield from (ended(one_line(it)) for it in end.notices)
+    yield from (ended(one_line(it)) for it in end.remarks)
+
+
+def told_of(end: StageEnd) -> Iterator[str]:
+    """How a stage ended, and what of its files came from whom."""
+    yield from end_sentences(end)
+    yield from (f"- {one_line(it.path)}: {one_line(it.symbol or 'the file')} from {it.seat}" for it in end.took)
+
+
+def story(ends: Sequence[StageEnd]) -> str:
+    """How stages came to a change, a paragraph each: what was agreed, in a line, and whose the files are."""
+    held = [it for it in ends if it.how not in ("skipped", "failed")]
+    return "\n\n".join("\n".join((f"{it.id} {one_line(it.text, _AGREED)}".strip(), *told_of(it))) for it in held)
 
 
 def _ran(ran: ProjectRan) -> Iterator[str]:
@@ -49,4 +64,4 @@ def _ran(ran: ProjectRan) -> Iterator[str]:
     for it in ran.steps:
         yield f"{one_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
     if ran.stopped:
-        yield "The person stopped it."
+        yield STOPPED

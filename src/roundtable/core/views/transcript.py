@@ -10,7 +10,7 @@ from roundtable.core.values import Decision
 from roundtable.core.views import changes, phrases
 from roundtable.core.views.clean import one_line
 from roundtable.core.views.costs import Cost, costs
-from roundtable.core.views.quoting import inline, quoted
+from roundtable.core.views.quoting import inline, quoted, table
 from roundtable.core.views.states import status_words
 
 TITLE = 100
@@ -130,7 +130,7 @@ def _decision(decision: Decision) -> Iterator[str]:
 
 def _sides(decision: Decision) -> Iterator[str]:
     if decision.proposals:
-        yield "### Votes"
+        yield f"### {phrases.proposals(decision)}"
         yield _votes(decision)
     if decision.dissent:
         yield f"### {phrases.minority(decision)}"
@@ -151,7 +151,7 @@ def _votes(decision: Decision) -> str:
         )
         for it in decision.proposals
     ]
-    return _table(("", *phrases.PROPOSAL_HEAD, *votes), rows)
+    return table(("", *phrases.PROPOSAL_HEAD, *votes), rows)
 
 
 def _note(note: NoteSaid) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _change(session: Session) -> Iterator[str]:
 
 
 def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    return _table(head, [tuple(map(inline, row)) for row in rows])
+    return table(head, [tuple(map(inline, row)) for row in rows])
 
 
 def _bill(session: Session) -> Iterator[str]:
@@ -234,13 +234,8 @@ def _bill(session: Session) -> Iterator[str]:
     if bill.total.calls or bill.total.failed:
         yield "## Cost"
         rows = [_cost_row(line) for line in (*bill.seats, *bill.rounds, bill.total)]
-        yield _table(("", *phrases.COST_HEAD), rows)
+        yield table(("", *phrases.COST_HEAD), rows)
 
 
 def _cost_row(line: Cost) -> tuple[str, ...]:
     return (inline(line.name), *line.cells())
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from roundtable.core.effects import Deliver, Delivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules import handing_over as rule
-from roundtable.core.rules.building import unwritten
-from roundtable.core.rules.staging import finished
+from roundtable.core.rules.carrying_out import unwritten
+from roundtable.core.rules.staging import finished, run_trouble
 from roundtable.core.stages import StageEnd, draft_after, settings_of
-from roundtable.core.values import Decision, Digest, Gate, Outcome
+from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
+from roundtable.core.views.project import contributors
+from roundtable.core.views.stages import story
 from roundtable.protocols.carrying_out import Course, carried_out
 from roundtable.protocols.trying import NotDone
 
@@ -23,26 +27,36 @@ DELIVER = "deliver"
 
 async def delivered(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how the project is to be handed over, and do so; words alone are on the record, and need no handing over."""
-    decision, draft = finished(ends), draft_after(ends)
+    charter, draft = table.charter, draft_after(ends)
+    decision = finished(charter, ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
-    if settings_of(table.charter).existing:
+    if settings_of(charter).existing:
         return await _extended(table, ends, decision, draft)
-    details = dict(rule.choices(table.charter))
-    form = await table.gate(Gate(DELIVER, rule.QUESTION, tuple(details), rule.LATER, details, writes=True))
+    details = dict(rule.choices(charter))
+    question = rule.question(charter, ends)
+    form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
-        return rule.kept(ends)
-    effect = Deliver(draft, form, rule.place(table.charter, form), DELIVER)
+        return rule.kept(charter, ends)
+    effect = Deliver(draft, form, rule.place(charter, form), DELIVER)
     given = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(given, Delivered | Fault)
-    return rule.handed_over(ends, given)
+    return rule.handed_over(charter, ends, given)
 
 
 async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
     """Write it to the person's own project, as far as they allow."""
     bases = [it.base for it in ends if it.base]
-    course = Course(DELIVER, bases[-1] if bases else table.charter.seats[0].name, apart=True)
+    course = Course(
+        DELIVER,
+        bases[-1] if bases else table.charter.seats[0].name,
+        before=run_trouble(table.charter, ends),
+        apart=True,
+        authors=contributors(*ends),
+        body=story(ends),
+    )
+    decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return await carried_out(table, course, decision, draft)
+        return rule.extended(await carried_out(table, course, decision, draft))
     except NotDone as stop:
         return unwritten(decision, f"{stop.fault.message} {stop.fault.help}".strip())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.rules.staging import missing
-from roundtable.core.stages import StageEnd
+from roundtable.core.stages import OWN, StageEnd, gate_within
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.core.wording import many
 from roundtable.protocols.stages.judging import NEITHER, Judged, judged, unsigned
@@ -26,7 +26,7 @@ async def _held(setting: Setting) -> StageEnd:
     verdict, rounds = Judged(), tuple[Round, ...]()
     for number in range(1, setting.stage.rounds + 1):
         round = f"{setting.name}/{number}"
-        if number > 1 and not await setting.table.may_open(_name(round, number)):
+        if not await setting.table.may_open(_name(round, number)):
             break
         held = await _asked(setting, round, number, verdict)
         rounds = (*rounds, held)
@@ -37,8 +37,11 @@ async def _held(setting: Setting) -> StageEnd:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
             notices = (*missing(rounds), *verdict.notices)
-            return await _heeded(setting, setting.end(how="agreed", text=text, judge=verdict.judge, notices=notices))
-    return await _disputed(setting, verdict, rounds)
+            end = setting.end(
+                how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words
+            )
+            return await _heeded(setting, end)
+    return await _disputed(setting, verdict, rounds) if rounds else setting.not_held()
 
 
 def _name(round: str, number: int) -> str:
@@ -73,7 +76,7 @@ async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
     for line in filter(None, map(str.strip, end.text.splitlines())):
         decision = await setting.table.heed(Decision(Outcome.REACHED, "", position=line, text=end.text))
         if decision.outcome is not Outcome.REACHED:
-            return setting.end(how="failed", judge=end.judge, notices=(*end.notices, decision.how))
+            return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, decision.how))
         notices += (it for it in decision.notices if it not in notices)
     return msgspec.structs.replace(end, notices=tuple(notices))
 
@@ -81,8 +84,8 @@ async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
 async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) -> StageEnd:
     """The person chooses a direction; their own words go before any of the options."""
     options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
-    details = {**options, "own": "say it in your own words", NEITHER: "leave it open and end the stage here"}
-    gate = f"{setting.name}-dispute"
+    details = {**options, OWN: "say it in your own words", NEITHER: "leave it open and end the stage here"}
+    gate = gate_within(setting.name, "dispute")
     after = many(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
     question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
@@ -91,4 +94,4 @@ async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) 
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NEITHER else "failed"
     notices = (*missing(rounds), *verdict.notices)
-    return setting.end(how=how, text=text, judge=verdict.judge, notices=notices)
+    return setting.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words)

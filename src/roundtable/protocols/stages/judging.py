@@ -12,7 +12,6 @@ import msgspec
 
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.rulings import judge as ruling_of
-from roundtable.core.stages import OWN_AMONG_ALL
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.protocols.stages.setting import Setting
 
@@ -24,10 +23,16 @@ LONGEST = 2_000
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What the judge said, if one could be heard: its move, and what has to be known of who it was."""
+    """What the judge said, if one could be heard: its move, and what has to be known of who it was.
+
+    `own_words` says that it could only read its own among the others', since everybody who can judge had spoken;
+    `limited` that a judge was wanted and none was asked any more, since the limits of the session were reached.
+    """
 
     move: Move | None = None
     notices: tuple[str, ...] = ()
+    own_words: bool = False
+    limited: bool = False
 
     @property
     def judge(self) -> str:
@@ -64,7 +69,10 @@ class Judged(msgspec.Struct, frozen=True):
     @property
     def heard(self) -> str:
         """What the person is told of it where they have to decide themselves."""
-        return "The judge sees no consensus" if self.judge else "No judge could be heard"
+        if self.judge:
+            return "The judge sees no consensus"
+        limited = "No judge was asked: the limits of the session were reached"
+        return limited if self.limited else "No judge could be heard"
 
 
 def unsigned(setting: Setting, moves: Sequence[Move]) -> tuple[str, ...]:
@@ -92,10 +100,11 @@ async def judged(setting: Setting, round: str, prompt: Prompt, expect: Expect, w
     for number, seat in enumerate(judges(setting, wrote), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await setting.table.may_open(name):
-            break
+            return Judged(notices=_notices(setting, "", wrote, failed), limited=not failed)
         heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).by(seat)
         if heard is not None and heard.verdict.counts:
-            return Judged(heard, _notices(setting, seat, wrote, failed))
+            notices = _notices(setting, seat, wrote, failed)
+            return Judged(heard, notices, own_words=seat in wrote and _read_among_all(setting, wrote))
         failed.append(seat)
     return Judged(notices=_notices(setting, "", wrote, failed))
 
@@ -106,8 +115,15 @@ def _able(setting: Setting) -> list[str]:
 
 def _notices(setting: Setting, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
     said = [f"{listed(failed)} could not be heard as judge."] if failed else []
-    if judge in wrote:
-        why = "as you named it" if judge == setting.stage.judge else "since no other could be heard"
-        own = f"judged its own words among the others', unsigned, {why}."
-        said.append(f"{judge} {OWN_AMONG_ALL if set(_able(setting)) <= set(wrote) else own}")
+    if judge in wrote and not _read_among_all(setting, wrote):
+        others = [it for it in _able(setting) if it not in wrote]
+        why = "since no other could be heard" if others else "since nobody else can judge here"
+        why = "as you named it" if judge == setting.stage.judge else why
+        whose = "its own words among the others', unsigned" if len(wrote) > 1 else "nothing but its own words"
+        said.append(f"{judge} judged {whose}, {why}.")
     return tuple(said)
+
+
+def _read_among_all(setting: Setting, wrote: Sequence[str]) -> bool:
+    """Whether whoever judges reads its own words among others', since all who can judge have spoken."""
+    return len(wrote) > 1 and set(_able(setting)) <= set(wrote)

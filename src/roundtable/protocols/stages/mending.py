@@ -14,12 +14,11 @@ from roundtable.core.faults import Fault
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.findings import Finding, Place, place_of
 from roundtable.core.rules.lead import executor
+from roundtable.core.rules.ruled_findings import MENDED, NOT_MENDED
 from roundtable.core.stages import Took
 from roundtable.core.values import Digest, Expect
 from roundtable.protocols.stages.setting import Setting
-from roundtable.protocols.trying import done, form_of
-
-MENDED = "Mended."
+from roundtable.protocols.trying import IN_PARTS, done, form_of
 
 
 class Mended(msgspec.Struct, frozen=True):
@@ -35,7 +34,7 @@ class Mended(msgspec.Struct, frozen=True):
 async def mended(setting: Setting, chunks: Sequence[ReviewPart], critical: Sequence[Finding]) -> Mended:
     """Mend these findings, as far as they have a place in the project."""
     homes = {it.id: _home(it.place, chunks) for it in critical}
-    nowhere = {id: "Not mended: it names no file of the project." for id, home in homes.items() if home is None}
+    nowhere = {id: f"{NOT_MENDED}it names no file of the project." for id, home in homes.items() if home is None}
     state = Mended(setting.draft, nowhere)
     for number, chunk in enumerate(chunks, 1):
         wrong = [it for it in critical if homes[it.id] == number]
@@ -68,17 +67,17 @@ async def _fixed(setting: Setting, name: str, chunk: ReviewPart, wrong: Sequence
     prompt = setting.prompt("fix", {"findings": "\n".join(it.line for it in wrong)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
     cut = any(place_of(it.name).first for it in chunk.files)
-    form = "changes-in-parts" if cut else form_of(setting.table, chunk.files).codec
+    form = IN_PARTS if cut else form_of(setting.table, chunk.files).codec
     expect = Expect(form, paths, setting.stage.tokens)
     held = await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=setting.turns(blind=True))
     move = held.by(seat)
     if move is None:
-        return _left(state, wrong, f"{seat} did not answer.")
+        return _left(state, wrong, "who was asked to did not answer.")
     drafted = await done(setting.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), Drafted)
     if drafted.refused:
         return _left(state, wrong, drafted.refused[0].sentence)
     if drafted.draft in ("", state.draft):
-        return _left(state, wrong, f"{seat} changed nothing.")
+        return _left(state, wrong, "who was asked to changed nothing.")
     state, broken = await _rehearsed(setting, name, drafted.draft, state)
     if broken:
         return _left(state, wrong, f"the fix was dropped, since {listed(broken)} passed before it and not with it.")
@@ -123,4 +122,4 @@ def _failing(checks: Sequence[CheckOutcome]) -> frozenset[str]:
 
 def _left(state: Mended, wrong: Sequence[Finding], why: str) -> Mended:
     """The project as it is, with what these findings came to."""
-    return msgspec.structs.replace(state, became=state.became | {it.id: f"Not mended: {why}" for it in wrong})
+    return msgspec.structs.replace(state, became=state.became | {it.id: f"{NOT_MENDED}{why}" for it in wrong})

@@ -12,6 +12,7 @@ from roundtable.core.stages import Stage
 from roundtable.core.values import Turns
 from roundtable.protocols.carrying_out import REPAIR, Course
 from roundtable.protocols.protocol import PlannedRound, Shown
+from roundtable.protocols.trying import WHOLE
 
 _FILES: tuple[Shown, ...] = ("files",)
 _PRINTED: tuple[Shown, ...] = ("printed",)
@@ -52,10 +53,10 @@ def _written(stage: Stage, name: str, template: str, *, likely: bool = True) -> 
         first = number == 0
         asked, shows = (template, shown) if first else ("rewrite", _PRINTED)
         turns, expected = _turns(stage, name, first=first), likely and first
-        yield _asked(stage, asked, "changes-in-parts", turns, shows, "each", likely=expected)
+        yield _asked(stage, asked, WHOLE, turns, shows, "each", likely=expected)
         yield _judged(stage, "judge-files", "judge-merge", ("answers", "printed"), likely=expected)
     own = Turns(visibility="own", stage=name)
-    yield _asked(stage, "refine", "changes-in-parts", own, ("files", "printed"), "one", likely=False)
+    yield _asked(stage, "refine", WHOLE, own, ("files", "printed"), "one", likely=False)
 
 
 def _reviewed(stage: Stage) -> Iterator[PlannedRound]:
@@ -64,7 +65,7 @@ def _reviewed(stage: Stage) -> Iterator[PlannedRound]:
     yield _judged(stage, "findings-judge", "judge-review", ("found",))
     yield _asked(stage, "look", "free", blind, ("found", "printed"), likely=False)
     yield _judged(stage, "findings-judge", "judge-review", ("found", "answers"), likely=False)
-    yield _asked(stage, "fix", "changes-in-parts", blind, ("part", "found", "printed"), "one", likely=False)
+    yield _asked(stage, "fix", WHOLE, blind, ("part", "found", "printed"), "one", likely=False)
 
 
 def _turns(stage: Stage, name: str, *, first: bool) -> Turns:

@@ -17,11 +17,11 @@ import msgspec
 from roundtable.core.effects import ClaimsProven, CutForReview, CutUp, ProveClaims, ReviewPart
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.findings import Standing, Weighed, pooled, weighed
-from roundtable.core.rules.ruled_findings import Weight, by_severity, told
+from roundtable.core.rules.ruled_findings import MENDED, NOT_MENDED, Weight, by_severity, told, unmended
 from roundtable.core.rules.staging import refused
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Digest, Expect, Move, Round
-from roundtable.protocols.stages.mending import MENDED, Mended, mended
+from roundtable.protocols.stages.mending import Mended, mended
 from roundtable.protocols.stages.setting import Setting
 from roundtable.protocols.stages.weighing import weighing_of
 from roundtable.protocols.trying import done
@@ -50,9 +50,10 @@ async def reviewed(setting: Setting) -> StageEnd:
         how=weighing.how,
         text=told(ruled, found, became),
         draft=mending.draft,
-        judge=weighing.judge,
+        judge=weighing.verdict.judge,
         took=mending.took,
-        notices=(*notices, *weighing.notices, *mending.notices),
+        notices=(*notices, *weighing.verdict.notices, *unmended(ruled, found, became), *mending.notices),
+        own_words=weighing.verdict.own_words,
     )
 
 
@@ -86,7 +87,7 @@ async def _still_shown(
     mended = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
     again = await _proofs(setting, rounds, mending.draft, "proofs-after") if mended else ()
     words = {
-        Standing.REPRODUCED: "Not mended: a program still shows it.",
+        Standing.REPRODUCED: f"{NOT_MENDED}a program still shows it.",
         Standing.REFUTED: "Mended: the program that showed it does not find it any more.",
     }
     after = weighed([it.finding for it in mended], again)

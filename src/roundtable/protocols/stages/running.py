@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.effects import PlanChange, Planned, ProjectRan, RunProject
 from roundtable.core.rules import running as rule
-from roundtable.core.stages import StageEnd, Took
+from roundtable.core.stages import Asked, How, StageEnd, Took, gate_within
 from roundtable.core.values import Digest, Gate
 from roundtable.protocols.stages.setting import Setting
 from roundtable.protocols.stages.writing import written
@@ -40,16 +40,17 @@ class Course(msgspec.Struct):
     base: str = ""
     took: tuple[Took, ...] = ()
     notices: tuple[str, ...] = ()
+    own_words: bool = False
 
     def take(self, fixes: StageEnd) -> None:
         """Go on with what was mended; a yes to an install step was for the files as they were."""
         self.allowed = self.allowed if fixes.draft == self.draft else ()
-        self.draft, self.judge, self.base = fixes.draft, fixes.judge, fixes.base
+        self.draft, self.base = fixes.draft, fixes.base
         self.took += fixes.took
 
-    def gate(self, what: str) -> str:
+    def gate(self, what: Asked) -> str:
         """The name of a question to the person, numbered from the second run on."""
-        return f"{self.stage}-{what}" if self.number == 1 else f"{self.stage}-{what}-{self.number}"
+        return gate_within(self.stage, what, self.number)
 
 
 async def ran(setting: Setting) -> StageEnd:
@@ -59,7 +60,7 @@ async def ran(setting: Setting) -> StageEnd:
         lap = _lap(setting, course)
         result = await _run(lap, course)
         if result.passed:
-            return _end(setting, course, "agreed", rule.came_to(result), *result.notes)
+            return _end(setting, course, "ran", rule.came_to(result), *result.notes)
         if result.stopped:
             return _end(setting, course, "chosen", rule.came_to(result), rule.STOPPED)
         if not await _mended(lap, course, result):
@@ -72,7 +73,7 @@ async def _mended(lap: Setting, course: Course, result: ProjectRan) -> bool:
     if course.number > lap.settings.runs:
         return False
     fixes = await written(lap, "analyse")
-    course.notices = fixes.notices
+    course.judge, course.own_words, course.notices = fixes.judge, fixes.own_words, fixes.notices
     if fixes.how == "failed":
         return False
     course.take(fixes)
@@ -106,7 +107,7 @@ async def _run(lap: Setting, course: Course) -> ProjectRan:
 async def _again(lap: Setting, course: Course, result: ProjectRan, fixes: StageEnd) -> bool:
     """Whether the person wants it to be run with what was mended, which they can look at first."""
     question = rule.rerun_question(result, fixes.took)
-    gate = Gate(course.gate(RERUN), question, tuple(AGAIN), NO, AGAIN, again_of=RERUN)
+    gate = Gate(course.gate("rerun"), question, tuple(AGAIN), NO, AGAIN, again_of=RERUN)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
         await done(lap.table, f"{lap.name}/shown", PlanChange(course.draft), Planned)
@@ -115,7 +116,7 @@ async def _again(lap: Setting, course: Course, result: ProjectRan, fixes: StageE
     return answer == YES
 
 
-def _end(setting: Setting, course: Course, how: str, text: str, *notices: str) -> StageEnd:
+def _end(setting: Setting, course: Course, how: How, text: str, *notices: str) -> StageEnd:
     return setting.end(
         how=how,
         text=text,
@@ -124,4 +125,5 @@ def _end(setting: Setting, course: Course, how: str, text: str, *notices: str) -
         base=course.base,
         took=course.took,
         notices=(*course.notices, *notices),
+        own_words=course.own_words,
     )

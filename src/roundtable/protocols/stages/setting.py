@@ -7,7 +7,17 @@ import msgspec
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
 from roundtable.core.rules import staging as rule
-from roundtable.core.stages import Settings, Stage, StageEnd, attempt_name, decisions, draft_after, settings_of
+from roundtable.core.stages import (
+    How,
+    Settings,
+    Stage,
+    StageEnd,
+    Took,
+    attempt_name,
+    decisions,
+    draft_after,
+    settings_of,
+)
 from roundtable.core.values import Digest, Expect, Prompt, Turns
 from roundtable.protocols.trying import done, form_of
 
@@ -91,7 +101,22 @@ class Setting(msgspec.Struct, frozen=True):
         notices = (*end.notices, *rule.left_unshown(await self.project()))
         return msgspec.structs.replace(end, notices=notices)
 
-    def end(self, **more: object) -> StageEnd:
+    def not_held(self) -> StageEnd:
+        """The end of a stage for whose first round the limits leave no room."""
+        return self.end(how="failed", notices=(rule.NOT_HELD,))
+
+    def end(
+        self,
+        *,
+        how: How,
+        text: str = "",
+        draft: Digest = "",
+        judge: str = "",
+        base: str = "",
+        took: tuple[Took, ...] = (),
+        notices: tuple[str, ...] = (),
+        own_words: bool = False,
+    ) -> StageEnd:
         """The end of this stage, with what it came to; where it says nothing of files, they are as they were."""
-        told = {"id": self.id, "stage": self.stage.name, "attempt": self.attempt, "draft": self.draft, **more}
-        return msgspec.convert(told, StageEnd)
+        draft = draft or self.draft
+        return StageEnd(self.id, self.stage.name, self.attempt, how, text, draft, judge, base, took, notices, own_words)

@@ -6,9 +6,9 @@ import msgspec
 
 from roundtable.core.effects import Candidate, CandidatesTried, ProjectListed, Synthesised
 from roundtable.core.rules import writing as rule
-from roundtable.core.rules.building import candidate_names, with_seats
+from roundtable.core.rules.merging import candidate_names, with_seats
 from roundtable.core.rules.staging import missing
-from roundtable.core.stages import How, StageEnd
+from roundtable.core.stages import How, StageEnd, gate_within
 from roundtable.core.values import Gate, Prompt, Round, Turns
 from roundtable.protocols.splicing import Refining, Spliced, spliced
 from roundtable.protocols.stages.judging import NEITHER, Judged
@@ -42,7 +42,7 @@ async def agreed(setting: Setting, work: Work) -> StageEnd:
         drafts = {it.seat: it.draft for it in work.found}
         refining = await _refining(setting, len(work.rounds))
         made = await spliced(setting.table, setting.name, base, drafts, wanted, refining, setting.draft)
-    return _end(setting, work, base, made, "agreed", f"The judge ruled:\n{move.text}")
+    return _end(setting, work, base, made, "agreed", rule.ruled(directives, tuple(names)))
 
 
 async def _refining(setting: Setting, number: int) -> Refining:
@@ -63,15 +63,15 @@ async def _refining(setting: Setting, number: int) -> Refining:
 async def undecided(setting: Setting, work: Work) -> StageEnd:
     """The person chooses; of one candidate there is no choice, and of none nothing comes.
 
-    Where no judge can be heard at all, what running them showed decides.
+    Where no judge can be heard at all, running them decides if it puts one before the others.
     """
     if not work.found:
         return _nothing(setting, work, *(tuple(rule.left_out(work.result, ())) or ("Nobody wrote anything.",)))
     if len(work.found) == 1:
-        return _end(setting, work, work.found[0], _as_it_is(work.found[0]), "alone")
-    if work.verdict.move is None and work.found[0].passed:
-        taken = work.found[0]
-        return _end(setting, work, taken, _as_it_is(taken), "run", work.result.how)
+        how = "same" if rule.several_wrote(work.found[0], work.result) else "alone"
+        return _end(setting, work, work.found[0], _as_it_is(work.found[0]), how)
+    if work.verdict.move is None and (first := rule.put_first(work.result, work.found)):
+        return _end(setting, work, first, _as_it_is(first), "run", rule.PUT_FIRST)
     gate = _gate(setting, work)
     answer = await setting.table.gate(gate)
     chosen = next((it for it in work.found if it.seat == answer), None)
@@ -86,7 +86,7 @@ def _gate(setting: Setting, work: Work) -> Gate:
     }
     verdict = work.verdict
     question = rule.whose(setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard)
-    return Gate(f"{setting.name}-dispute", question, tuple(details), NEITHER, details)
+    return Gate(gate_within(setting.name, "dispute"), question, tuple(details), NEITHER, details)
 
 
 def _as_it_is(base: Candidate) -> Spliced:
@@ -98,6 +98,7 @@ def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
         how="failed",
         judge=work.verdict.judge,
         notices=(*missing(work.rounds), *work.verdict.notices, *why),
+        own_words=work.verdict.own_words,
     )
 
 
@@ -118,4 +119,5 @@ def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How,
             *rule.doubts(base),
             *rule.unfulfilled(base.seat, made.undone, made.broke),
         ),
+        own_words=work.verdict.own_words,
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from roundtable.core.rules.findings import Weighed
 from roundtable.core.rules.ruled_findings import Ruled, by_judge, by_severity, shown
+from roundtable.core.stages import How, gate_within
 from roundtable.core.values import Expect, Gate, Round
 from roundtable.core.wording import many
 from roundtable.protocols.stages.judging import Judged, judged, unsigned
@@ -17,12 +18,11 @@ MEND, LEAVE = "mend", "leave"
 
 
 class Weighing(msgspec.Struct, frozen=True):
-    """How findings were weighed and by whom; `ruled` is None where nobody did."""
+    """How findings were weighed, and what the judge said; `ruled` is None where nobody weighed them."""
 
     ruled: Ruled | None
-    how: str
-    judge: str = ""
-    notices: tuple[str, ...] = ()
+    how: How
+    verdict: Judged
 
 
 async def weighing_of(setting: Setting, last: int, rounds: Sequence[Round], found: Sequence[Weighed]) -> Weighing:
@@ -53,8 +53,8 @@ async def _ended(setting: Setting, verdict: Judged, found: Sequence[Weighed]) ->
     """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
-        return Weighing(by_judge(found, said), "agreed", verdict.judge, verdict.notices)
-    gate = f"{setting.name}-dispute"
+        return Weighing(by_judge(found, said), "agreed", verdict)
+    gate = gate_within(setting.name, "dispute")
     findings = many(len(found), "finding")
     question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
     details = {
@@ -64,4 +64,4 @@ async def _ended(setting: Setting, verdict: Judged, found: Sequence[Weighed]) ->
     answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE, details))
     how = "failed" if setting.table.by_default(gate) else "chosen"
     ruled = by_severity(found) if answer == MEND else None
-    return Weighing(ruled, how, verdict.judge, verdict.notices)
+    return Weighing(ruled, how, verdict)

@@ -12,7 +12,7 @@ import msgspec
 
 from roundtable.core.effects import CandidatesTried, TryCandidates
 from roundtable.core.rules import writing as rule
-from roundtable.core.rules.building import candidate_names
+from roundtable.core.rules.merging import candidate_names
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Round, Turns
 from roundtable.protocols.splicing import last_written
@@ -31,7 +31,8 @@ async def _held(setting: Setting, template: str) -> StageEnd:
     rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), Judged()
     for number in range(1, setting.stage.rounds + 1):
         name = f"{setting.name}/{number}-{template}"
-        if number > 1 and not await setting.table.may_open(name):
+        if not await setting.table.may_open(name):
+            verdict = verdict if verdict.move else Judged(limited=True)
             break
         held = await _asked(setting, name, number, verdict, template)
         rounds = (*rounds, held)
@@ -49,7 +50,7 @@ async def _held(setting: Setting, template: str) -> StageEnd:
             return await agreed(setting, Work(rounds, result, verdict))
         if verdict.move is None:
             break
-    return await undecided(setting, Work(rounds, result, verdict))
+    return await undecided(setting, Work(rounds, result, verdict)) if rounds else setting.not_held()
 
 
 async def _asked(setting: Setting, name: str, number: int, verdict: Judged, template: str) -> Round:

@@ -1,0 +1,139 @@
+"""The gates of `roundtable sdlc` as people meet them: nothing ends in passing, and what is asked about can be read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.doors.coding import facts
+from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli
+from tests.doors.test_sdlc import OPEN, ask, ends, seat
+from tests.repository import sandbox
+
+LONG = "\n".join(f"R{number} It keeps to-do {number}." for number in range(1, 31))
+HELLO = "Here.\n\n```python main.py\nprint('hello')\n```\n"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_enter_alone_does_not_end_a_meeting_between_two_stages(cli: Cli) -> None:
+    with cli.terminal(*ask(cli, "--plain")) as runs:
+        shown = runs.expect("Your choice [1-6]:")
+        assert "6. stop: stop here without a result (what it is with nobody there)" in shown
+        runs.type("\n")
+        runs.expect("Enter alone does not end it; Ctrl-C leaves it open.")
+        runs.type("continue\n")
+        runs.expect("Gate after-architecture")
+        runs.type("complete\n")
+        shown = runs.end(0)
+    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+    assert "Step " not in shown, "what is done is told in words"
+
+
+def test_a_meeting_that_was_stopped_is_taken_up_at_the_stage_that_would_have_been_next(cli: Cli) -> None:
+    with cli.terminal(*ask(cli, "--plain")) as runs:
+        runs.expect("Your choice")
+        runs.type("stop\n")
+        assert "It was stopped after requirements, as the person said." in runs.end(3)
+    assert "roundtable rollback " in cli.run("resume", "last", code=3).stderr
+    assert "requirements, architecture." in cli.run("rollback", "last", "qa", code=2).stderr
+    cli.run("rollback", "last", "architecture", "--instruct", "Only one file.")
+    with cli.terminal("resume", "last", "--plain") as runs:
+        runs.expect("Gate after-requirements: Requirements is over.")
+        runs.type("continue\n")
+        runs.expect("Gate after-architecture")
+        runs.type("complete\n")
+        runs.end(0)
+    assert ends(facts(cli)) == {"requirements": "agreed", "architecture": "agreed"}
+
+
+@pytest.mark.feature("S0.42")
+def test_who_wants_it_in_their_own_words_has_to_say_them(cli: Cli) -> None:
+    differ = {"round": "*-judge", "text": OPEN}
+    typed = ask(cli, "--plain", "--rounds", "1", ada=seat("ada", differ), bob=seat("bob", differ))
+    with cli.terminal(*typed) as runs:
+        runs.expect("Your choice [1-4, Enter for none]:")
+        refused = cli.run("answer", "last", "requirements-dispute=own", code=2).stderr
+        assert "`own` says nothing without your words." in refused
+        runs.type("own\n")
+        runs.expect("What is it to be? ")
+        runs.type("\n")
+        runs.type("Plain WSGI.\n")
+        runs.expect("requirements was decided by the person")
+        cli.run("answer", "last", "after-requirements=continue")
+        runs.expect("Gate architecture-dispute")
+        again = cli.run("answer", "last", "after-requirements=skip", code=2).stderr
+        assert "architecture-dispute=OPTION" in again, "no option is suggested that this gate does not have"
+        cli.run("answer", "last", "architecture-dispute=own", "--text", "One file.")
+        runs.expect("Gate after-architecture")
+        runs.type("complete\n")
+        assert "One file." in runs.end(0)
+
+
+def test_who_confirms_from_another_terminal_reads_there_what_was_agreed_on(cli: Cli) -> None:
+    agreed = {"round": "*-judge", "text": f"CONSENSUS: {LONG}"}
+    with cli.terminal(*ask(cli, "--plain", ada=seat("ada", agreed))) as runs:
+        runs.expect("Your choice")
+        waits = cli.run("gates").stdout
+        stands = cli.run("status", "last").stdout
+        cli.run("answer", "last", "after-requirements=stop")
+        runs.end(3)
+    for shown in (waits, stands):
+        assert "R1 It keeps to-do 1." in shown
+        assert "R20 It keeps to-do 20." in shown
+        assert "R21 " not in shown, "it may be long"
+        assert "`roundtable show` has all of it." in shown
+    assert "after-requirements=OPTION" in stands, "to end it is not what is suggested"
+
+
+def test_who_is_asked_how_they_want_the_project_sees_what_each_number_means_and_where_it_goes(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    seats = cli.script(ada={"turns": [{"round": "*", "text": HELLO}]})
+    with cli.terminal("sdlc", "a greeting", "--only", "development", "--yes", "--plain", *seats, columns=300) as runs:
+        shown = runs.expect("Your choice [1-4, Enter for later]:")
+        assert f"1. folder (f): as a plain folder: {cli.work}/" in shown
+        assert "3. zip (z): as a zip: " in shown
+        assert "4. later (l): write nothing now" in shown
+        runs.type("1\n")
+        runs.end(0)
+    assert [it.read_text() for it in cli.work.glob("*/main.py")] == ["print('hello')\n"]
+
+
+def test_a_question_that_cannot_be_put_ends_the_run_and_stays_open(cli: Cli) -> None:
+    """The prompt goes to standard error, which has no room here; who waits for an answer then waits for ever."""
+    ours, theirs = pty.openpty()
+    command = [*ROUNDTABLE, *ask(cli, "--plain")]
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen(command, cwd=cli.work, env=cli.env, stdin=theirs, stdout=theirs, stderr=full) as process,
+    ):
+        try:
+            assert process.wait(PATIENCE) != 0
+        finally:
+            process.kill()
+    os.close(ours)
+    os.close(theirs)
+    assert "after-requirements" in cli.run("gates").stdout
+
+
+def test_what_cannot_be_handed_over_is_told_in_words(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    seats = cli.script(ada={"turns": [{"round": "*", "text": HELLO}]})
+    typed = ["sdlc", "a greeting", "--only", "development", "--into", "hello", "--yes", "--plain", *seats]
+    with cli.terminal(*typed, columns=300) as runs:
+        runs.expect("Your choice [1-4, Enter for later]:")
+        (cli.work / "hello").mkdir()
+        (cli.work / "hello" / "mine.txt").write_text("mine")
+        runs.type("folder\n")
+        shown = runs.end(0)
+    assert f"{cli.work}/hello is there already, and nothing is written over it." in shown
+    assert "That failed: " in shown
+    assert "deliver/" not in shown, "which step it was for the program tells a person nothing"

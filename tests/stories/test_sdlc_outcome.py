@@ -1,0 +1,166 @@
+"""What a meeting in stages comes to: what is said of it, what is kept of it, and whose it is."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from roundtable.app.agenda import Agenda
+from roundtable.app.desk import Roundtable
+from roundtable.cli.output import DEGRADED, TAKEN, exit_code
+from roundtable.cli.words import decision_words, plain
+from roundtable.core.events import SessionAmended
+from roundtable.core.ledger import EntryKind
+from roundtable.core.values import Limits, Outcome
+from roundtable.core.views.changes import carried
+from roundtable.core.views.stages import stage_ends
+from tests.repository import git
+from tests.stories.at_desk import Held, Turns
+from tests.stories.test_sdlc_results import AGREED, IDEA, RULING, TEST, TESTS
+from tests.stories.test_sdlc_running import EXECUTION, SUM
+from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
+from tests.stories.test_sdlc_writing import ACCOUNTS, DEVELOPMENT, QA, YES, files, writes
+from tests.stories.writing import JOINED_SLUG, wrote
+
+PRODUCED = ["Produced-By: claude", "Produced-By: gpt", "Produced-By: gemini"]
+
+
+def seats() -> dict[str, Turns]:
+    """Three who agree in words, of whose programs one is put together, and who then write tests."""
+    judged = [
+        {"round": "requirements/*-judge", "text": f"CONSENSUS: {AGREED}"},
+        {"round": "development/*-judge", "text": RULING},
+        {"round": "qa/*-judge", "text": TESTS},
+    ]
+    return {
+        name: [
+            *judged,
+            {"round": "requirements/*", "text": f"{name} wants it small."},
+            {"round": "development/*", "text": wrote({"slug.py": JOINED_SLUG, "accounts.py": text})},
+            {"round": "qa/*", "text": wrote({"test_accounts.py": f"# {name}\n{TEST}"})},
+        ]
+        for name, text in ACCOUNTS.items()
+    }
+
+
+async def extended(bench: Roundtable, **answers: str) -> Held:
+    """The person's own project, gone through in three stages."""
+    meeting = Held(bench, **seats())
+    told = {**settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
+    await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
+    return meeting
+
+
+# --- how it ends ----------------------------------------------------------------------------------
+
+
+async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_handed_over(bench: Roundtable) -> None:
+    meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
+    told = settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
+    await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
+    await bench.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
+    decision = await meeting.hold("sdlc")
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision.how
+    ends = stage_ends(await bench.session(meeting.session))
+    assert [it.how for it in ends] == ["alone", "failed", "failed"]
+    assert "qa: Nobody was asked: the limits of the session were reached." in decision.notices
+    assert "closing: Nobody was asked: the limits of the session were reached." in decision.notices
+    assert "D1 development" in decision.text
+    again = [it.call.partition("/")[0] for it in meeting.voices.calls]
+    assert again == ["development"]
+
+
+async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobody_is_there_to_approve_it(
+    bench: Roundtable,
+) -> None:
+    session = await bench.session((await extended(bench)).session)
+    assert session.decision is not None
+    assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
+    shown = plain(decision_words(session, "here"))
+    assert "Decision reached" in shown
+    assert "Write it with: roundtable apply here" in shown
+    assert exit_code(session.decision) == TAKEN
+
+
+@pytest.mark.feature("S0.60")
+async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_person_is_told_before_they_take_it(
+    bench: Roundtable,
+) -> None:
+    meeting = Held(bench, claude=[{"round": "*", "text": wrote(SUM)}])
+    told = settings(DEVELOPMENT, EXECUTION)
+    decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
+    gate = (await bench.session(meeting.session)).gates["deliver"]
+    assert gate.question == "The project is finished, but its last run failed. How do you want it?"
+    assert decision.notices[0] == "The project is finished, but its last run failed."
+    assert (exit_code(decision), exit_code(decision, strict=True)) == (TAKEN, DEGRADED)
+
+
+# --- whose it is ----------------------------------------------------------------------------------
+
+
+async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_came_about_and_whose_it_is(
+    bench: Roundtable,
+) -> None:
+    meeting = await extended(bench, approve="all")
+    session = await bench.session(meeting.session)
+    assert session.gates["approve"].question.startswith("claude, gpt and gemini want to change ")
+    message = git(bench.workspace, "log", "-1", "--format=%B")
+    assert message.splitlines()[0] == IDEA.rstrip(".")
+    assert "\n\nD1 R1 A user can log in. R2 What was done can be undone.\nrequirements was agreed on" in message
+    assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
+    assert [it for it in message.splitlines() if it.startswith("Produced-By: ")] == PRODUCED
+    change = carried(session)
+    assert change is not None
+    wrote_by = {it.hunk.path: it.wrote for it in change.hunks}
+    assert wrote_by == {
+        "accounts.py": ("claude", "gpt", "gemini"),
+        "slug.py": ("claude",),
+        "test_accounts.py": ("claude",),
+    }
+
+
+async def test_what_is_applied_later_is_still_of_those_who_wrote_it(bench: Roundtable) -> None:
+    meeting = await extended(bench)
+    later = await bench.apply(meeting.session, Agenda("", headless=True, answers={"approve": "all"}))
+    decision = await bench.run(later)
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied"), decision.how
+    message = git(bench.workspace, "log", "-1", "--format=%B")
+    assert message.splitlines()[0] == IDEA.rstrip(".")
+    assert "\n\nD1 R1 A user can log in." in message
+    assert [it for it in message.splitlines() if it.startswith("Produced-By: ")] == PRODUCED
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+@pytest.mark.feature("S0.149")
+async def test_a_later_meeting_is_told_what_the_stages_agreed_on(bench: Roundtable) -> None:
+    await extended(bench)
+    kept = [it.text for it in await bench.memory.entries((EntryKind.DECISION,))]
+    assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
+    (told,), _ = await bench.memory.recalled(IDEA)
+    assert told.text == f"{IDEA} Decided: {kept[0]}"
+
+
+async def test_where_no_stage_was_for_words_what_was_written_is_remembered(bench: Roundtable) -> None:
+    meeting = Held(bench, claude=writes({"accounts.py": ACCOUNTS["claude"]}))
+    await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
+    kept = [it.text for it in await bench.memory.entries((EntryKind.DECISION,))]
+    assert kept == ["development: Files written: accounts.py."]
+
+
+async def test_a_new_project_goes_without_a_file_of_a_forbidden_name_and_with_all_the_others(
+    bench: Roundtable,
+) -> None:
+    main = {"main.py": "print('hello')\n", "Dockerfile": "FROM scratch\n", ".env.example": "KEY=\n"}
+    stray = {".env": "KEY=1\n", "/etc/motd": "hello\n", "../outside.py": "1\n", ".git/config": "[core]\n"}
+    meeting = Held(bench, claude=writes({**main, **stray}))
+    decision = await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
+    (end,) = stage_ends(await bench.session(meeting.session))
+    assert await files(bench, end) == main
+    assert len(meeting.voices.calls) == 1, "nobody has to write it again"
+    (notice,) = end.notices
+    assert notice.startswith("Not all that claude wrote is in it. ")
+    assert ".env is a file of secrets by its name." in notice
+    assert notice.endswith("So it is with 1 more.")
+    assert decision.degraded

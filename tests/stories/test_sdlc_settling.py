@@ -1,0 +1,111 @@
+"""What settles a stage of files, and what is said of it: a judge, running them, the person, or that all wrote the same.
+
+What later stages are told of it names nobody.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.events import SessionAmended
+from roundtable.core.values import Limits, Outcome
+from roundtable.core.views.stages import stage_ends
+from tests.stories.accounts import ACCOUNTS
+from tests.stories.at_desk import Held
+from tests.stories.test_sdlc_stages import AGREED, REQUIREMENTS, seat, settings
+from tests.stories.test_sdlc_stages import held as discussed
+from tests.stories.test_sdlc_writing import DEVELOPMENT, IDEA, QA, YES, accounts, files, held, writes
+
+SHOUT = {
+    "claude": ("text.strip().upper()", "shout('hey') == 'HEY'"),
+    "gpt": ("text.upper()", "shout('hello world') == 'HELLO WORLD'"),
+    "gemini": ("text.strip().upper()[:5]", "shout(' hey') == 'HEY'"),
+}
+"""Claude's does all that the others' tests ask for; each of the others fails one of them."""
+RUBBISH = "I like them all."
+
+
+async def test_where_no_judge_can_be_heard_and_running_puts_one_before_the_others_it_is_taken(
+    bench: Roundtable,
+) -> None:
+    seats = {
+        seat: writes(
+            {
+                "shout.py": f"def shout(text):\n    return {how}\n",
+                "test_shout.py": f"from shout import shout\n\n\ndef test_{seat}():\n    assert {test}\n",
+            },
+            judge=RUBBISH,
+        )
+        for seat, (how, test) in SHOUT.items()
+    }
+    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    assert (end.how, end.judge, end.base) == ("run", "", "claude")
+    assert "claude, gpt and gemini could not be heard as judge." in end.notices
+    assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
+    assert "development-dispute" not in (await bench.session(meeting.session)).gates
+    assert decision.degraded
+
+
+async def test_where_no_judge_can_be_heard_and_running_decides_nothing_the_person_is_asked(bench: Roundtable) -> None:
+    meeting, decision, (end,) = await held(bench, DEVELOPMENT, seats=accounts(judge=RUBBISH))
+    assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
+    assert decision.outcome is Outcome.DEADLOCK
+    gate = (await bench.session(meeting.session)).gates["development-dispute"]
+    assert "No judge could be heard. Whose shall it be?" in gate.question
+    assert gate.details["gpt"] == "accounts.py: there was nothing to run it against."
+
+
+@pytest.mark.feature("S0.149")
+async def test_what_was_ruled_is_told_to_later_stages_without_letters_and_without_names(bench: Roundtable) -> None:
+    ruling = (
+        "A is the better of gpt and claude, I guess.\n\nCONSENSUS: BASE=candidate-B. "
+        "INCORPORATE: login from candidate-A; replace rollback by C's. MUST_FIX: none"
+    )
+    meeting, _, ends = await held(bench, DEVELOPMENT, QA, seats=accounts(judge=ruling))
+    assert ends[0].text == (
+        "Files written: accounts.py.\nThe judge took one candidate as the base, and wanted besides:\n"
+        "- login from another candidate\n- replace rollback by another candidate's"
+    )
+    later = meeting.prompt("qa/1-write", "gpt")
+    assert ends[0].text.partition("\n")[2] in later
+    assert [it for it in ("candidate-A", "candidate-B", "gemini", "claude", "I guess") if it in later] == []
+    record = await bench.session(meeting.session)
+    assert [it.text for it in record.rounds["development/1-judge"].moves()] == [ruling], "kept as it was said"
+
+
+async def test_a_stage_in_which_all_write_the_same_is_not_one_seats_alone(bench: Roundtable) -> None:
+    same = {"accounts.py": ACCOUNTS["gpt"]}
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats={"claude": writes(same), "gpt": writes(same)})
+    assert end.how == "same"
+    assert await files(bench, end) == same
+    gate = (await bench.session(meeting.session)).gates["after-development"]
+    assert "It was written word for word the same by several seats." in gate.question
+
+
+async def test_a_seat_that_writes_far_too_many_files_is_told_of_in_a_few_sentences(bench: Roundtable) -> None:
+    many = {f"m{number}.py": "A = 1\n" for number in range(250)}
+    seats = {"claude": writes(many), "gpt": writes({"accounts.py": ACCOUNTS["gpt"]})}
+    meeting, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
+    (said,) = (it for it in end.notices if it.startswith("claude's was left out."))
+    assert said.count("is beyond the 200 files that one change may touch.") == 3
+    assert said.endswith("And 47 more reasons.")
+    assert said in (await bench.session(meeting.session)).gates["after-development"].question
+
+
+async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_none_could_be_heard(
+    bench: Roundtable,
+) -> None:
+    meeting = Held(bench, **accounts(judge="CONSENSUS: BASE=candidate-A."))
+    await meeting.open("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES, seed=7)
+    await bench.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
+    await meeting.hold("sdlc")
+    asked = (await bench.session(meeting.session)).gates["development-dispute"].question
+    assert "No judge was asked: the limits of the session were reached. Whose shall it be?" in asked
+
+
+async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
+    meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
+    (end,) = stage_ends(await bench.session(meeting.session))
+    assert end.remarks == ("claude judged nothing but its own words, since nobody else can judge here.",)
+    assert "among the others'" not in decision.how

@@ -12,11 +12,13 @@ $(VENV)/.made:
 	touch $@
 
 $(VENV)/.local: pyproject.toml | $(VENV)/.made
-	$(BIN)/pip install --quiet --editable '.[local]'
+	@echo "Installing Roundtable and what it needs into $(VENV), once; this may take a minute."
+	@$(BIN)/pip install --quiet --editable '.[local]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made
-	$(BIN)/pip install --quiet --editable '.[local,dev]'
+	@echo "Installing Roundtable and what its checks need into $(VENV), once; this may take some minutes."
+	@$(BIN)/pip install --quiet --editable '.[local,dev]'
 	touch $@ $(VENV)/.local
 
 demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no account

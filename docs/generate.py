@@ -11,6 +11,7 @@ from typing import Any
 import click
 import msgspec
 from features import features
+from replies import forms
 
 from roundtable.app.config import (
     Config,
@@ -23,10 +24,12 @@ from roundtable.app.config import (
     TableSettings,
     WorktreeSettings,
 )
+from roundtable.app.stages import shipped
 from roundtable.cli.main import cli as command_line
-from roundtable.core.codecs import CODECS
 from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.rules import decrees
+from roundtable.core.stages import encoded
 from roundtable.protocols import PROTOCOLS
 from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.endpoints import Endpoint, shipped_endpoints
@@ -133,17 +136,32 @@ def agents() -> str:
 
 
 def words() -> str:
-    """The closed sets: faults, codecs, meetings."""
+    """The closed sets: faults, meetings, codecs."""
     parts = [HEAD + "# Faults\n\nHow a seat can fail to answer. Nothing else happens to a seat.\n\n"]
     parts.append("| fault | retried | what a person can do |\n|---|---|---|\n")
     for kind in FaultKind:
         fault = Fault.of(kind, "")
         parts.append(f"| `{kind}` | {'yes' if fault.retryable else 'no'} | {fault.help} |\n")
-    parts.append("\n# Codecs\n\nThe forms in which a verdict can be written: ")
-    parts.append(", ".join(f"`{name}`" for name in CODECS) + ".\n")
-    parts.append("\n# Meetings\n\n")
-    parts += [f"- `{name}` (version {it.version}): {it.summary}\n" for name, it in PROTOCOLS.items()]
+    parts.append("\n# Meetings\n\nBelow each stand its rounds with the form of their replies, and its gates. Any of ")
+    parts.append(f"them may also come to the gate `{decrees.GATE}`, where a decision repeats what was rejected.\n\n")
+    for name, it in PROTOCOLS.items():
+        parts.append(f"- `{name}` (version {it.version}): {it.summary}\n")
+        planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))
+        parts.append(f"  - rounds: {', '.join(planned)}\n")
+        parts.append(f"  - gates: {', '.join(f'`{gate}`' for gate in it.gates) or 'none of its own'}\n")
+    parts.append(
+        "\n# Codecs\n\nThe forms in which a seat is asked for its verdict, and a reply in each that is read as "
+    )
+    parts.append("it stands, where the choices are A, B and C.\n")
+    parts.append(forms())
     return "".join(parts)
+
+
+def _fullest(meeting: str) -> dict[str, Any]:
+    """The settings with which a meeting comes to most kinds of rounds."""
+    if meeting == "second-opinion":
+        return {"follow_up": True}
+    return {"stages": encoded(shipped().stages)} if meeting == "sdlc" else {}
 
 
 def commands() -> str:

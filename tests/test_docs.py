@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from roundtable.cli.main import cli
 from roundtable.core.changes import RefusalKind, Replace
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.values import Outcome
+from tests.doors.terminal import Cli, answer
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = [it for it in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in it.read_text()]
@@ -83,6 +85,22 @@ def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "reached Spaces counted 3 of 3\n"
+
+
+def test_the_readmes_sample_is_what_the_program_prints(tmp_path: Path) -> None:
+    (sample,) = re.findall(r"^    (Decision reached: .*?)\n\n", (ROOT / "README.md").read_text(), re.M | re.S)
+    lines = [line.removeprefix("    ").partition("…")[0].rstrip() for line in sample.splitlines()]
+
+    def of(blind: str, then: str, error: str = "") -> dict[str, object]:
+        block: dict[str, object] = {"stand": then, "position": "", "error": error, "evidence": [], "confidence": 8}
+        turns = [{"round": "*blind", "text": answer(blind)}, {"round": "*reconsider", "text": json.dumps(block)}]
+        return {"turns": turns}
+
+    cli = Cli(tmp_path)
+    seats = cli.script(claude=of("REST", "A"), gpt=of("GraphQL", "B"), local=of("GraphQL", "A", "It lacks caches."))
+    printed = cli.run("discuss", "Which?", "--option", "REST", "--option", "GraphQL", *seats).stdout.splitlines()
+    places = [next(at for at, it in enumerate(printed) if it.startswith(line)) for line in filter(None, lines)]
+    assert places == sorted(places)
 
 
 def test_every_make_target_named_in_a_page_is_there() -> None:

@@ -7,10 +7,15 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from roundtable.core.codecs import CODECS, read
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Parse
 from roundtable.core.views import stops
 from roundtable.protocols import PROTOCOLS
 from roundtable.voices.scripted import Turn
@@ -36,6 +41,28 @@ def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert "[ada] I read the others and stay.\n" in done.stdout
     assert "Decision reached: Spaces\n2 of 3 counted seats agree, after reading each other.\n" in done.stdout
     assert "DEGRADED" not in done.stdout
+
+
+WORDS = (ROOT / "docs" / "words.md").read_text()
+
+
+@pytest.mark.parametrize("form", CODECS)
+def test_the_example_of_every_form_is_read_as_it_stands(form: str) -> None:
+    section = WORDS.partition(f"\n## {form}\n")[2].partition("\n## ")[0]
+    reply = textwrap.dedent(section.partition("A reply:\n\n")[2])
+    choices = () if form.startswith("changes") else ("A", "B", "C")
+    reading = read(Expect(form, choices), reply, structured=False)
+    assert reply
+    assert reading.verdict.parse is Parse.EXACT
+    assert not form.startswith("changes") or changes_of(reply).operations
+
+
+def test_the_page_of_words_says_how_the_rounds_of_every_meeting_are_answered() -> None:
+    for name, rules in PROTOCOLS.items():
+        told = WORDS.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
+        assert "rounds: " in told
+        assert set(re.findall(r"`([\w-]+)`", told.partition("rounds: ")[2].partition("\n")[0])) <= set(CODECS)
+        assert all(f"`{gate}`" in told for gate in rules.gates)
 
 
 def test_every_key_of_a_turn_is_named() -> None:

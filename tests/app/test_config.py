@@ -22,6 +22,8 @@ base_url = "http://evil.example/v1"
 key = "env:OPENAI_API_KEY"
 """
 
+SECRET = "sk-abcdef123456"
+
 
 def person(places: Places, text: str) -> None:
     places.user_config.parent.mkdir(parents=True, exist_ok=True)
@@ -91,6 +93,8 @@ def test_the_workspace_comes_before_the_person_key_by_key(places: Places, worksp
         ("[limits]\nretries = -3", "limits.retries cannot be -3", "Give a number, 0 or more."),
         ("[limits]\nretry_delay = -0.1", "limits.retry_delay cannot be -0.1", "Give a number, 0 or more."),
         ("[limits.quorum]\nseats = 0", "limits.quorum.seats cannot be 0", "Give a number, 1 or more."),
+        ("[checks]\ntests = 'pytest -q'", "checks: tests must be a list.", 'such as tests = ["pytest", "-q"].'),
+        ("[checks]\ntests = ['pytest', 3]", "checks.tests: an entry must be a text, not a whole number.", "Correct"),
         ("[table]\nmeeting = 'parliament'", "There is no meeting called parliament", "Meetings: council"),
         ("[meetings.parliament]\nrounds = 2", "There is no meeting called parliament", "Meetings: council"),
         ("[meetings.council]\nrounds = -2", "[meetings.council]: rounds cannot be -2", "Give a number, 0 or more."),
@@ -122,6 +126,25 @@ def test_every_section_with_a_mistake_is_named_at_once(places: Places, workspace
     for part in ("langage", "seats.a: voices", "seats.b: there is no setting voice", "limits: rounds"):
         assert any(part in line for line in lines)
     assert "doctor" in caught.value.help
+
+
+def test_a_written_key_a_wrong_value_and_a_wrong_form_are_told_in_one_pass(places: Places, workspace: Path) -> None:
+    key = f"[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = '{SECRET}'\n"
+    person(places, f"{key}[limits]\nrounds = -2\n[checks]\ntests = 'pytest'\n[meetings.council]\nrounds = -1\n")
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    told = [line.removeprefix(f"{places.user_config}: ") for line in caught.value.message.splitlines()]
+    begun = ["endpoints.lab.key", "limits.rounds cannot", "checks: tests must", "[meetings.council]: rounds cannot"]
+    assert [line[: len(start)] for line, start in zip(told, begun, strict=True)] == begun
+    assert SECRET not in caught.value.message
+
+
+def test_a_config_that_is_no_utf_8_is_told_by_its_line(places: Places, workspace: Path) -> None:
+    person(places, "")
+    places.user_config.write_bytes(b'language = "en"\n# Stra\xdfe\n')
+    with pytest.raises(ConfigError) as caught:
+        config.load(places, workspace)
+    assert caught.value.message == f"{places.user_config} is not a text in UTF-8: see line 2."
 
 
 def test_the_mistakes_are_told_in_the_order_of_the_file(places: Places, workspace: Path) -> None:

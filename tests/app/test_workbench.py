@@ -57,7 +57,7 @@ class Bench:
 
     async def draft(self, **texts: str) -> str:
         wanted = Changeset(tuple(Replace(f"{name}.py", text) for name, text in texts.items()))
-        return await Drafts(self.desk.store).keep(drafted(wanted, self.desk.workspace).files)
+        return await Drafts(self.desk.store).keep(drafted(wanted, self.desk.workspace, self.desk.redactor.finds).files)
 
     async def planned(self, draft: str) -> Planned:
         shown = await self.perform("build/plan", PlanChange(draft))

@@ -166,6 +166,13 @@ class Terminal:
             assert self._read(1.0), f"ended without {text!r}:\n{plain(self.seen)[-3000:]}"
         return plain(self.seen)
 
+    def look_away(self) -> None:
+        """Read nothing until more was said than a terminal keeps for its reader."""
+        held, full = -1, 0
+        while held < full or not full:
+            time.sleep(1.0)
+            held, full = full, int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._fd, text.encode())

@@ -52,6 +52,16 @@ def test_the_doctor_shows_which_sandbox_is_in_force_and_that_it_holds(cli: Cli) 
     assert "; 8 of 8 ways to break out were tried and held" in shown
 
 
+def test_a_sandbox_that_was_chosen_and_does_not_answer_is_something_to_mend(cli: Cli) -> None:
+    configure(cli, '[sandbox]\nuse = "docker"\n[seats.a]\nvoices = ["script:s.toml"]')
+    shown = cli.run("doctor", code=2).stdout
+    assert "✗ sandbox: [sandbox] use = docker, which does not answer, so no check and no candidate can be run." in shown
+    assert 'set `use` in [sandbox] to "auto"' in shown
+    assert "Install bubblewrap" not in shown, "that is not what was asked for"
+    assert "There is something to mend." in shown
+    assert json.loads(cli.run("doctor", "--json", code=2).stdout)["isolation"]["chosen"] == "docker"
+
+
 @pytest.mark.feature("S2.26", "S2.38", "S2.39", "S2.40")
 def test_the_json_says_whether_all_is_well_where_home_is_and_who_can_speak(cli: Cli, tmp_path: Path) -> None:
     data = json.loads(cli.run("doctor", "--workspace", str(cli.work), "--json").stdout)

@@ -128,7 +128,7 @@ def test_a_second_run_keeps_what_is_there_word_for_word_and_adds_what_is_new(cli
     assert written(cli)["seats"]["openai"] == {"voices": ["openai:gpt-4o"]}
     assert "already trusted" in cli.run("trust").stderr
     before = config(cli).read_text()
-    assert "Nothing is to be added" in cli.run("init", "--yes").stderr
+    assert "Your seats: claude, openai." in cli.run("init", "--yes").stderr
     assert config(cli).read_text() == before
 
 
@@ -150,6 +150,13 @@ def test_the_persons_own_config_holds_for_every_workspace(cli: Cli) -> None:
     cli.run("init", "--user", "--yes")
     assert not config(cli).exists()
     assert tomllib.loads((cli.home / "config.toml").read_text())["table"]["seats"] == ["claude", "openai"]
+
+
+def test_who_has_a_table_for_every_workspace_is_pointed_to_it(cli: Cli) -> None:
+    cli.run("init", "--user", "--yes")
+    told = cli.run("init", "--yes").stderr
+    assert "Your seats: claude, openai.\nAsk them something: roundtable discuss" in told
+    assert not config(cli).exists()
 
 
 def test_where_nothing_is_found_it_says_how_to_get_a_seat(cli: Cli, tmp_path: Path) -> None:

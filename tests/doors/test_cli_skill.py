@@ -137,8 +137,14 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
 
 
 def test_the_command_says_where_a_phrase_belongs(cli: Cli) -> None:
-    for phrase, where in (("如果有分歧再追问一轮", "table+follow_up"), ("ask cc", "single"), ("good morning", "none")):
-        assert cli.run("skill", "show", "--phrase", phrase).stdout == f"{where}\n"
+    for phrase, where, words in (
+        ("如果有分歧再追问一轮", "table+follow_up", "These words call the table, with one more round"),
+        ("ask cc", "single", "One model is meant, so the table is not called."),
+        ("good morning", "none", "Nothing here calls the table."),
+    ):
+        told = cli.run("skill", "show", "--phrase", phrase)
+        assert told.stdout == f"{where}\n"
+        assert told.stderr.startswith(words)
 
 
 # --- where it is put -----------------------------------------------------------------------------

@@ -193,7 +193,10 @@ def test_where_nothing_was_changed_one_sentence_says_so(cli: Cli) -> None:
 
 def test_outside_a_repository_a_patch_is_asked_for(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    assert "not a git repository of its own" in cli.run("summon", *voices(cli), code=2).stderr
+    for args in ((), ("--branch", "main")):
+        assert "There is no git repository here." in cli.run("summon", *args, *voices(cli), code=2).stderr
+    (cli.work / ".git" / "HEAD").touch()
+    assert f"The repository in {cli.work} cannot be used here." in cli.run("summon", *voices(cli), code=2).stderr
 
 
 def test_a_new_repository_without_a_commit_can_be_discussed(tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixt
     for done in range(0, 101, 5):
         tell(done * 1_000_000, 100_000_000)
     lines = capsys.readouterr().err.splitlines()
-    assert (len(lines), lines[0], lines[-1]) == (11, "small: 0% of 100 MB", "small: 100% of 100 MB")
+    assert (len(lines), lines[0], lines[-1]) == (11, "small: 0%", "small: 100%")
 
 
 # --- trust ----------------------------------------------------------------------------------------

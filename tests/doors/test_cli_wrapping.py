@@ -17,7 +17,7 @@ from roundtable.cli.clean_errors import CleanErrors
 from roundtable.cli.wrapping import wrapped
 from roundtable.core.redaction import Redactor
 from tests.doors.parts import knight
-from tests.doors.terminal import Cli
+from tests.doors.terminal import Cli, seat
 
 
 @pytest.fixture
@@ -55,6 +55,25 @@ def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli
     assert "Answer it from anywhere:" in " ".join(note.split())
 
 
+def test_what_the_doctor_says_is_broken_between_words(cli: Cli) -> None:
+    cli.run("discuss", "Redis?", *cli.script(a=seat("REST"), b=seat("REST")))
+    whole = cli.run("doctor", code=2).stdout
+    with cli.terminal("doctor", columns=60) as terminal:
+        shown = terminal.end(code=2)
+    assert "1 session, schema" in whole
+    assert shown.split() == whole.split(), "every word is whole"
+    assert all(line[0] in "✓✗–→ TN" for line in shown.splitlines())
+
+
+def test_hints_on_voices_stand_beside_what_they_explain(cli: Cli) -> None:
+    with cli.terminal("voices", columns=70) as terminal:
+        shown = terminal.end(code=0).partition("Seats on the command line")[2].splitlines()
+    assert sum(line.startswith(" " * 26) for line in shown) >= 2
+    assert [line.split()[0] for line in shown[1:] if not line.startswith(" " * 26)] == [
+        *("endpoint:model", "cli:agent[:model]", "acp:agent[:model]", "embedded:model", "script:path.toml")
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
@@ -66,6 +85,9 @@ def test_the_options_of_a_gate_that_stays_open_are_broken_between_words(cli: Cli
         ("a 桌子桌子桌子 b", ["a", "桌子桌子桌子", "b"]),
         ("Incomprehensibilities it is", ["Incomprehensibilities", "it is"]),
         ("one\n\ntwo", ["one", "", "two"]),
+        ("✓ one two three", ["✓ one two", "  three"]),
+        ("→ one two three", ["→ one two", "  three"]),
+        (" a:b  one two", [" a:b  one", "      two"]),
         (" " * 20, [" " * 20]),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from roundtable import __version__
+from roundtable.app.installing import install_command, typed_command
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src"
@@ -61,3 +63,30 @@ def test_it_says_that_it_is_for_python_3_11_and_newer_on_linux_and_macos() -> No
 def test_every_source_file_can_be_read_by_python_3_11() -> None:
     for path in SOURCES.rglob("*.py"):
         ast.parse(path.read_text(), str(path), feature_version=(3, 11))
+
+
+def test_the_command_is_told_as_it_can_be_typed_where_the_path_does_not_lead_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Path(sys.executable).parent
+    for here, path, told in (
+        (own.parent.parent, "/usr/bin:/bin", f"{own.relative_to(own.parent.parent)}/roundtable"),
+        (tmp_path, "/usr/bin:/bin", f"{own}/roundtable"),
+        (tmp_path, f"{own}:/usr/bin:/bin", "roundtable"),
+    ):
+        monkeypatch.chdir(here)
+        monkeypatch.setenv("PATH", path)
+        assert typed_command() == told
+        done = subprocess.run(["sh", "-c", f"{typed_command()} --version"], capture_output=True, text=True, check=True)
+        assert done.stdout == f"roundtable {__version__}\n"
+
+
+def test_what_the_readme_says_to_type_to_install_it_names_parts_that_there_are() -> None:
+    text = (ROOT / "README.md").read_text().partition("## Install\n")[2].partition("\n## ")[0]
+    parts = distribution("roundtable-engine").metadata.get_all("Provides-Extra") or ()
+    assert "`.venv/bin/roundtable`" in text
+    assert re.findall(r"'\.\[(\w+)\]'", text) == ["local", "mcp"]
+    assert {"local", "mcp", "keychain"} <= set(parts)
+    assert install_command("mcp") == f"{sys.executable} -m pip install --editable '{ROOT}[mcp]'"
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
+        assert "roundtable-engine[" not in page.read_text(), "it is on no index"

@@ -20,6 +20,7 @@ from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from roundtable.app.background import run_in_background
 from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.installing import install_command
 from roundtable.app.places import Places
 from tests.app.test_background import let_go, pid_of
 from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, seat
@@ -231,7 +232,7 @@ async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: C
         started = await called(client, "start_meeting", **CHOICE)
         result = await client.call_tool("watch_meeting", {"session": "last"}, progress_callback=hear)
         assert "a in council/1-blind: REST" in heard
-        assert words(result).startswith("Decision reached: REST")
+        assert words(result).startswith("All 2 spoke through one voice, script:s.json.\nDecision reached: REST\n")
         later = await called(client, "watch_meeting", session="last", after=started["seq"])
         assert all(fact["seq"] > started["seq"] for fact in later["facts"])
         assert (await called(client, "watch_meeting", session="last", after=later["seq"]))["facts"] == []
@@ -259,6 +260,7 @@ async def test_dissent_is_read_word_for_word(cli: Cli) -> None:
     (dissent,) = result.structured_content["result"]["dissent"]
     assert (dissent["seat"], dissent["position"]) == ("c", "GraphQL")
     assert f"c: GraphQL\n> {dissent['text']}" in words(result)
+    assert "All 3 spoke through one voice, script:s.json." in words(result).splitlines()
 
 
 async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> None:
@@ -282,6 +284,8 @@ async def test_a_session_can_be_read_as_a_resource(cli: Cli) -> None:
         assert isinstance(content, TextResourceContents)
         assert content.text.startswith("# Which one?")
         assert "## Decision" in content.text
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.name == "transcript"
         with pytest.raises(MCPError, match="There is no session nothing-like-it"):
             await client.read_resource("roundtable://sessions/nothing-like-it")
 
@@ -391,6 +395,9 @@ async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
 
 async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:
     async with over_stdio(cli) as client:
+        missing = await refused(client, "start_meeting", headless="perhaps")
+        assert missing.startswith("start_meeting cannot be called like this. question is missing. headless: ")
+        assert "pydantic" not in missing
         assert "There are no seats. The person sets them up" in await refused(client, "start_meeting", **CHOICE)
         seated(cli, a=seat("REST"), b=seat("REST"))
         assert "There is no seat z. There are: a, b." in await refused(client, "start_meeting", **CHOICE, seats=["z"])
@@ -454,4 +461,4 @@ def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
     )
     assert done.returncode == 2
     assert "needs the package mcp" in done.stderr
-    assert "roundtable-engine[mcp]" in done.stderr
+    assert f"Install it: {install_command('mcp')}" in done.stderr

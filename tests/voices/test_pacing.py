@@ -98,11 +98,12 @@ async def test_those_who_waited_do_not_come_back_as_one_crowd() -> None:
 
 
 async def test_other_faults_and_answers_hold_nobody() -> None:
-    pace = Pace(4)
-    pace.heard(Fault.of(FaultKind.SERVER, "down"))
-    pace.heard(Reply("fine"))
-    async with pace.turn(0):
-        pass
+    pace, let_in = Pace(4), 0
+    for said in (Fault.of(FaultKind.SERVER, "down"), Reply("fine")):
+        pace.heard(said)
+        async with asyncio.timeout(5), pace.turn(0):
+            let_in += 1
+    assert let_in == 2
 
 
 async def test_calls_a_minute() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from roundtable.core.changes import Refusal
-from roundtable.workshop.applying import Receipt, applied
+from roundtable.core.effects import Applied
+from roundtable.workshop.applying import applied
 from roundtable.workshop.committing import Commit
 from roundtable.workshop.drafting import Written
 from tests.repository import git, repository, write
@@ -70,13 +71,13 @@ def told(*producers: str) -> Commit:
     return Commit("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
 
 
-def written(outcome: Receipt | tuple[Refusal, ...]) -> Receipt:
+def written(outcome: Applied | tuple[Refusal, ...]) -> Applied:
     """The receipt; a refusal fails the test."""
-    assert isinstance(outcome, Receipt), outcome
+    assert isinstance(outcome, Applied), outcome
     return outcome
 
 
-def everything_applied(folder: Path, journals: Path) -> Receipt:
+def everything_applied(folder: Path, journals: Path) -> Applied:
     """The whole draft, committed."""
     return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
 
@@ -122,7 +123,9 @@ def seen(folder: Path) -> dict[str, Any]:
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.symlink"}
-_GIT_WRITES = {"update-ref", "update-index", "hash-object", "commit-tree", "write-tree", "read-tree", "worktree"}
+_GIT_WRITES = {
+    "update-ref", "update-index", "hash-object", "commit-tree", "write-tree", "read-tree", "init", "checkout", "add"
+}  # fmt: skip
 
 
 def _is_step(event: str, args: tuple[Any, ...]) -> bool:

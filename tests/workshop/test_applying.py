@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.applying import applied
 from roundtable.workshop.committing import Commit
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.settling import recover
@@ -35,8 +36,8 @@ SUM = b"def total(items):\n    return sum(items)\n"
 CHANGE = Written("src/cart.py", CART, SUM)
 
 
-def _refused(outcome: Receipt | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
-    assert not isinstance(outcome, Receipt), outcome
+def _refused(outcome: Applied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
+    assert not isinstance(outcome, Applied), outcome
     assert all(it.sentence for it in outcome)
     return [(it.path, it.kind) for it in outcome]
 
@@ -319,7 +320,7 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
         child = os.fork()
         if child == 0:
             outcome = applied(work, tmp_path / "journals", [Written("src/cart.py", CART, text)], commit=told())
-            os._exit(0 if isinstance(outcome, Receipt) else 7)
+            os._exit(0 if isinstance(outcome, Applied) else 7)
         children.append(child)
     codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
     assert codes == [0, 7, 7]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.applying import applied, receipt_of
+from roundtable.workshop.applying import applied, applied_by
 from roundtable.workshop.settling import recover
 from roundtable.workshop.undoing import undone
 from tests.repository import git
@@ -82,7 +82,7 @@ def test_killed_at_any_step_the_tree_is_wholly_before_or_wholly_after_and_undo_b
             break
         recover(stage.workspace, stage.journals)
         now = seen(stage.workspace)
-        receipt = receipt_of(stage.workspace, stage.journals, "0199/apply")
+        receipt = applied_by(stage.workspace, stage.journals, "0199/apply")
         assert _like(now, after if receipt else before), f"step {step}"
         assert recover(stage.workspace, stage.journals) == ()
         if receipt:

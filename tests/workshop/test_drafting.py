@@ -23,6 +23,7 @@ from roundtable.core.changes import (
     Replace,
 )
 from roundtable.core.codecs.changes import changes_of
+from roundtable.core.redaction import Redactor
 from roundtable.core.values import digest_of
 from roundtable.workshop.drafting import Drafting, Written, drafted
 from tests.repository import git, repository, write
@@ -46,7 +47,7 @@ def shop(tmp_path: Path) -> Path:
 
 def draft(root: Path, *operations: Operation, over: tuple[Written, ...] = (), scope: tuple[str, ...] = ()) -> Drafting:
     """A draft of these operations."""
-    return drafted(Changeset(operations, "claude", scope, "D-1"), root, over)
+    return drafted(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
 
 def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
@@ -253,7 +254,7 @@ def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> 
 def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
     write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
     assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
-    known = drafted(Changeset((Replace("b.py", "tell me\n"),)), shop, finds=lambda text: ["known"] * ("tell" in text))
+    known = drafted(Changeset((Replace("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text))
     assert kinds(known) == [K.SECRET]
 
 
@@ -280,7 +281,7 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
         said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
         if not said:
             return
-        done = drafted(changes_of(said), folder / "a")
+        done = drafted(changes_of(said), folder / "a", Redactor().finds)
         assert done.refused == ()
         assert [file.after for file in done.files] == [becomes.encode()]
 

@@ -11,8 +11,9 @@ from subprocess import CalledProcessError
 import pytest
 
 from roundtable.core.changes import RefusalKind
+from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.applying import Receipt, applied
+from roundtable.workshop.applying import applied, applied_by
 from roundtable.workshop.committing import GitRefused, check_branch, repository_trouble
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.settling import recover
@@ -106,7 +107,7 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
     outcome = applied(work, journals, [CHANGE], commit=told())
-    assert not isinstance(outcome, Receipt)
+    assert not isinstance(outcome, Applied)
     ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
     assert "is under way" in sentence
@@ -275,6 +276,25 @@ def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name:
     check_branch(work, "side/2")
     with pytest.raises(UsageError, match="no repository"):
         check_branch(tmp_path, "side/2")
+
+
+def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_commit(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    assert written(applied(work, journals, [Written("a.py", None, b"1\n")], commit=told())).note == ""
+    for name in ("pre-commit", "commit-msg", "pre-push"):
+        write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
+        (work / ".git/hooks" / name).chmod(0o755)
+    note = written(applied(work, journals, [Written("b.py", None, b"1\n")], commit=told())).note
+    assert note == "This is no `git commit`: the hooks here did not run (pre-commit, commit-msg)."
+    assert not (tmp_path / "ran").exists()
+    git(work, "config", "commit.gpgSign", "true")
+    git(work, "config", "core.hooksPath", "no/hooks")
+    note = written(applied(work, journals, [Written("c.py", None, b"1\n")], key="0199/x", commit=told())).note
+    assert note == "This is no `git commit`: it is not signed, although commit.gpgSign asks for that."
+    recovered = applied_by(work, journals, "0199/x")
+    assert recovered
+    assert recovered.note == note
+    assert written(applied(work, journals, [Written("d.py", None, b"1\n")])).note == "", "only files"
 
 
 # --- what undo says ------------------------------------------------------------------------------------

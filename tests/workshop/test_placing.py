@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.workshop.structure.grafting import Grafted, grafted
+from roundtable.workshop.structure.synthesis import synthesised
 from tests.workshop.test_told_apart import held, text_of, why
 
 
@@ -53,6 +54,13 @@ def test_a_function_that_stood_under_a_condition_is_not_put_in_without(
     path: str, base: str, donor: str, condition: str
 ) -> None:
     assert f"b stands under `{condition}`, and nothing in {path} does." in why(held(path, base, donor, "add gpt's b"))
+
+
+def test_a_class_is_not_put_among_what_a_file_does_when_it_is_run() -> None:
+    whole = b"class Door:\n    pass\n\n\nif __name__ == '__main__':\n\n    def main():\n        Door()\n\n    main()\n"
+    rest = whole.split(b"\n\n\n", 1)[1]
+    made = synthesised("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
+    assert b"\nclass Door:\n    pass\n" in b"\n" + made.files["a.py"]
 
 
 def test_a_method_of_the_class_itself_is_not_exchanged_for_one_that_is_written_otherwise() -> None:

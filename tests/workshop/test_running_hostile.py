@@ -167,3 +167,11 @@ def test_empty_lines_without_end_take_no_memory_without_end() -> None:
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_a_plan_that_takes_all_programs_away_is_told_so() -> None:
+    plan = read_plan("[run]\nargv = ['python', 'main.py']\n[env]\nPATH = '/app/bin'\n")
+    assert plan == (
+        "run.toml is not understood: [env] sets PATH, without which no program is found. "
+        "Name programs by their path instead."
+    )

@@ -10,11 +10,18 @@ from typing import Any
 
 import pytest
 
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.running import Running
+from roundtable.core.effects import RunProject
 from roundtable.core.sandbox import Exit, Output
-from roundtable.workshop.running_container import run_container
+from roundtable.engine.feed import Feed
+from roundtable.store.memory import MemoryStore
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.running_container import HONEST, run_container
 from roundtable.workshop.running_plan import Plan
-from roundtable.workshop.sandbox.building import HONEST, built_and_run
+from roundtable.workshop.sandbox.building import Build, build_of, built_and_run
 from roundtable.workshop.sandbox.engines import Engine
+from roundtable.workshop.sandbox.settings import SandboxSettings
 
 SCRIBE = """#!/bin/sh
 echo "$*" >>"$HOME/asked"
@@ -52,8 +59,22 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 async def said(engine: Engine, files: dict[str, str]) -> tuple[str, Exit | Output]:
     """Everything it said, and its end."""
-    *words, end = [it async for it in built_and_run(engine, files)]
+    *words, end = [it async for it in built_and_run(await allowed(engine, files))]
     return b"".join(it.data for it in words if isinstance(it, Output)).decode(), end
+
+
+async def allowed(engine: Engine, files: dict[str, str]) -> Build:
+    """These files, which nothing stands against."""
+    build = await build_of(engine, files)
+    assert isinstance(build, Build)
+    return build
+
+
+async def refused(engine: Engine, files: dict[str, str]) -> str:
+    """Why these files are not built."""
+    build = await build_of(engine, files)
+    assert isinstance(build, str)
+    return build
 
 
 def asked(folder: Path) -> list[str]:
@@ -77,9 +98,9 @@ async def test_a_dockerfile_alone_is_built_and_then_run_and_both_without_a_netwo
 async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_services_may_need(
     engine: Engine, tmp_path: Path
 ) -> None:
-    words, _ = await said(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
-    assert words == HONEST
-    assert words == "One service builds and runs reliably. Several that wait for each other may need your help.\n"
+    build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
+    ran = await run_container(build, "", lambda _: None, asyncio.Event())
+    assert ran.notes == ("One service builds and runs reliably. Several that wait for each other may need your help.",)
     *_, up, down = asked(tmp_path)
     assert " up --build " in up
     assert " down --volumes " in down
@@ -103,10 +124,8 @@ async def test_every_service_is_bounded_and_reaches_only_the_others(engine: Engi
 @pytest.mark.feature("S0.62", "S0.63")
 async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: Engine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
-    words, end = await said(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
-    assert isinstance(end, Exit)
-    assert words == ""
-    assert end.stopped.startswith("It was not built. docker-compose.yml, line 7: ")
+    why = await refused(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
+    assert why.startswith("It was not built. docker-compose.yml, line 7: ")
     assert asked(tmp_path) == []
 
 
@@ -114,9 +133,7 @@ async def test_what_the_scan_finds_is_never_brought_before_the_engine(engine: En
 async def test_an_image_that_is_not_here_is_not_fetched_and_the_person_is_told_how_to(
     engine: Engine, tmp_path: Path
 ) -> None:
-    _, end = await said(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"})
-    assert isinstance(end, Exit)
-    assert end.stopped == (
+    assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
         "It was not built. The image elsewhere.example/python:3 is not on this machine, "
         "and nothing is fetched unasked. Run `docker pull elsewhere.example/python:3` yourself, and then run it again."
     )
@@ -137,21 +154,18 @@ COPY --from=-five /a /b
 
 
 async def test_every_image_that_a_build_would_take_from_must_be_here(engine: Engine, tmp_path: Path) -> None:
-    _, end = await said(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
+    why = await refused(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
     assert [it.rpartition(" ")[2] for it in asked(tmp_path)] == ["docker/dockerfile:1", "one", "two", "three", "four"]
-    assert isinstance(end, Exit)
-    assert "The image -five is not on this machine" in end.stopped, "what is no name of an image is nowhere"
-    assert "docker pull" not in end.stopped
+    assert "The image -five is not on this machine" in why, "what is no name of an image is nowhere"
+    assert "docker pull" not in why
 
 
 async def test_the_images_of_a_compose_file_and_of_all_it_may_build_must_be_here(
     engine: Engine, tmp_path: Path
 ) -> None:
     files = {"compose.yaml": COMPOSE.replace("image: base", "image: db"), "web/Dockerfile": "FROM elsewhere\n"}
-    _, end = await said(engine, files)
+    assert "`docker pull elsewhere`" in await refused(engine, files)
     assert asked(tmp_path) == ["image inspect db", "image inspect elsewhere"]
-    assert isinstance(end, Exit)
-    assert "`docker pull elsewhere`" in end.stopped
 
 
 async def test_a_service_is_asked_in_its_own_container_whatever_the_project_calls_it(
@@ -160,7 +174,8 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
     named = COMPOSE.replace("build: .", "build: .\n    container_name: somebody-elses")
     files = {"Dockerfile": DOCKERFILE, "compose.yaml": named}
     (tmp_path / "works").touch()
-    ran = await run_container(engine, files, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
+    build = await allowed(engine, files)
+    ran = await run_container(build, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert [(it.name, it.code) for it in ran.steps] == [("run", 0), ("check", 0)]
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     called = over["services"]["web"]["container_name"]
@@ -169,8 +184,22 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
 
 
 async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: Engine) -> None:
-    ran = await run_container(
-        engine, {"Dockerfile": DOCKERFILE}, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event()
-    )
+    build = await allowed(engine, {"Dockerfile": DOCKERFILE})
+    ran = await run_container(build, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
     assert ran.steps[-1].output == "It ended before it could be asked."
+
+
+@pytest.mark.feature("S0.65")
+async def test_a_project_is_looked_through_once_before_it_is_built_and_the_honest_word_is_said_once(
+    engine: Engine, tmp_path: Path
+) -> None:
+    store, root = MemoryStore(), tmp_path / "root"
+    root.mkdir()
+    files = {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE}
+    draft = await Drafts(store).keep([Written(path, None, text.encode()) for path, text in files.items()])
+    running = Running(store, Feed(), SandboxSettings("docker"))
+    ran = await running.run("session/execution/1/run", root, RunProject(draft))
+    assert ran.notes == (HONEST,)
+    assert ran.steps[0].output == ""
+    assert asked(tmp_path).count("image inspect base") == 1

@@ -15,7 +15,7 @@ from roundtable.core.diffs import CHANGES, added, is_diff
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.views import one_line
-from roundtable.workshop.git import LONGEST, Changes, Git, git_of
+from roundtable.workshop.git import LONGEST, Changes, Git, git_of, repository_above
 
 STANDING = "where they stand"
 PATCH = "Give a file with changes, such as the output of `git diff`."
@@ -40,7 +40,7 @@ def changed(start: Path) -> Found:
     workspace = workspace_of(start)
     ignore = config.load(Places.of_this_person(), workspace).config.context.ignore
     with git_of(workspace) as git, ThreadPoolExecutor(3) as pool:
-        _need_repository(git)
+        _need_repository(git, workspace)
         untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
         changes = git.uncommitted()
         set_aside = setting_aside(ignore)
@@ -58,8 +58,9 @@ def changed(start: Path) -> Found:
 
 def changed_on(start: Path, branch: str) -> Found:
     """What a branch changed since it left the one that it will be merged into."""
-    with git_of(workspace_of(start)) as git:
-        _need_repository(git)
+    workspace = workspace_of(start)
+    with git_of(workspace) as git:
+        _need_repository(git, workspace)
         if not git.resolve(branch):
             raise NotFound(f"There is no branch {one_line(branch, 80)} here.", "`git branch -a` lists them.")
         base = git.default_branch()
@@ -127,9 +128,12 @@ def _cut(whole: bool) -> tuple[str, ...]:
     return () if whole else (f"The changes are longer than {LONGEST:,} bytes; the rest is not looked at.",)
 
 
-def _need_repository(git: Git) -> None:
-    if not git.repository:
-        raise UsageError("This is not a git repository of its own.", "Bring the changes as --patch FILE.")
+def _need_repository(git: Git, workspace: Path) -> None:
+    if git.repository:
+        return
+    above = repository_above(workspace)
+    lacking = "There is no git repository here." if above is None else f"The repository in {above} cannot be used here."
+    raise UsageError(lacking, "Bring the changes as --patch FILE.")
 
 
 def _standing(git: Git) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from roundtable.core.effects import CheckOutcome, ChecksRun
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.views import clean
-from roundtable.workshop.sandbox import Ended, SandboxSettings, ended, find_sandbox
+from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
 
 
 class Checks:
@@ -44,17 +46,10 @@ class Checks:
 
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
-        return outcome_of(
-            name, argv, await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds)), self._redactor
-        )
+        run = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
+        return recordable(run.as_check(name, argv), self._redactor)
 
 
-def outcome_of(name: str, argv: Sequence[str], run: Ended, redactor: Redactor) -> CheckOutcome:
-    """How a run ended, fit for the record."""
-    said = "\n".join(part for part in (recordable(run.output.decode(errors="replace"), redactor), run.stopped) if part)
-    return CheckOutcome(name, tuple(argv), run.code, said, round(run.seconds, 3), run.limit)
-
-
-def recordable(said: str, redactor: Redactor) -> str:
-    """What a program said, without what a terminal would obey and without secrets."""
-    return redactor.redact(clean(said)).strip("\n")
+def recordable(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
+    """How a check ended, without what a terminal would obey and without secrets in what it said."""
+    return msgspec.structs.replace(outcome, output=redactor.redact(clean(outcome.output)).strip("\n"))

@@ -7,12 +7,13 @@ import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
 
-from roundtable.app.literal_keys import refuse_keys
+from roundtable.app.literal_keys import written_keys
 from roundtable.app.meeting_files import brought, known_meetings, no_such_meeting
 from roundtable.app.places import Places
 from roundtable.core.bounds import LEAST, within
@@ -20,7 +21,7 @@ from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Limits, Quorum, Right
 from roundtable.protocols import Protocol, protocol
 from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.datafile import fill
+from roundtable.voices.datafile import fill, utf8
 from roundtable.voices.endpoints import own_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
@@ -126,7 +127,7 @@ def load(places: Places, workspace: Path) -> Settings:
     """Read the person's config and the workspace's, and lay one over the other."""
     person, own, withheld = layers(places, workspace)
     path = workspace_config(workspace)
-    config = _convert(_overlay(person, own), path)
+    config = check(_overlay(person, own), path)
     check_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
     return Settings(config, withheld)
 
@@ -153,9 +154,19 @@ def workspace_config(workspace: Path) -> Path:
 
 
 def check(values: dict[str, Any], path: Path) -> Config:
-    """The config that a file makes by itself; what it may not say is refused, and a key among it."""
-    refuse_keys(values, str(path))
-    return _convert(values, path)
+    """The config that a file makes by itself; what it may not say is refused, and a key among it.
+
+    Of every section the first mistake is told, all at once; of one that holds a key only that, as others may quote it.
+    """
+    keys = {name: [*written_keys({name: value}, str(path))] for name, value in values.items()}
+    others = {name: value for name, value in values.items() if not keys[name]}
+    wrong = [*chain.from_iterable(keys.values()), *_mistakes(others, f"{path}: ")]
+    if len(wrong) > 1:
+        told = "\n".join(f"{error.message} {error.help}" for error in wrong)
+        raise ConfigError(told, "`roundtable doctor` checks the file again.")
+    if wrong:
+        raise wrong[0]
+    return msgspec.convert(values, Config)
 
 
 def trust(places: Places, workspace: Path) -> None:
@@ -233,29 +244,15 @@ def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text())
+        values = tomllib.loads(utf8(path.read_bytes(), str(path)))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
     check(values, path)
     return values
-
-
-def _convert(values: dict[str, Any], path: Path) -> Config:
-    """The config that these values make; of every section the first mistake is told, all at once."""
-    wrong = list(_mistakes(values, f"{path}: "))
-    if len(wrong) > 1:
-        told = "\n".join(f"{error.message} {error.help}" for error in wrong)
-        raise ConfigError(told, "`roundtable doctor` checks the file again.")
-    if wrong:
-        raise wrong[0]
-    config = msgspec.convert(values, Config)
-    _check_limits(config.limits, path)
-    _check_meetings(config, path)
-    return config
 
 
 def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
@@ -275,19 +272,40 @@ def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable
         if section == "seats":
             for name, own in data.items():
                 yield partial(fill, SeatSettings, own, f"{path}seats.{name}")
-        elif section in ("meetings", "endpoints", "agents"):
+        elif section in ("meetings", "endpoints", "agents", "checks"):
             for name, own in data.items():
                 yield partial(_read_own, section, name, own, path)
+        elif section == "limits":
+            yield partial(_read_limits, data, path)
         elif section in kinds:
             yield partial(fill, kinds[section], data, f"{path}{section}")
 
 
 def _read_own(kind: str, name: str, data: object, path: str) -> None:
+    if kind == "checks":
+        if not isinstance(data, list):
+            example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
+            raise ConfigError(f"{path}checks: {name} must be a list.", example)
+        fill(cast("type[tuple[str, ...]]", Check), cast("list[object]", data), f"{path}checks.{name}")
+        return
     values = fill(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
         own_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
         with_own({name: values}, path)
+    else:
+        _read_meeting(name, values, path)
+
+
+def _read_meeting(name: str, values: dict[str, Any], path: str) -> None:
+    try:
+        meeting_settings(protocol(name), values, {})
+    except UsageError as error:
+        raise ConfigError(f"{path}{error.message}", error.help) from None
+
+
+def _read_limits(data: dict[str, Any], path: str) -> None:
+    _check_limits(fill(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
 
 
 def _check_limits(limits: LimitSettings, where: object) -> None:
@@ -304,14 +322,6 @@ def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> L
     changed = fill(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
     return changed.as_limits()
-
-
-def _check_meetings(config: Config, path: Path) -> None:
-    try:
-        for name, values in config.meetings.items():
-            meeting_settings(protocol(name), values, {})
-    except UsageError as error:
-        raise ConfigError(f"{path}: {error.message}", error.help) from None
 
 
 def meeting_settings(

@@ -32,7 +32,11 @@ class HoldsSecret(Refused):
 
 async def snapshot(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
     """Keep one file, given as `path` or `path:10-50`, as it is now."""
-    data = await asyncio.to_thread(read_clean, redactor, workspace, name)
+    return await kept(store, name, await asyncio.to_thread(read_clean, redactor, workspace, name))
+
+
+async def kept(store: Store, name: str, data: bytes) -> ContextItem:
+    """Keep what is put before the table under a name."""
     return ContextItem(name, await store.keep(data), len(data))
 
 

@@ -19,6 +19,7 @@ import msgspec
 from roundtable.app import branching
 from roundtable.app import config as settings
 from roundtable.app.agenda import Agenda
+from roundtable.app.before_writing import refuse_if_in_vain
 from roundtable.app.checks import Checks
 from roundtable.app.context import snapshot
 from roundtable.app.folder import Folder, Written
@@ -35,7 +36,7 @@ from roundtable.app.requests import Requests
 from roundtable.app.secrets import Keys
 from roundtable.app.stages import StageLists, room_for_stages, with_stages
 from roundtable.app.to_apply import APPLY, to_apply
-from roundtable.app.uncommitted import uncommitted_notice
+from roundtable.app.uncommitted import unwritable_notices
 from roundtable.app.watching import watch
 from roundtable.app.windows import Room, longest_answer, room_for
 from roundtable.app.workplaces import AgentWorkplaces
@@ -57,7 +58,7 @@ from roundtable.core.index import LAST, SessionRow
 from roundtable.core.ledger import Entry
 from roundtable.core.rules import decrees
 from roundtable.core.session import Session
-from roundtable.core.stages import MEETING
+from roundtable.core.stages import MEETING, in_own_words
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
@@ -70,7 +71,6 @@ from roundtable.voices.agents.places import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
-from roundtable.workshop.committing import check_branch
 from roundtable.workshop.settling import recover
 
 if TYPE_CHECKING:
@@ -100,9 +100,11 @@ class Roundtable:
         self.redactor = keys.redactor
         self.settled: tuple[str, ...] = ()
         """What a process that ended had left half written here, and what became of it; a sentence each."""
+        self.opened_in = ""
+        """The workspace in which the person stands, where that is another one."""
         self.folder = Folder(workspace)
         self.hooks = Hooks(loaded.config.hooks.commands(), workspace, store)
-        self.memory = Memory(store, keys, self._here, loaded.config.memory, self._memory_written)
+        self.memory = Memory(store, store, keys, self._here, loaded.config.memory, self._memory_written)
         self.feed = Feed(self.redactor)
         self.agents = partial(with_own, loaded.config.agents)
         self.voices = VoiceRegistry(
@@ -153,8 +155,7 @@ class Roundtable:
         """Agree on a charter and put it on the record; nothing is asked yet."""
         charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
-        if branch := charter.settings.get("branch"):
-            await asyncio.to_thread(check_branch, self.workspace, str(branch))
+        await refuse_if_in_vain(self.workspace, charter, self.settings.config.sandbox)
         session = new_session_id()
         slug = slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
@@ -178,7 +179,7 @@ class Roundtable:
         _check_agenda(agenda, seats, rules, limits)
         filled = agenda.settings
         if rules.name == MEETING:
-            filled = with_stages(filled, seats, longest_answer(self.tariffs, seats, limits))
+            filled = with_stages(filled, seats, longest_answer(self.tariffs, seats, limits), agenda.answers)
             limits = room_for_stages(limits, filled)
         told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
         judging = any(it.turns.judging for it in rules.planned(told, agenda.options))
@@ -203,6 +204,7 @@ class Roundtable:
             templates={name: digest_of(text) for name, text in prompts.items()},
             name=agenda.name,
             workspace=str(self.workspace),
+            opened_in=self.opened_in,
             owner=getpass.getuser(),
             language=config.language,
             headless=agenda.headless,
@@ -211,8 +213,9 @@ class Roundtable:
         )
         gathered = await self._gathering.gather(agenda, self._room(charter, judging=judging), project=rules.gathers)
         context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
-        unsaved = await asyncio.to_thread(uncommitted_notice, self.workspace, gathered.shown) if rules.writes else ()
-        charter = msgspec.structs.replace(charter, context=context, notices=(*gathered.notices, *unsaved))
+        unsaved = partial(unwritable_notices, self.workspace, charter, gathered.shown)
+        notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes else ()))
+        charter = msgspec.structs.replace(charter, context=context, notices=notices)
         return charter, [*gathered.shown.values(), *prompts.values()]
 
     def _room(self, charter: Charter, *, judging: bool = False) -> Room:
@@ -304,6 +307,8 @@ class Roundtable:
             )
         if option not in known.options:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
+        if in_own_words(known, option) and not text.strip():
+            raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
         return await self._take_down(session, GateAnswered(gate, option, text, by or getpass.getuser()))
@@ -368,7 +373,7 @@ class Roundtable:
         return Session.fold(session, records)
 
     async def sessions(self, *, everywhere: bool = False, limit: int | None = 100) -> list[SessionRow]:
-        """The sessions of this workspace, newest first."""
+        """The sessions that belong to this workspace or were opened in it, newest first."""
         return await self.store.sessions(None if everywhere else self._here, limit)
 
     async def sync(self) -> Written:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from roundtable.app.desk import Roundtable
+from roundtable.app.installing import install_command
 from roundtable.app.models import list_models, runtime_there
 from roundtable.app.places import Places
 from roundtable.app.private_files import write_private
@@ -184,9 +185,7 @@ def _embedded(places: Places) -> list[Found]:
         if not model.installed:
             note = f"`roundtable models get {model.name}` fetches it ({megabytes}, {model.licence})"
         else:
-            note = (
-                f"installed, {megabytes}" if runs else "installed; it runs with `pip install roundtable-engine[local]`"
-            )
+            note = f"installed, {megabytes}" if runs else f"installed; it runs with `{install_command('local')}`"
         found.append(Found(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
     return found
 

@@ -7,7 +7,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -18,10 +18,11 @@ from roundtable.app.config import is_trusted
 from roundtable.app.desk import Roundtable
 from roundtable.app.isolation import Isolation
 from roundtable.app.models import list_models
+from roundtable.app.own_checks import unrun_here
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.seat_check import Participant, Seating, Source, Told, check_seats
 from roundtable.app.surroundings import KeyPlace, Program, Service, Surroundings, look_around
-from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError
+from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
@@ -114,19 +115,23 @@ async def examine(
     seating = Seating("config", {})
     around: Surroundings | None = None
     state: tuple[SessionState, str] = ("skipped", "")
+    unrun: tuple[str, ...] = ()
     try:
         async with await Roundtable.open(workspace, places) as desk:
             config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
             looking = look_around(places, desk, deep=told is not None)
             seating, around = await asyncio.gather(check_seats(desk, told), looking)
             state = await _session(desk, session) if session else state
+            with suppress(UsageError):  # what is too large to be tried says so where it is tried
+                unrun = await asyncio.to_thread(unrun_here, desk.settings.config.checks, workspace)
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
     around = around or await look_around(places, None)
-    return _report(places, home, config, store, seating, state, around)
+    found = _report(places, home, config, store, seating, state, around)
+    return msgspec.structs.replace(found, advice=(*found.advice, *unrun))
 
 
 def _report(
@@ -148,7 +153,7 @@ def _report(
         and len(speaking) == len(seating.participants)
         and state[0] in ("ok", "skipped")
         and not around.keys.note
-        and not around.isolation.broken
+        and around.isolation.ok
     )
     return Report(
         ok=ok,

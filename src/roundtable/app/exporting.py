@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from roundtable.app.project import versions
 from roundtable.app.recounting import recount
 from roundtable.app.tree import NO_FILE, Tree
@@ -20,7 +18,7 @@ from roundtable.core.views.layouts import LAYOUTS
 from roundtable.core.views.page_parts import as_page
 from roundtable.core.views.recount import Recount
 from roundtable.core.views.report import report
-from roundtable.core.views.runs import log, started_at
+from roundtable.core.views.runs import as_json, log, started_at
 from roundtable.store.sqlite import SqliteStore
 
 PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
@@ -34,7 +32,7 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
     """The session, or one round of it, in one of the formats; it ends with a line break."""
     match form:
         case "json":
-            return _json(summary(session, texts=True) if record is None else round_summary(record, texts=True))
+            return as_json(summary(session, texts=True) if record is None else round_summary(record, texts=True))
         case "html" if record is not None:
             return round_page(session, record)
         case "html":
@@ -63,10 +61,6 @@ async def _counted_again(session: Session) -> Recount | None:
         return await recount(session)
     except Exception:
         return None
-
-
-def _json(data: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 
 async def find_run(store: SqliteStore, run: str) -> Session:

@@ -17,18 +17,19 @@ _HARMLESS = re.compile(r"organi[sz]ation|project|version|agent|\bid$", re.IGNORE
 """Headers whose values look random and open nothing."""
 
 
-def refuse_keys(values: dict[str, Any], file: str) -> None:
-    """Raise if any setting holds a key; the error never repeats it."""
+def written_keys(values: dict[str, Any], file: str) -> Iterator[ConfigError]:
+    """A refusal for every setting that holds a key; it never repeats it."""
     redactor = Redactor()
     for place, text in _texts(values, ()):
         if place[0] == "endpoints" and place[2:] == ("key",):
             if _REFERENCE.fullmatch(text):
                 continue
             if text.startswith(_MEANT_AS_ONE):
-                raise ConfigError(f"{file}: {'.'.join(place)} names no key.", "Write env:NAME, ${NAME} or secret:NAME.")
-            raise _refusal(file, place, "a key is named, never written down")
-        if redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _opens_an_endpoint(place, text):
-            raise _refusal(file, place, "this looks like a key, and a key is never written down")
+                yield ConfigError(f"{file}: {'.'.join(place)} names no key.", "Write env:NAME, ${NAME} or secret:NAME.")
+            else:
+                yield _refusal(file, place, "a key is named, never written down")
+        elif redactor.finds(text) or redactor.finds(f"{place[-1]}: {text}") or _opens_an_endpoint(place, text):
+            yield _refusal(file, place, "this looks like a key, and a key is never written down")
 
 
 def _opens_an_endpoint(place: tuple[str, ...], text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -11,27 +11,24 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.checks import outcome_of
+from roundtable.app.checks import recordable
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.findings import place_of
-from roundtable.core.sandbox import Bounds
 from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.core.views import one_line
 from roundtable.workshop.drafting import Drafting, Written, drafted
-from roundtable.workshop.proofs import BOUNDS, Interpreter, interpreters, missing_place, run_proof, says
+from roundtable.workshop.proofs import Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
-from roundtable.workshop.sandbox import Ended
+from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
 
 MOST = 16
 """Programs of one step; who wrote more is told that the rest was left."""
-
-FindSandbox = Callable[[], Awaitable[Sandbox | str]]
 
 
 class Trees(NamedTuple):
@@ -45,20 +42,17 @@ class Trees(NamedTuple):
 class Proving:
     """The proofs of one workspace."""
 
-    def __init__(
-        self, store: Store, workspace: Path, redactor: Redactor, find: FindSandbox, bounds: Bounds = BOUNDS
-    ) -> None:
+    def __init__(self, store: Store, workspace: Path, redactor: Redactor, sandbox: SandboxSettings) -> None:
         self._store = store
         self._workspace = workspace
         self._redactor = redactor
-        self._find = find
-        self._bounds = bounds
+        self._sandbox = sandbox
 
     async def prove(self, session: Session, effect: ProveClaims) -> ClaimsProven:
         """Run what the seats claimed in these rounds. Where that cannot be done, every proof says why."""
         said = _said(session, effect.rounds)
         patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
-        sandbox = await self._find()
+        sandbox = await find_sandbox(self._sandbox)
         async with scratch() as folder:
             trees = await self._trees(folder, effect, patch)
             nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])
@@ -66,7 +60,8 @@ class Proving:
             if isinstance(sandbox, str) or lacking:
                 proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
                 return ClaimsProven(tuple(proofs), nowhere)
-            bench = _Bench(sandbox, trees, interpreters(self._workspace), self._bounds, self._redactor)
+            known = await asyncio.to_thread(interpreters, self._workspace)
+            bench = _Bench(sandbox, trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 
@@ -76,8 +71,9 @@ class Proving:
             each.mkdir()
         try:
             names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
-            laid = Drafting(await Drafts(self._store).files(effect.draft))
-            draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace) if patch else laid
+            draft = Drafting(await Drafts(self._store).files(effect.draft))
+            if patch:
+                draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace, self._redactor.finds)
             makers = [partial(self._made, now, effect.tip, draft.files, names)]
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))
@@ -97,18 +93,10 @@ class Proving:
 class _Bench:
     """Runs each program once on each tree, whoever wrote it and however often."""
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        trees: Trees,
-        known: dict[str, Interpreter],
-        bounds: Bounds,
-        redactor: Redactor,
-    ) -> None:
+    def __init__(self, sandbox: Sandbox, trees: Trees, known: dict[str, Interpreter], redactor: Redactor) -> None:
         self._sandbox = sandbox
         self._trees = trees
         self._known = known
-        self._bounds = bounds
         self._redactor = redactor
         self._ran: dict[tuple[str, str], Proof] = {}
 
@@ -128,11 +116,11 @@ class _Bench:
         if interpreter is None:
             why = f"Programs in {one_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
             return Proof("", "", None, claim.program, why=why)
-        ran = await run_proof(self._sandbox, interpreter, claim.program, self._trees.now, self._bounds)
+        ran = await run_proof(self._sandbox, interpreter, claim.program, self._trees.now)
         held, before = says(ran), None
         if held and self._trees.before is not None:
-            before = says(await run_proof(self._sandbox, interpreter, claim.program, self._trees.before, self._bounds))
-        outcome = outcome_of(claim.language, (*interpreter.argv, interpreter.file), ran, self._redactor)
+            before = says(await run_proof(self._sandbox, interpreter, claim.program, self._trees.before))
+        outcome = recordable(ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor)
         return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
 
 

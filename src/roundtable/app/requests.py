@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.choosing import setting_aside
-from roundtable.app.context import Refused, inside, read_clean, split_range
-from roundtable.app.windows import Room
+from roundtable.app.context import Refused, inside, kept, read_clean, split_range
+from roundtable.app.windows import RoomOf
 from roundtable.core.effects import FilesRead
 from roundtable.core.ports import Store
 from roundtable.core.redaction import Redactor
 from roundtable.core.sensitive import is_sensitive
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, ContextItem
 from roundtable.workshop.git import NoGit, git_of
-
-RoomOf = Callable[[Charter], Room]
 
 
 class Answer(NamedTuple):
@@ -43,7 +40,7 @@ class Requests:
     async def serve(self, session: str, names: Sequence[str]) -> FilesRead:
         """Keep the files that may be shown as they are now, and name the others."""
         found = await asyncio.to_thread(self._read, names, await self._room(session))
-        items = [ContextItem(name, await self._store.keep(data), len(data)) for name, data in found.shown.items()]
+        items = [await kept(self._store, name, data) for name, data in found.shown.items()]
         return FilesRead(tuple(items), found.refused)
 
     async def _room(self, session: str) -> int:

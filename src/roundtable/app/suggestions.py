@@ -21,7 +21,8 @@ def sessions() -> list[str]:
     if not path.exists():
         return []
     workspace = str(workspace_of(Path.cwd()))
-    newest = "SELECT slug, name FROM sessions WHERE workspace = ? AND forgotten_at = '' ORDER BY id DESC LIMIT ?"
+    here = "(workspace = ?1 OR opened_in = ?1) AND forgotten_at = ''"
+    newest = f"SELECT slug, name FROM sessions WHERE {here} ORDER BY id DESC LIMIT ?2"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as record:
             rows = record.execute(newest, (workspace, MANY)).fetchall()

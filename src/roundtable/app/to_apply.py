@@ -11,7 +11,8 @@ from roundtable.core.rules.lead import Leader, executor
 from roundtable.core.session import Session
 from roundtable.core.stages import draft_after, from_nothing
 from roundtable.core.values import Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.core.views.stages import stage_ends
+from roundtable.core.views.changes import wrote_of
+from roundtable.core.views.stages import stage_ends, story
 
 DECISION = "the decision"
 APPLY = "apply"
@@ -25,7 +26,8 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
     author = decision.author if decision.author in {seat.name for seat in seats} else ""
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
-    of = {"of": decided.id, "position": decision.position, "draft": draft, "by": lead.seat}
+    of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
+    of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))} if draft else {}
     return msgspec.structs.replace(
         wanted,
         question=decided.charter.question,
@@ -35,6 +37,11 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
         limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
         told={DECISION: told},
     )
+
+
+def name_of(session: Session) -> str:
+    """What a session is called in commits and by the one that carries it out."""
+    return session.charter.slug or session.id
 
 
 def unwritten_draft(session: Session) -> Digest:
@@ -70,6 +77,14 @@ def carried_out_already(applied: Applied) -> UsageError:
     return UsageError(
         f"This was carried out already, as change {applied.undo}{commit}.",
         f"To have it carried out anew, take it back first: roundtable undo {applied.undo}",
+    )
+
+
+def carried_out_and_undone(session: Session) -> UsageError:
+    """That it was taken back, and how to have it written again."""
+    return UsageError(
+        f"{session.charter.slug} was carried out and undone.",
+        f"To have it written again: roundtable apply {session.charter.slug}",
     )
 
 

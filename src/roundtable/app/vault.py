@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from roundtable.app.installing import install_command
 from roundtable.app.keychain import Keychain, KeychainError
 from roundtable.app.private_files import alone_with, read_private, write_private
 from roundtable.core.faults import ConfigError, UsageError
@@ -108,7 +109,7 @@ class Vault:
         if not self._keychain.usable:
             raise KeychainError(
                 f"The key {name} is in a keychain, and there is none that can be used from here.",
-                'Log in to the desktop, or install the way to it: pip install "roundtable-engine[keychain]"',
+                f"Log in to the desktop, or install the way to it: {install_command('keychain')}",
             )
 
     # --- the file --------------------------------------------------------------------------------

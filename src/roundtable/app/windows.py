@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from roundtable.core.values import Limits, Seat
+from roundtable.core.values import Charter, Limits, Seat
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.voices.tariffs import Tariff, Tariffs
 
@@ -28,6 +28,10 @@ class Room(NamedTuple):
     voice: str = ""
     all_known: bool = False
     windows: int = BYTES_PER_TOKEN * UNKNOWN
+
+
+RoomOf = Callable[[Charter], Room]
+"""What there is room for before the seats of a meeting."""
 
 
 def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False) -> Room:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from traceback import extract_tb
 
 from roundtable.app.bench.carrying import Carrying
-from roundtable.app.bench.cutting import Cutting, RoomOf
+from roundtable.app.bench.cutting import Cutting
 from roundtable.app.bench.delivering import Delivering
 from roundtable.app.bench.drafts import Drafts
 from roundtable.app.bench.fresh import empty_root
@@ -20,8 +19,10 @@ from roundtable.app.bench.splicing import spliced
 from roundtable.app.bench.telling import Telling
 from roundtable.app.bench.trying import Trying, asker
 from roundtable.app.config import Config
+from roundtable.app.own_checks import Commands
 from roundtable.app.places import Places
 from roundtable.app.proving import Proving
+from roundtable.app.windows import RoomOf
 from roundtable.core.effects import (
     ApplyChange,
     AtTheBench,
@@ -46,7 +47,6 @@ from roundtable.core.stages import from_nothing
 from roundtable.engine.feed import Feed
 from roundtable.workshop.sandbox import find_sandbox
 
-Commands = Mapping[str, Sequence[str]]
 _ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
 _OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
 """What something unheard-of in files and answers makes our own code raise. Met again on every resume, it would hold a
@@ -63,8 +63,8 @@ class Tools:
         self.drafts = Drafts(store)
         self.delivering = Delivering(self.drafts)
         self.trying = Trying(self.drafts, root, redactor, checks)
-        self.carrying = Carrying(self.drafts, self.trying, root, journals)
-        self.proving = Proving(store, root, redactor, lambda: find_sandbox(config.sandbox))
+        self.carrying = Carrying(self.drafts, self.trying, root, redactor, journals)
+        self.proving = Proving(store, root, redactor, config.sandbox)
         self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
 
 
@@ -111,8 +111,9 @@ class Workbench:
         return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
 
     async def _perform(self, key: str, effect: AtTheBench) -> Result | Fault:
-        records = await self._store.read(key.partition("/")[0])
-        session = Session.fold(key.partition("/")[0], records)
+        id = key.partition("/")[0]
+        records = await self._store.read(id)
+        session = Session.fold(id, records)
         tools = self._tools(session)
         match effect:
             case TryCandidates() | Rehearse():
@@ -124,13 +125,13 @@ class Workbench:
             case PlanChange():
                 return await tools.carrying.plan(session, effect)
             case ApplyChange():
-                return await tools.carrying.apply(key, records, effect)
+                return await tools.carrying.apply(key, session, records, effect)
             case ProveClaims():
                 return await tools.proving.prove(session, effect)
             case ListProject():
                 return await self._showing.shown(session, effect, await tools.listing.found(effect.draft))
             case Deliver():
-                return await tools.delivering.deliver(session.id, records, effect)
+                return await tools.delivering.deliver(session, records, effect)
             case CutForReview():
                 return await self._cutting.cut(session, effect, await tools.listing.found(effect.draft))
             case RunProject():

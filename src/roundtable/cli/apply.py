@@ -10,8 +10,9 @@ from roundtable.cli import completing
 from roundtable.cli.meeting_options import MEETING, Given, answers_with, carrying_out_options, writing_options
 from roundtable.cli.opening import agenda_of, open_and_hold
 from roundtable.cli.options import HeadedCommand, option
-from roundtable.cli.output import at_desk
+from roundtable.cli.output import at_desk_of
 from roundtable.cli.seating import seats_for
+from roundtable.core.session import Session
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("session", default="", shell_complete=completing.sessions)
 @option(MEETING, "--by", default="", metavar="SEAT", help="Who writes it; else the seat that is best at it.")
 @writing_options
-@carrying_out_options
+@carrying_out_options("plan", "approve", "approve-tests", "destroy", "decree")
 def apply(
     session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
 ) -> int:
@@ -41,13 +42,19 @@ def apply(
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
     told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything, dry_run), **given)
     told.manner.check()
-    return at_desk(lambda desk: _apply(desk, session, told))
+    return at_desk_of(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
 
 
-async def _apply(desk: Roundtable, address: str, given: Given) -> int:
+async def _meant(desk: Roundtable, address: str) -> str:
+    from roundtable.app.next_to_apply import session_to_apply
+
+    return await desk.find(address) if address else (await session_to_apply(desk, "")).id
+
+
+async def _apply(desk: Roundtable, meant: Session, given: Given) -> int:
     from roundtable.app.next_to_apply import session_to_apply
     from roundtable.app.to_apply import to_apply
 
-    decided = await session_to_apply(desk, address)
+    decided = await session_to_apply(desk, meant.id)
     seats = await seats_for(desk, given) if given.seats else ()
     return await open_and_hold(desk, to_apply(decided, agenda_of(desk, given, seats)), given)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
-from roundtable.cli.choices import REASONS, choice
-from roundtable.cli.going_back import ask_where_back, goes_back
+from roundtable.cli.choices import REASONS, choice, on_enter
+from roundtable.cli.going_back import ask_where_back
 from roundtable.cli.words import Line, gate_words
 from roundtable.core.events import HEADLESS, Event, GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
+from roundtable.core.stages import goes_back, in_own_words
 from roundtable.core.values import Gate
 from roundtable.core.views.changes import asks_for_a_phrase, asks_for_approval, candidates, planned
 from roundtable.core.views.serving import served_lines
@@ -87,7 +88,7 @@ class Gatekeeper:
         state = await self._desk.session(self._session)
         found = planned(state) if asks_for_approval(gate) else None
         told = [it for it in (candidates(state), found[1]) if it] if found else []
-        return [Line(line, "dim") for it in told for line in served_lines("", it)]
+        return [Line(line, "dim") for it in told for line in served_lines(it)]
 
     async def make_way(self, event: Event) -> None:
         """Stop asking what has been answered, before that is shown."""
@@ -99,7 +100,14 @@ class Gatekeeper:
 
     def _start_asking(self, gate: Gate) -> None:
         self._display.suspend()
-        self._asking = gate.id, asyncio.create_task(self._ask(gate))
+        asking = asyncio.create_task(self._ask(gate))
+        asking.add_done_callback(self._stop_if_failed)
+        self._asking = gate.id, asking
+
+    def _stop_if_failed(self, asking: asyncio.Task[None]) -> None:
+        """A question that could not be put must not wait for an answer."""
+        if not asking.cancelled() and asking.exception() is not None:
+            self.give_up()
 
     def _is_ours(self, gate: Gate) -> bool:
         """The engine itself answers what was answered ahead, and everything in a headless session."""
@@ -137,18 +145,26 @@ class Gatekeeper:
             markup=False,
             emoji=False,
         )
-        return Approving(console, read_line, partial(objections_to, self._desk))
+        return Approving(console, self._read_line, partial(objections_to, self._desk))
+
+    async def _read_line(self, prompt: str) -> str | None:
+        """A line of the terminal, asked for once all that it is about has been shown."""
+        await self._display.outlet.drained()
+        return await read_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
-        prompt = f"Your choice [1-{len(gate.options)}, Enter for {gate.default}]: "
+        usual = on_enter(gate)
+        prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {usual}' if usual else ''}]: "
         while True:
-            typed = await read_line(prompt)
+            typed = await self._read_line(prompt)
             if typed is None:
                 return self.give_up()
             option, reason = choice(gate, typed)
             if option is not None:
                 break
-            self._display.tell([Line(f"There is no option {typed}.", "fault"), *gate_words(gate)[1:]])
+            wrong = f"There is no option {typed}." if typed else "Enter alone does not end it; Ctrl-C leaves it open."
+            told = [] if typed == "?" else [Line(wrong, "fault")]
+            self._display.tell([*told, *gate_words(gate)[1:]])
         said = await self._words_with(gate, option, reason)
         if said is None:
             return self.give_up()
@@ -157,10 +173,15 @@ class Gatekeeper:
     async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
         """What the person adds to an option that means little without it; None where they left."""
         if goes_back(gate, option):
-            return await ask_where_back(await self._desk.session(self._session), said, read_line)
+            return await ask_where_back(await self._desk.session(self._session), said, self._read_line)
         if said or option not in REASONS:
             return said
-        return await read_line(f"{REASONS[option]} [Enter for nothing]: ")
+        if not in_own_words(gate, option):
+            return await self._read_line(f"{REASONS[option]} [Enter for nothing]: ")
+        typed: str | None = ""
+        while typed == "":
+            typed = await self._read_line(f"{REASONS[option]} ")
+        return typed
 
     async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
         try:
@@ -169,9 +190,9 @@ class Gatekeeper:
             self._display.tell([Line(error.message, "dim")])
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Stop asking; raises what kept a question from being put."""
         asking, self._asking = self._asking, None
-        if asking is not None and not asking[1].done():
+        if asking is not None:
             asking[1].cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asking[1]

@@ -226,7 +226,7 @@ class Board:
             case GateAnswered():
                 self.gate = ""
             case EffectStarted():
-                self.step, self.output = begun_words(event.step, event.effect), ""
+                self.step, self.output = begun_words(event.effect), ""
             case EffectDone() | EffectFailed():
                 self.step, self.output = "", ""
             case SessionAmended():

@@ -12,9 +12,9 @@ from roundtable.cli.options import HeadedCommand
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
+@question_argument("task")
 @writing_options
-@meeting_options
+@meeting_options("which", "approve", "approve-tests", "destroy", "decree")
 def build(question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any) -> int:
     """Have a task written by every seat, run, judged and put together.
 
@@ -25,9 +25,9 @@ def build(question: str, everything: bool, dry_run: bool, branch: str, answers: 
     \b
     Examples:
       roundtable build "Add a --verbose option to the importer"
-      roundtable build "Make parse() accept empty lines" --file src/parse.py --branch parse-empty
+      roundtable build "Mend parse()" --file src/parse.py --branch parse-mended
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
     ahead = answers_with(answers, everything, dry_run)
-    return hold(Given(question, meeting="build", settings=settings, answers=ahead, **given))
+    return hold(Given(question, "task", "build", settings=settings, answers=ahead, **given))

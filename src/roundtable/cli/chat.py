@@ -13,7 +13,7 @@ from roundtable.cli.conduct import Holding
 from roundtable.cli.displays import Display, JsonLines
 from roundtable.cli.options import HeadedCommand, option, session_argument
 from roundtable.cli.outlet import Outlet
-from roundtable.cli.output import INTERRUPTED, TAKEN, at_desk, ended_with, note
+from roundtable.cli.output import INTERRUPTED, TAKEN, at_desk_of, ended_with, note
 from roundtable.cli.words import Line, fault_words, plain
 from roundtable.core.events import Delta, MoveMade, Recorded, SeatMissed
 from roundtable.core.faults import UsageError
@@ -44,11 +44,12 @@ def chat(session: str, question: str, as_json: bool) -> int:
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
         raise UsageError("There is no question.", 'Write it in quotes: roundtable chat last "What is open?"')
-    return at_desk(lambda desk: _chat(desk, session, question.strip(), as_json=as_json))
+    return at_desk_of(
+        lambda desk: desk.find(session), lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json)
+    )
 
 
-async def _chat(desk: Roundtable, address: str, question: str, *, as_json: bool) -> int:
-    about = await desk.session(await desk.find(address))
+async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: bool) -> int:
     said: list[Exchange] = []
     if question:
         return await _asked(desk, about, question, said, as_json=as_json)

@@ -148,9 +148,11 @@ async def follow(items: AsyncGenerator[Recorded | Delta], show: Display, keeper:
                 if outlet.behind:
                     await outlet.drained()
     finally:
-        if keeper is not None:
-            await keeper.close()
-        show.close()
+        try:
+            if keeper is not None:
+                await keeper.close()
+        finally:
+            show.close()
     await outlet.drained()
 
 

@@ -20,8 +20,8 @@ HONEST = (
     "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
     "{about}\n"
     "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
-    "  roundtable models get qwen2.5-coder-1.5b        (1.1 GB, still small)\n"
-    '  roundtable discuss "…" --seat a=openai:gpt-4o   (any key or server; see `roundtable voices`)\n'
+    "  {command} models get qwen2.5-coder-1.5b        (1.1 GB, still small)\n"
+    '  {command} discuss "…" --seat a=openai:gpt-4o   (any key or server; see `{command} voices`)\n'
 )
 
 
@@ -38,6 +38,7 @@ def demo(question: str) -> int:
       roundtable demo
       roundtable demo "Tabs or spaces?"
     """
+    from roundtable.app.installing import COMMAND, typed_command
     from roundtable.app.models import default_model
     from roundtable.app.places import Places
     from roundtable.cli.models import fetch
@@ -45,12 +46,16 @@ def demo(question: str) -> int:
     places = Places.of_this_person()
     model = default_model(places)
     if model is None:
-        note(f"No model is here yet, so {SMALLEST} is fetched once.")
+        note(f"No model is here yet, so {SMALLEST} (98 MB) is fetched once.")
         fetch(SMALLEST)
         model = default_model(places)
     assert model is not None
-    note(HONEST.format(title=model.title or model.name, about=model.about))
-    return at_desk(lambda desk: _hold(desk, model.name, question))
+    command = typed_command()
+    note(HONEST.format(title=model.title or model.name, about=model.about, command=command))
+    code = at_desk(lambda desk: _hold(desk, model.name, question))
+    if command != COMMAND:
+        note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")
+    return code
 
 
 async def _hold(desk: Roundtable, model: str, question: str) -> int:

@@ -16,35 +16,30 @@ from roundtable.cli.meeting_options import (
     which_option,
 )
 from roundtable.cli.opening import hold
-from roundtable.cli.options import HeadedCommand, limit, option
+from roundtable.cli.options import HeadedCommand, limit
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
+@question_argument()
 @which_option
 @choices_option
-@meeting_options
+@meeting_options()
 @rounds_option
-@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
-@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used.")
 @limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
-@limit("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision.")
-@option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it.")
 def discuss(question: str, rounds: int | None, **given: Any) -> int:
     """Put a question to the table and follow the discussion.
 
-    QUESTION may also be given as --topic TEXT; without it, or with `-`, it is read from standard
-    input. Ctrl-C stops the meeting and says how to resume it. Voices are endpoint:model, cli:agent,
-    acp:agent, embedded:model or script:path.toml.
+    Without QUESTION, or with `-`, it is read from standard input. Ctrl-C stops the meeting and says
+    how to resume it. Voices are endpoint:model, cli:agent, acp:agent, embedded:model or
+    script:path.toml.
 
     \b
     Examples:
       roundtable discuss "REST or GraphQL for our public API?"
-      roundtable discuss "Which one?" --option REST --option GraphQL -f docs/api.md:10-50
-      roundtable discuss "Is this safe?" --seat a=openai:gpt-4o --seat b=ollama:llama3
+      roundtable discuss "Which?" --option REST --option GraphQL -f api.md:10-50
+      roundtable discuss "Safe?" --seat a=openai:gpt-4o --seat b=ollama:llama3
       git log -5 | roundtable discuss - --json
 
-    \b
     Exit codes: 0 decided, 1 our own fault or a record that cannot be used, 2 usage or config,
     3 no decision, 4 degraded under --strict, 5 held by another process,
     6 too few seats answered, 130 interrupted.

@@ -10,8 +10,10 @@ import click
 
 from roundtable.cli.output import note
 from roundtable.cli.tables import show_json
+from roundtable.cli.wrapping import fitted
 from roundtable.core.faults import UsageError
 from roundtable.core.views import one_line
+from roundtable.core.wording import many
 
 if TYPE_CHECKING:
     from roundtable.app.doctor import Report
@@ -37,7 +39,6 @@ def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> 
     With --faults, no model is asked either: every API dialect and every agent that is installed meets a server on
     this machine that fails in every way one can, and must say truthfully what happened.
 
-    \b
     Exit codes: 0 all is well, 1 the record cannot be used or, with --faults, a voice does not
     tell the truth, 2 something else is to be mended: a seat, the config, a folder.
 
@@ -62,7 +63,7 @@ def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> 
         show_json(report)
     else:
         for line in report_lines(report):
-            click.echo(line)
+            click.echo(fitted(line, sys.stdout))
     click.get_current_context().exit(report.exit_code)
 
 
@@ -82,7 +83,7 @@ def report_lines(report: Report) -> list[str]:
     """The report for people: a sign, what was looked at, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"
-    record = f"{store.path}: {store.sessions} sessions, schema {store.schema}, {store.integrity}"
+    record = f"{store.path}: {many(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
     if store.integrity == "absent":
         record = f"{store.path}: not there yet, made with the first session"
     lines = [
@@ -141,7 +142,7 @@ def _sign(well: bool) -> str:
 def _around(report: Report) -> list[str]:
     """What else is on this machine; nothing of it has to be there."""
     keys = f"  keys: {report.keys.stored} stored; new ones go to {_KEY_PLACES[report.keys.place]}"
-    up = [f"{name} ({_counted(len(it.models))})" for name, it in report.services.items() if it.answers]
+    up = [f"{name} ({many(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
     return [
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
         f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
@@ -154,7 +155,9 @@ def _around(report: Report) -> list[str]:
 def _isolation(isolation: Isolation) -> list[str]:
     """Which sandbox is in force, and what came of trying to break out of it."""
     if isolation.missing:
-        return [_line(" ", "sandbox", f"none, so no check and no candidate can be run. {isolation.missing}")]
+        found = f"[sandbox] use = {isolation.chosen}, which does not answer" if isolation.chosen else "none"
+        sign = " " if isolation.ok else _sign(False)
+        return [_line(sign, "sandbox", f"{found}, so no check and no candidate can be run. {isolation.missing}")]
     tried = len(isolation.held) + len(isolation.broken)
     lines = [_line(_sign(False), "sandbox", f"{name} got out: {how}") for name, how in isolation.broken.items()]
     lines += [_line("–", "sandbox", f"{name} could not be tried: {why}") for name, why in isolation.untried.items()]
@@ -170,7 +173,3 @@ def _program(name: str, it: Program) -> str:
     version = it.version or "version unknown"
     tried = "" if it.tried in version else f"; tried with {it.tried}"
     return f"{name} ({version}{tried})"
-
-
-def _counted(models: int) -> str:
-    return "1 model" if models == 1 else f"{models} models"

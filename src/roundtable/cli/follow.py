@@ -13,10 +13,20 @@ from roundtable.cli.board import View
 from roundtable.cli.conduct import conclude, conduct, follow, stopping
 from roundtable.cli.displays import Display, Manner, display
 from roundtable.cli.options import HeadedCommand, manner_options, option, session_argument, strict_option
-from roundtable.cli.output import INTERRUPTED, TAKEN, address_of, at_desk, ended_with, let_go_of_stdout, note
+from roundtable.cli.output import (
+    INTERRUPTED,
+    TAKEN,
+    address_of,
+    at_desk,
+    at_desk_of,
+    ended_with,
+    let_go_of_stdout,
+    note,
+)
 from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import SessionHeld
 from roundtable.core.session import Session
+from roundtable.core.stages import in_stages
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -119,11 +129,13 @@ def resume(session: str, as_json: bool, plain: bool, strict: bool, headless: boo
     """
     manner = Manner(as_json, plain)
     manner.check()
-    return at_desk(lambda desk: _resume(desk, session, manner, headless=headless, strict=strict))
+    return at_desk_of(
+        lambda desk: desk.find(session),
+        lambda desk, state: _resume(desk, state, manner, headless=headless, strict=strict),
+    )
 
 
-async def _resume(desk: Roundtable, address: str, manner: Manner, *, headless: bool, strict: bool) -> int:
-    state = await desk.session(await desk.find(address))
+async def _resume(desk: Roundtable, state: Session, manner: Manner, *, headless: bool, strict: bool) -> int:
     address = await address_of(desk, state.id, state.charter.slug)
     if state.ended:
         return await _show_ended(desk, state, manner, address, strict=strict)
@@ -136,7 +148,10 @@ async def _resume(desk: Roundtable, address: str, manner: Manner, *, headless: b
 
 
 async def _show_ended(desk: Roundtable, state: Session, manner: Manner, address: str, *, strict: bool) -> int:
-    note(f"This session has ended. To go another way from a round on: roundtable branch {address} --at ROUND")
+    by_round = f"a round on: roundtable branch {address} --at ROUND"
+    by_stage = f"a stage on: roundtable rollback {address} STAGE"
+    way = by_stage if in_stages(state.charter) else by_round
+    note(f"This session has ended. To go another way from {way}")
     show = display(manner, View(state.charter, address, live_from=FOREVER))
     if manner.json:
         await follow(_so_far(desk, state.id, 0), show)

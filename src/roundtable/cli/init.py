@@ -116,8 +116,10 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     voices = {seat.voices[0] for seat in offered}
     others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
     if known and not (offered or others):
-        note("Nobody was found who has no seat in the config yet.")
-        return {}
+        note("Nobody was found who has no seat yet.")
+        note(f"Your seats: {', '.join(map(one_line, desk.settings.config.seats))}.")
+        note('Ask them something: roundtable discuss "…"')
+        return None
     if not offered:
         note("Nothing was found that could sit at the table: no agent, no key, no local server, no embedded model.")
         note(f"`roundtable keys set openai` stores a key; `roundtable models get {SMALLEST}` fetches a small model.")

@@ -37,9 +37,11 @@ def mcp(http: bool, port: int) -> None:
     try:
         from roundtable.mcp.server import HOST, serve_http, serve_stdio
     except ModuleNotFoundError as error:
+        from roundtable.app.installing import install_command
+
         raise UsageError(
             f"The MCP server needs the package {error.name}, which is not installed.",
-            "Install it: pip install 'roundtable-engine[mcp]'",
+            f"Install it: {install_command('mcp')}",
         ) from None
     if not http:
         asyncio.run(serve_stdio())

@@ -1,11 +1,12 @@
 """What a person may tell a meeting, declared once for every command that holds one.
 
-A command takes `@meeting_options`, adds the few options of its own, and hands everything to `opening.hold`:
+A command takes `@meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
+to `opening.hold`:
 
     @click.command(cls=HeadedCommand)
-    @question_argument
+    @question_argument()
     @option("The meeting", "--follow-up-once", "follow_up", is_flag=True, help="…")
-    @meeting_options
+    @meeting_options("decree")
     def ask(question: str, follow_up: bool, **given: Any) -> int:
         return hold(Given(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
 """
@@ -27,6 +28,9 @@ from roundtable.core.faults import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+Declared = Callable[[Any], Any]
+"""An option, as a decorator."""
+
 MEETING = "The meeting"
 
 
@@ -34,6 +38,7 @@ class Given(msgspec.Struct, frozen=True):
     """What was typed; what a command does not offer is left out and comes from the config."""
 
     question: str
+    called: str = "question"
     meeting: str = ""
     settings: dict[str, Any] = {}
     files: tuple[str, ...] = ()
@@ -68,10 +73,20 @@ class Given(msgspec.Struct, frozen=True):
         return not self.manner.asks(self.headless)
 
 
-def question_argument(command: F) -> F:
-    """The question: an argument, `--topic`, or standard input."""
-    command = click.option("--topic", hidden=True, is_eager=True, expose_value=False, callback=_keep_topic)(command)
-    return click.argument("question", default="", callback=_question)(command)
+def question_argument(called: str = "question") -> Callable[[F], F]:
+    """The question, or what this meeting calls it: an argument, `--topic`, or standard input."""
+    shown = called.upper()
+    topic = option(
+        MEETING,
+        "--topic",
+        metavar="TEXT",
+        help=f"{shown}, as an option.",
+        is_eager=True,
+        expose_value=False,
+        callback=_keep_topic,
+    )
+    argument = click.argument("question", default="", metavar=f"[{shown}]", callback=_question)
+    return lambda command: argument(topic(command))
 
 
 def _keep_topic(ctx: click.Context, _: click.Parameter, topic: str | None) -> None:
@@ -83,32 +98,50 @@ def _question(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     if ctx.resilient_parsing:
         return typed
     if typed and topic:
-        raise UsageError("The question is given twice.", "Leave out --topic, or the argument.")
+        raise UsageError("Both an argument and --topic say what is asked.", "Leave out one of them.")
     typed = typed or topic
     if typed == "-" or (not typed and not sys.stdin.isatty()):
         return sys.stdin.buffer.read().decode(errors="replace").strip()
     return typed.strip()
 
 
-def meeting_options(command: F) -> F:
+def meeting_options(*gates: str) -> Callable[[F], F]:
     """What every meeting may be told: what it looks at, who takes part, its bounds, its gates, how it is shown."""
-    for declared in reversed(_EVERY_MEETING):
-        command = declared(command)
-    return command
+    return _all_of(*_LOOKED_AT, _SEATS, *_NAMED, *_BOUNDS, *_MANY_SEATS, _QUOTE, *_gate_options(*gates), *_SHOWN)
 
 
-def carrying_out_options(command: F) -> F:
+def carrying_out_options(*gates: str) -> Callable[[F], F]:
     """What a meeting may be told that carries out what another one decided: who, its bounds, its gates, its looks."""
-    for declared in reversed(_CARRYING_OUT):
-        command = declared(command)
-    return command
+    return _all_of(_SEATS, *_BOUNDS, *_gate_options(*gates), *_SHOWN)
 
 
 def writing_options(command: F) -> F:
     """What a command may be told that ends in the workspace."""
-    for declared in reversed(_WRITING):
-        command = declared(command)
-    return command
+    return _all_of(*_WRITING)(command)
+
+
+def _all_of(*declared: Declared) -> Callable[[F], F]:
+    """Options in the order in which help shows them."""
+
+    def add(command: F) -> F:
+        for it in reversed(declared):
+            command = it(command)
+        return command
+
+    return add
+
+
+def _gate_options(*gates: str) -> tuple[Declared, ...]:
+    """How gates are answered; without names it is any meeting, and an unknown gate brings the list."""
+    which = f": {', '.join(gates)}" if gates else "; an unknown one brings the list"
+    return (
+        option(
+            "Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."
+        ),
+        option(
+            "Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help=f"Answer a gate ahead{which}."
+        ),
+    )
 
 
 def answers_with(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
@@ -143,7 +176,7 @@ def round_settings(rounds: int | None) -> dict[str, Any]:
 
 
 WRITING = "What is written"
-_WRITING: tuple[Callable[[Any], Any], ...] = (
+_WRITING: tuple[Declared, ...] = (
     option(WRITING, "--all", "everything", is_flag=True, help="Write everything without asking file by file."),
     option(WRITING, "--dry-run", is_flag=True, help="Show the plan and write nothing."),
     option(WRITING, "--branch", default="", metavar="NAME", help="Commit to this new branch; your files stay."),
@@ -157,21 +190,25 @@ _SEATS = option(
     help="Who takes part, with fallbacks; or a configured NAME.",
     shell_complete=completing.seats,
 )
-_BOUNDS: tuple[Callable[[Any], Any], ...] = (
+_BOUNDS: tuple[Declared, ...] = (
     limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
+    limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round."),
     limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."),
+    limit(
+        "budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used."
+    ),
+)
+_MANY_SEATS: tuple[Declared, ...] = (
+    limit("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision."),
+    option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it."),
 )
 _QUOTE = option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
-_MANNERS: tuple[Callable[[Any], Any], ...] = (
-    option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."),
-    option("Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help="Answer a gate ahead."),
-    manner_options,
-    strict_option,
-)
-_EVERY_MEETING: tuple[Callable[[Any], Any], ...] = (
+_SHOWN: tuple[Declared, ...] = (manner_options, strict_option)
+_LOOKED_AT: tuple[Declared, ...] = (
     option(MEETING, "-f", "--file", "files", multiple=True, metavar="PATH[:A-B]", help="Show a file, or lines A to B."),
     option(MEETING, "--context", "folders", multiple=True, metavar="DIR", help="Show what matters of a folder."),
-    _SEATS,
+)
+_NAMED: tuple[Declared, ...] = (
     option(
         MEETING,
         "--session",
@@ -182,8 +219,4 @@ _EVERY_MEETING: tuple[Callable[[Any], Any], ...] = (
         shell_complete=completing.sessions,
     ),
     option(MEETING, "--fresh", is_flag=True, help="Tell the seats nothing of earlier meetings; no decree stops them."),
-    *_BOUNDS,
-    _QUOTE,
-    *_MANNERS,
 )
-_CARRYING_OUT: tuple[Callable[[Any], Any], ...] = (_SEATS, *_BOUNDS, *_MANNERS)

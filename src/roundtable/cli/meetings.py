@@ -20,9 +20,9 @@ from roundtable.cli.options import HeadedCommand, option
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
+@question_argument()
 @option(MEETING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if their stances differ.")
-@meeting_options
+@meeting_options("decree")
 def ask(question: str, follow_up: bool, **given: Any) -> int:
     """Get a second opinion: one round, and one more if they differ.
 
@@ -32,14 +32,14 @@ def ask(question: str, follow_up: bool, **given: Any) -> int:
     \b
     Examples:
       roundtable ask "Should we split this repository?"
-      roundtable ask --topic "Review this rollout plan" -f docs/rollout.md --follow-up-once
+      roundtable ask "Is this plan sound?" -f docs/rollout.md --follow-up-once
     """
     return hold(Given(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
-@meeting_options
+@question_argument()
+@meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
 def debate(question: str, rounds: int | None, **given: Any) -> int:
     """Have the seats agree, object and add until nobody objects.
@@ -51,14 +51,14 @@ def debate(question: str, rounds: int | None, **given: Any) -> int:
     \b
     Examples:
       roundtable debate "REST, GraphQL or tRPC for the new API?"
-      roundtable debate "How do we shard the users table?" --context src/db --rounds 3
+      roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
     return hold(Given(question, meeting="debate", settings=round_settings(rounds), **given))
 
 
 @click.command("code-red", cls=HeadedCommand)
-@question_argument
-@meeting_options
+@question_argument()
+@meeting_options("outcome", "decree")
 @rounds_option
 def code_red(question: str, rounds: int | None, **given: Any) -> int:
     """Have a fault diagnosed: triage, blind, then together.
@@ -70,15 +70,15 @@ def code_red(question: str, rounds: int | None, **given: Any) -> int:
     \b
     Examples:
       roundtable code-red "login crashes on submit since yesterday"
-      roundtable code-red "p99 doubled after the deploy" -f logs/api.txt --answer outcome=log
+      roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
     return hold(Given(question, meeting="code-red", settings=round_settings(rounds), **given))
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
+@question_argument()
 @choices_option
-@meeting_options
+@meeting_options("choose", "decree")
 def vote(question: str, **given: Any) -> int:
     """Have ideas pitched, discussed and ranked by ballot.
 
@@ -88,6 +88,6 @@ def vote(question: str, **given: Any) -> int:
     \b
     Examples:
       roundtable vote "Which feature do we build next?"
-      roundtable vote "Name of the product?" --option Round --option Oval --option Square
+      roundtable vote "Its name?" --option Round --option Oval --option Square
     """
     return hold(Given(question, meeting="vote", **given))

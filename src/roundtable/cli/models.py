@@ -42,6 +42,7 @@ def list_command(as_json: bool = False) -> None:
     Example:
       roundtable models list
     """
+    from roundtable.app.installing import install_command
     from roundtable.app.models import list_models, runtime_there
     from roundtable.app.places import Places
 
@@ -52,7 +53,7 @@ def list_command(as_json: bool = False) -> None:
     rows = [(it.name, _state(it), megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
     show_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
     if not runtime_there():
-        note('To run them: pip install "roundtable-engine[local]"')
+        note(f"To run them: {install_command('local')}")
 
 
 def _state(model: ModelState) -> str:
@@ -112,15 +113,18 @@ def use(name: str) -> None:
 
 @contextmanager
 def _progress(model: str) -> Generator[Progress]:
-    """A bar where a person looks on, a line for every tenth elsewhere."""
+    """A bar where a person looks on, a line for every tenth elsewhere.
+
+    Shares and no sizes: what is fetched may be packed, and then is less than the model.
+    """
     if not sys.stderr.isatty():
         yield tenths(model)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TransferSpeedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task(model, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -135,6 +139,6 @@ def tenths(model: str) -> Progress:
         tenth = 10 * done // total if total else 0
         if tenth > said:
             said = tenth
-            note(f"{model}: {tenth * 10}% of {megabytes(total)}")
+            note(f"{model}: {tenth * 10}%")
 
     return tell

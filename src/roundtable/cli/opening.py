@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,10 +30,10 @@ def hold(given: Given) -> int:
     return hold_as(given, lambda _: given)
 
 
-def hold_as(given: Given, told: Callable[[Roundtable], Given]) -> int:
-    """The same where only the desk can say all that the meeting is told."""
+def hold_as(given: Given, told: Callable[[Roundtable], Given], workspace: Path | None = None) -> int:
+    """The same where only the desk can say all that the meeting is told, or where it is held in another workspace."""
     given.manner.check()
-    return at_desk(lambda desk: _hold(desk, told(desk)))
+    return at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
 
 
 async def _hold(desk: Roundtable, given: Given) -> int:
@@ -107,7 +108,7 @@ async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
 
 async def _agenda(desk: Roundtable, given: Given) -> Agenda:
     if not given.question:
-        raise UsageError("There is no question.", "Write it after the command, in quotes.")
+        raise UsageError(f"There is no {given.called}.", "Write it after the command, in quotes.")
     return agenda_of(desk, given, await seats_for(desk, given))
 
 

@@ -59,9 +59,15 @@ def _countable(_: click.Context, param: click.Parameter, value: float | None) ->
 
 def session_argument(command: F) -> F:
     """The session a command is about, by argument or by `--session`; the newest of the workspace if none is named."""
-    command = click.option("--session", "named", hidden=True, is_eager=True, expose_value=False, callback=_keep)(
-        command
-    )
+    command = click.option(
+        "--session",
+        "named",
+        metavar="SESSION",
+        help="The same, as an option.",
+        is_eager=True,
+        expose_value=False,
+        callback=_keep,
+    )(command)
     return click.argument("session", default="", callback=_session, shell_complete=completing.sessions)(command)
 
 

@@ -20,6 +20,7 @@ class Outlet:
         self._waiting = bytearray()
         self._ready = select.poll()
         self._ready.register(fd, select.POLLOUT)
+        self._draining = asyncio.Lock()
 
     @property
     def behind(self) -> bool:
@@ -52,8 +53,9 @@ class Outlet:
 
     async def drained(self) -> None:
         """Wait until the reader has taken everything."""
-        while self._push():
-            await _writable(self._fd)
+        async with self._draining:  # the loop tells one alone that the descriptor is ready
+            while self._push():
+                await _writable(self._fd)
 
     def _push(self) -> bool:
         while self._waiting and self._ready.poll(0):

@@ -6,7 +6,9 @@ import asyncio
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -26,32 +28,60 @@ SHORT_ID = 13
 """The part of an id that holds its milliseconds: enough to tell sessions of one person apart."""
 
 
-def at_desk(work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False) -> T:
+def at_desk(
+    work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False, workspace: Path | None = None
+) -> T:
     """Open the desk of this person and workspace, do something there, and close it again.
 
-    What only reads the record is done without a config if it cannot be read, and says so.
+    What only reads the record is done without a config if it cannot be read, and says so. What is opened in another
+    `workspace` is found from here as well.
     """
-    from roundtable.app.config import Config, Settings
-    from roundtable.app.desk import Roundtable
-
-    async def opened() -> Roundtable:
-        try:
-            return await Roundtable.open()
-        except ConfigError as error:
-            if not only_reads:
-                raise
-            with clean_stderr():
-                note(f"The config is passed over. {sentence(error.message)} {error.help}")
-            return await Roundtable.open(loaded=Settings(Config()))
 
     async def sit() -> T:
-        async with await opened() as desk:
-            keep_clean(desk.redactor)
-            for told in desk.settled:
-                note(told)
+        async with _desk(workspace, only_reads=only_reads) as desk:
             return await work(desk)
 
     return asyncio.run(sit())
+
+
+def at_desk_of(find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]) -> T:
+    """Find a session from here, and do something with it at the desk of the workspace that it belongs to."""
+    from roundtable.app.places import home_of
+
+    async def sit() -> T:
+        async with _desk() as here:
+            session = await here.session(await find(here))
+            home = home_of(session.charter.workspace, here.workspace)
+            if home == here.workspace:
+                return await work(here, session)
+        note(f"This session belongs to {home}: what it reads, runs and writes is there.")
+        async with _desk(home) as there:
+            return await work(there, session)
+
+    return asyncio.run(sit())
+
+
+@asynccontextmanager
+async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> AsyncGenerator[Roundtable]:
+    from roundtable.app.config import Config, Settings
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.places import workspace_of
+
+    try:
+        opened = await Roundtable.open(workspace)
+    except ConfigError as error:
+        if not only_reads:
+            raise
+        with clean_stderr():
+            note(f"The config is passed over. {sentence(error.message)} {error.help}")
+        opened = await Roundtable.open(workspace, loaded=Settings(Config()))
+    async with opened as desk:
+        here = workspace_of(Path.cwd())
+        desk.opened_in = "" if desk.workspace == here else str(here)
+        keep_clean(desk.redactor)
+        for told in desk.settled:
+            note(told)
+        yield desk
 
 
 def exit_code(decision: Decision, *, limited: bool = False, strict: bool = False) -> int:
@@ -131,6 +161,12 @@ def let_go_of_stdout() -> None:
     """Nobody reads us any more: keep the interpreter from complaining about it at the end."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def typed_path(typed: str) -> Path:
+    """The place that a person names from where they stand, without turns; what it is itself may be a link."""
+    path = Path(typed).expanduser().absolute()
+    return path.parent.resolve() / path.name
 
 
 # --- figures -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ QUESTION = "What is wrong with these changes?"
 @click.command(cls=HeadedCommand)
 @click.argument("question", default=QUESTION)
 @changes_options
-@meeting_options
+@meeting_options("decree")
 def review(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Have your changes reviewed; what is found is reproduced or refuted.
 

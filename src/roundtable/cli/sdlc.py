@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import msgspec
 
 from roundtable.cli.meeting_options import Given, meeting_options, question_argument
 from roundtable.cli.opening import hold_as
-from roundtable.cli.options import HeadedCommand, limit, option
-from roundtable.cli.output import note
+from roundtable.cli.options import HeadedCommand, option
+from roundtable.cli.output import note, typed_path
 from roundtable.cli.seating import pair
 from roundtable.core.faults import UsageError
 from roundtable.core.rules.handing_over import is_nameless
@@ -28,7 +27,7 @@ GO_ON = "stages=continue"
 
 
 @click.command(cls=HeadedCommand)
-@question_argument
+@question_argument("idea")
 @option(STAGES, "--stages", "way", default="sdlc", metavar="WAY|FILE", help="sdlc, spec, code, no-docker, or your own.")
 @option(STAGES, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
 @option(STAGES, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
@@ -47,9 +46,7 @@ GO_ON = "stages=continue"
 @option(STAGES, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it.")
 @option(PROJECT, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
 @option(PROJECT, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea.")
-@meeting_options
-@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used.")
-@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
+@meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
 def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
     """Take an idea through seven stages to a running program.
 
@@ -64,22 +61,22 @@ def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **giv
     \b
     Examples:
       roundtable sdlc "a to-do API with SQLite"
-      roundtable sdlc "a to-do API" --stages spec --instruct architecture="Only the standard library."
-      roundtable sdlc "add a search" --from ../shop --skip devops,execution --rounds 2
-      roundtable sdlc "a unit converter" --stages code --yes --budget-usd 2 --into ../converter
+      roundtable sdlc "a shop" --stages spec --instruct architecture="Use SQLite."
+      roundtable sdlc "add a search" --from ../shop --skip devops --rounds 2
+      roundtable sdlc "a converter" --stages code --yes --budget-usd 2
 
-    \b
     From another terminal: roundtable gates, answer, say, rollback, chat, diff-sessions.
     """
     wanted = _wanted({name: given.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")})
     wanted = msgspec.structs.replace(wanted, way=_own_path(given.pop("way")), speaking=given.pop("speaking") or "")
     settings = _place(question, existing, into)
     answers = given.pop("answers")
-    told = Given(question, meeting="sdlc", settings=settings, answers=answers, **given)
+    told = Given(question, "idea", "sdlc", settings=settings, answers=answers, **given)
     # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
     if yes or (told.alone and (told.budget_usd is not None or told.budget_tokens is not None)):
         told = msgspec.structs.replace(told, answers=(*answers, GO_ON))
-    return hold_as(told, lambda desk: _with_stages(desk, told, wanted))
+    project = Path(existing).expanduser().resolve() if existing is not None else None
+    return hold_as(told, lambda desk: _with_stages(desk, told, wanted), project)
 
 
 def _with_stages(desk: Roundtable, given: Given, wanted: Wanted) -> Given:
@@ -129,14 +126,13 @@ def _place(question: str, existing: str | None, into: str | None) -> dict[str, A
         raise UsageError("--into is for a new project, and --from names one that is there.", "Give one of them.")
     if not Path(existing).expanduser().is_dir():
         raise UsageError(f"There is no folder {one_line(existing, 60)}.", "Name the project's folder with --from.")
-    os.chdir(Path(existing).expanduser())
     return {"existing": True, "into": ""}
 
 
 def _new_folder(question: str, into: str | None) -> Path:
     """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
     if into is not None:
-        path = Path(into).expanduser().absolute()
+        path = typed_path(into)
         if is_nameless(path.name):
             raise UsageError(f"--into {one_line(into, 60)} does not say what it is to be called.", "Name a new folder.")
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):

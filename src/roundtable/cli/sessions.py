@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roundtable.cli.choices import on_enter
 from roundtable.cli.from_afar import about
 from roundtable.cli.options import session_argument
 from roundtable.cli.output import address_of, at_desk
@@ -159,7 +160,7 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
     if gate is not None:
         lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
         lines += [f"  {it.plain()}" for it in about(session, gate)]
-        answer = "OPTION" if gate.writes else gate.default
+        answer = "OPTION" if gate.writes else on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
         lines.append(f"  go on with: roundtable resume {address}")

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MEANT = {
+    "table": "These words call the table.",
+    "table+follow_up": "These words call the table, with one more round if the seats differ.",
+    "single": "One model is meant, so the table is not called.",
+    "none": "Nothing here calls the table.",
+}
+"""Where words belong, as a sentence."""
+
 
 def _where(command: F) -> F:
     """For which agents, and whether for the person or the project."""
@@ -97,7 +105,12 @@ def show(phrase: str | None) -> None:
     from roundtable.app import skills
     from roundtable.app.skill_routing import route
 
-    click.echo(skills.text() if phrase is None else route(phrase), nl=phrase is not None)
+    if phrase is None:
+        click.echo(skills.text(), nl=False)
+        return
+    where = route(phrase)
+    click.echo(where)
+    note(MEANT[where])
 
 
 def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:

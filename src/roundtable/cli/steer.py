@@ -153,11 +153,11 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"Its gates: {known}.",
         )
     option = (chosen(gate, option) if option else None) or option
-    if gate.id in state.answers and state.open_gate is not None:
-        now = state.open_gate.id
+    if gate.id in state.answers and (waits := state.open_gate) is not None:
+        fitting = option if option in waits.options else "OPTION"
         raise UsageError(
-            f"Gate {gate.id} was answered already; the session waits at {now}.",
-            f"Try: roundtable answer {address} {now}={option}",
+            f"Gate {gate.id} was answered already; the session waits at {waits.id}.",
+            f"Try: roundtable answer {address} {waits.id}={fitting}",
         )
     check(state, gate, option, text)
     await desk.answer(state.id, gate.id, option, text)

@@ -53,7 +53,7 @@ def changes_found(branch: str, patch: IO[bytes] | None) -> Found:
 @click.argument("question", default=QUESTION)
 @changes_options
 @which_option
-@meeting_options
+@meeting_options()
 def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Put your changes to the table: git diff, a branch or a patch.
 
@@ -65,6 +65,6 @@ def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) ->
     Examples:
       roundtable summon
       roundtable summon "Is the new locking safe?" --branch feature/locks
-      curl -s https://example.com/pull/7.diff | roundtable summon --patch - --meeting knights
+      curl -s https://example.com/7.diff | roundtable summon --patch -
     """
     return hold(Given(question, texts=changes_found(branch, patch).texts, **given))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from roundtable.cli.choices import MEANINGS, letters, meaning
+from roundtable.cli.choices import letters, meaning, on_enter
 from roundtable.cli.output import sentence
 from roundtable.cli.stage_heads import StageHeads
 from roundtable.core.effects import EndStage, StageEnded
@@ -37,11 +37,20 @@ from roundtable.core.events import (
     Unknown,
 )
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules.building import LATER
 from roundtable.core.session import Session
-from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, Outcome, Seat
+from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.core.views import clean, one_line, phrases
-from roundtable.core.views.changes import Carried, carried, diff_lines, diffstat, place, said_words, taken
+from roundtable.core.views.changes import (
+    Carried,
+    asks_for_a_phrase,
+    asks_for_approval,
+    carried,
+    diff_lines,
+    diffstat,
+    place,
+    said_words,
+    taken,
+)
 from roundtable.core.views.costs import NOTHING, costs, price
 from roundtable.core.views.serving import begun_words, served_lines
 from roundtable.core.views.wishes import wish_lines, writes
@@ -262,25 +271,27 @@ def _effect(event: EffectStarted | EffectDone | EffectFailed) -> list[Line]:
         case EffectStarted(effect=EndStage()):
             return []
         case EffectStarted():
-            return [Line(begun_words(event.step, event.effect), "dim")]
+            return [Line(begun_words(event.effect), "dim")]
         case EffectDone(result=StageEnded()):
-            return [Line(line, "strong") for line in served_lines(event.step, event.result)]
+            return [Line(line, "strong") for line in served_lines(event.result)]
         case EffectDone():
-            return [Line(line, "dim") for line in served_lines(event.step, event.result)]
+            return [Line(line, "dim") for line in served_lines(event.result)]
         case EffectFailed():
-            return [Line(f"Step {event.step} failed: {fault_words(event.fault)}", "fault")]
+            return [Line(f"That failed: {fault_words(event.fault)}", "fault")]
 
 
 def gate_words(gate: Gate) -> list[Line]:
-    """A gate with its options as they can be answered: by number, name or letter; by name alone at one that writes."""
+    """A gate with its options as they can be answered: by number, name or letter; by name alone where hunks are shown
+    or a phrase is typed."""
     lines = [Line(f"Gate {gate.id}: {one_line(gate.question)}", "system")]
-    if gate.writes:
+    if asks_for_approval(gate) or asks_for_a_phrase(gate):
         return [*lines, Line(f"{', '.join(gate.options)}. Without an answer it is {gate.default}.", indent=2)]
     keys = letters(gate)
+    usual = " (the default, also headless)" if on_enter(gate) else " (what it is with nobody there)"
     for number, option in enumerate(gate.options, 1):
         details = meaning(gate, option)
         key = f" ({keys[option]})" if option in keys else ""
-        mark = " (the default, also headless)" if option == gate.default else ""
+        mark = usual if option == gate.default else ""
         lines.append(Line(f"{number}. {one_line(option)}{key}{': ' if details else ''}{details}{mark}", indent=2))
     return lines
 
@@ -350,8 +361,8 @@ def decision_words(session: Session, address: str) -> Iterator[Line]:
         yield from _votes(decision)
         yield from _text(decision)
         yield from _minority(decision)
-    if decision.next_step and change is None and decision.outcome is not Outcome.CANCELLED:
-        yield Line(f"What next: {one_line(MEANINGS.get(decision.next_step, decision.next_step))}.", "system")
+    if change is None and (next := phrases.next_step(decision)):
+        yield Line(one_line(next), "system")
     yield from _bill(session)
     yield Line(f"See it again: roundtable show {address}", "dim")
 
@@ -398,12 +409,14 @@ def _change(session: Session, change: Carried, address: str) -> Iterator[Line]:
     if change.applied:
         yield Line("What was written:", "system")
         yield from (Line(one_line(line), indent=2) for line in diffstat(taken(change)))
+        if session.charter.opened_in:
+            yield Line(f"It is in {one_line(session.charter.workspace)}: `roundtable undo` works there.", "system")
         return
     if session.charter.settings.get("dry_run"):
         for it in change.planned.hunks:
             yield Line(f"{one_line(it.path)}: {place(it)}", "system")
             yield from (Line(line, "dim" if line[:1] == " " else "", indent=2) for line in diff_lines(it))
-    if session.decision and session.decision.next_step == LATER:
+    if session.decision and session.decision.next_step == NextStep.LATER:
         yield Line(f"Write it with: roundtable apply {address}", "system")
 
 

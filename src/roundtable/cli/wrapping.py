@@ -9,6 +9,9 @@ from typing import Protocol
 _PIECES = re.compile(r"\s*(?:`[^`]+`\S*|(?<=: )roundtable .+|\S+)")
 """Words, and commands that a person may want to copy whole."""
 
+_HEAD = re.compile(r"\s*(?:[✓✗–→] |\S{1,24} {2,}(?=\S))?")
+"""What a line begins with that its other parts stand beside: an indent, and a sign or the first of two columns."""
+
 
 class _Stream(Protocol):
     def isatty(self) -> bool: ...
@@ -26,7 +29,7 @@ def fitted(text: str, stream: _Stream) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Lines of at most so many cells, as far as words and commands allow it; each part keeps its line's indent."""
+    """Lines of at most so many cells, as far as words and commands allow it; each part stands under the first."""
     return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
 
 
@@ -35,9 +38,11 @@ def _parts(line: str, width: int) -> list[str]:
 
     if cell_len(line.rstrip()) <= width:
         return [line]
-    indent = line[: len(line) - len(line.lstrip())]
-    first, *others = _PIECES.findall(line)
-    parts = [first]
+    rest = _HEAD.sub("", line, count=1)
+    head = line[: len(line) - len(rest)]
+    indent = " " * cell_len(head)
+    first, *others = _PIECES.findall(rest)
+    parts = [head + first]
     for piece in others:
         if cell_len(parts[-1] + piece) <= width:
             parts[-1] += piece

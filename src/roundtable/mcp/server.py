@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
 from roundtable import __version__
 from roundtable.core.views import transcript
@@ -26,9 +27,28 @@ _ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 _SECONDS_TO_LEAVE = 3
 
 
+class _Server(MCPServer[Any]):
+    """A server that says in plain words what is wrong with the arguments of a call."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(wrong := error.__cause__, ValidationError):
+                raise ToolError(f"{name} cannot be called like this. {_in_words(wrong)}") from None
+            raise
+
+
+def _in_words(wrong: ValidationError) -> str:
+    told = ((".".join(map(str, it["loc"])), it) for it in wrong.errors(include_url=False))
+    return " ".join(f"{name} is missing." if it["type"] == "missing" else f"{name}: {it['msg']}." for name, it in told)
+
+
 def server() -> MCPServer[Any]:
     """Everything another program can do here."""
-    made: MCPServer[Any] = MCPServer(
+    made = _Server(
         "roundtable", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", subscriptions=False
     )
     for look in (tools.watch_meeting, tools.read_decision, tools.list_meetings, tools.search_decisions):
@@ -41,7 +61,7 @@ def server() -> MCPServer[Any]:
         tools.resume_meeting,
     ):
         made.add_tool(act, annotations=_ACTS)
-    made.resource("roundtable://sessions/{session}", mime_type="text/markdown")(_transcript)
+    made.resource("roundtable://sessions/{session}", name="transcript", mime_type="text/markdown")(_transcript)
     return made
 
 

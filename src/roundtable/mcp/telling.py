@@ -36,6 +36,8 @@ from roundtable.core.views.phrases import (
     degraded,
     fault_line,
     minority,
+    next_step,
+    one_model,
     rates,
     stands_for,
     substitutions,
@@ -108,7 +110,7 @@ def _result(session: Session) -> Result | None:
     total = costs(session).total
     return Result(
         degraded=decision.degraded,
-        notices=[clean(it) for it in (*decision.notices, *substitutions(session))],
+        notices=[clean(it) for it in (*decision.notices, *substitutions(session), one_model(session)) if it],
         missing=[Missing(it.seat, clean(fault_line(it.fault))) for it in decision.missing],
         outcome=str(decision.outcome),
         settled=decision.settled,
@@ -186,8 +188,8 @@ def _result_lines(result: Result, session: Session) -> Iterator[str]:
         yield _quoted(it.text)
         if it.prediction:
             yield f"{it.seat} predicts: {one_line(it.prediction)}"
-    if result.next_step:
-        yield f"The person chose: {result.next_step}."
+    if next := next_step(session.decision):
+        yield next
     yield f"Cost: {result.price}, {result.tokens:,} tokens."
 
 

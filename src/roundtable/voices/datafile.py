@@ -64,7 +64,8 @@ def _in_words(complaint: str, kind: object) -> str:
     name = ".".join(step["field"] for step in _STEP.finditer(place) if step["field"])
     if types := _WRONG_TYPE.fullmatch(what):
         wanted = " or ".join(_TYPES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
-        subject = f"an entry of {name}" if place.endswith("]") else name or "it"
+        entry = f"an entry of {name}" if name else "an entry"
+        subject = entry if place.endswith("]") else name or "it"
         return f"{subject} must be {wanted}, not {_GOT.get(types['got'], types['got'])}."
     if odd := _WRONG_WORD.fullmatch(what):
         return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_words(kind, place))}."
@@ -133,11 +134,21 @@ def read_table(path: Path) -> dict[str, Any]:
     return parse_table(raw, str(path), json=path.suffix.lower() == ".json")
 
 
+def utf8(raw: bytes, where: str) -> str:
+    """The text in some bytes, or the line that is none."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{where} is not a text in UTF-8: see line {line}.", "Save it as UTF-8.") from None
+
+
 def parse_table(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
     """The table in some bytes, with the line of the mistake where there is one."""
+    text = utf8(raw, where)
     try:
-        data = msgspec.json.decode(raw) if json else tomllib.loads(raw.decode())
-    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = msgspec.json.decode(text) if json else tomllib.loads(text)
+    except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} is not valid {'JSON' if json else 'TOML'}: {error}.", "Correct the file.") from None
     if not isinstance(data, dict):
         raise ConfigError(f"{where} holds no table.", "Write it as one object.")

@@ -31,7 +31,7 @@ _START_TIMEOUT = 120.0
 _CRASHES_IN_A_ROW = 3
 _BROKEN = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
-_INSTALL = '`pip install "roundtable-engine[local]"` brings it.'
+_INSTALL = "`roundtable models` says how to install it."
 
 
 class EmbeddedModels:

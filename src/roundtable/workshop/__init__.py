@@ -1,1 +1,1 @@
-"""The bench: what a decision becomes; changesets, worktrees and sandboxes will live here."""
+"""The bench: where a decision becomes files that were run, read and approved."""

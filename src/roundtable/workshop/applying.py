@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.effects import Applied
 from roundtable.core.faults import UsageError
 from roundtable.workshop.beneath import Astray, Beneath, Content
 from roundtable.workshop.committing import Commit, RefMove
@@ -25,21 +26,6 @@ if TYPE_CHECKING:
 _RUNNABLE = 0o111
 
 
-class Receipt(msgspec.Struct, frozen=True):
-    """What was written: the id that `undo` takes, the files, the commit where there is one.
-
-    `left` are files that somebody changed in the very moment of writing: they were left as they are. `note` says what
-    is still to be done, if anything is.
-    """
-
-    undo: str
-    files: tuple[str, ...]
-    commit: str = ""
-    branch: str = ""
-    left: tuple[str, ...] = ()
-    note: str = ""
-
-
 def applied(
     workspace: Path,
     journals: Path,
@@ -48,8 +34,8 @@ def applied(
     key: str = "",
     commit: Commit | None = None,
     branch: str = "",
-) -> Receipt | tuple[Refusal, ...]:
-    """Write a draft, or say what stands against it. `key` is the step that asked; see `receipt_of`.
+) -> Applied | tuple[Refusal, ...]:
+    """Write a draft, or say what stands against it. `key` is the step that asked; see `applied_by`.
 
     With a commit, and a repository to take it, the draft is committed too; with a branch it is only that: a new
     branch with that commit, while the files here stay as they are.
@@ -78,14 +64,14 @@ def applied(
         if carried is None:
             sentence = "The branch was moved while this was being written; nothing was changed."
             return (Refusal(changed[0], RefusalKind.STALE, sentence),)
-        return _receipt(journal, carried)
+        return _told(journal, carried)
 
 
-def receipt_of(workspace: Path, journals: Path, key: str) -> Receipt | None:
+def applied_by(workspace: Path, journals: Path, key: str) -> Applied | None:
     """What a step wrote before the process ended, once what it left half done is settled; None if it wrote nothing."""
     recover(workspace, journals)
     done = [*listed(folder_of(journals, workspace), DONE), *listed(folder_of(journals, workspace), UNDONE)]
-    return next((_receipt(it, Carried()) for it in done if it.key == key and not it.undoes), None)
+    return next((_told(it, Carried()) for it in done if it.key == key and not it.undoes), None)
 
 
 # --- what is to be done ----------------------------------------------------------------------------
@@ -156,9 +142,12 @@ def _planned(
     text = (commit or Commit("")).text
     made = repository.committed(repository.head, entries, text, getpass.getuser(), draft.index)
     if branch:
-        return Journal(plan.id, plan.at, ref=RefMove(name, "", made), branch=branch)
-    return msgspec.structs.replace(plan, ref=RefMove(name, repository.head, made))
+        plan, move = Journal(plan.id, plan.at, branch=branch), RefMove(name, "", made)
+    else:
+        move = RefMove(name, repository.head, made)
+    return msgspec.structs.replace(plan, ref=move, passed_over=repository.passed_over())
 
 
-def _receipt(journal: Journal, carried: Carried) -> Receipt:
-    return Receipt(journal.id, journal.files, journal.commit, journal.branch, carried.left, carried.note)
+def _told(journal: Journal, carried: Carried) -> Applied:
+    note = " ".join(filter(None, (carried.note, journal.passed_over)))
+    return Applied(journal.id, journal.files, journal.commit, journal.branch, carried.left, note)

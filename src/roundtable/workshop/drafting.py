@@ -20,7 +20,6 @@ from roundtable.core.changes import (
     Rename,
     Replace,
 )
-from roundtable.core.redaction import Redactor
 from roundtable.core.values import Digest, digest_of
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.confining import (
@@ -67,7 +66,7 @@ class Drafting(msgspec.Struct, frozen=True):
     refused: tuple[Refusal, ...] = ()
 
 
-def drafted(changes: Changeset, root: Path, over: Sequence[Written] = (), finds: Finds = Redactor().finds) -> Drafting:
+def drafted(changes: Changeset, root: Path, finds: Finds, over: Sequence[Written] = ()) -> Drafting:
     """Carry out a changeset on paper, on what stands in a folder with an earlier draft laid over it."""
     named = {path for operation in changes.operations for path in _paths(operation)}
     named |= {path for file in over for path in (file.path, file.was) if path}

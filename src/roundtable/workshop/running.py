@@ -24,7 +24,6 @@ from roundtable.workshop.running_lines import InstallLines, Lines, ServiceLines,
 from roundtable.workshop.running_plan import Plan
 
 RUN, CHECK, INSTALL = "run", "check", "install"
-STOPPED = "The person stopped it."
 BOUNDS = Bounds(memory=1 << 30, processes=128)
 
 _INSTALLED = ".roundtable-installed.tar"
@@ -87,6 +86,10 @@ exit "${{ended:-0}}"
 """
 
 
+class CutShort(Exit, frozen=True):
+    """A run that did not come to its own end, since something else was done before."""
+
+
 async def run_plan(
     sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
@@ -122,7 +125,7 @@ async def hear_out(
         for task in (listening, *others):
             task.cancel()
         await asyncio.gather(listening, *others, return_exceptions=True)
-    return Exit(None, time.monotonic() - began, STOPPED)
+    return CutShort(None, time.monotonic() - began)
 
 
 async def _installed(sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event) -> CheckOutcome:

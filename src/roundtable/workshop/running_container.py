@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
-from roundtable.workshop.running import CHECK, PATIENCE, RUN, STOPPED, hear_out, outcome_of
+from roundtable.workshop.running import CHECK, PATIENCE, RUN, CutShort, hear_out, outcome_of
 from roundtable.workshop.running_lines import Lines, Tell
 from roundtable.workshop.running_plan import Plan
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.building import HONEST, built_and_run, commands, container_of
-from roundtable.workshop.sandbox.compose import composed, is_compose
+from roundtable.workshop.sandbox.building import Build, built_and_run, commands, container_of
+from roundtable.workshop.sandbox.compose import Composed
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.owners import own_name
 
-DOCKERFILE = "Dockerfile"
+HONEST = "One service builds and runs reliably. Several that wait for each other may need your help."
 _ENGINES = ("docker", "podman")
 _LOOK = 0.2
 """Seconds between two looks whether a container is there."""
 _TOO_SOON = "It ended before it could be asked."
 _PLAN_LESS = Plan((), seconds=600.0)
-
-
-def container_file(files: Mapping[str, str]) -> str:
-    """The compose file at the root, else the Dockerfile there; nothing where there is neither."""
-    composes = [path for path in sorted(files) if "/" not in path and is_compose(path)]
-    return next(iter(composes), DOCKERFILE if DOCKERFILE in files else "")
 
 
 async def engine_of(settings: SandboxSettings) -> Engine | str:
@@ -44,32 +38,28 @@ async def engine_of(settings: SandboxSettings) -> Engine | str:
     return " ".join(wrong) or "Containers are not used here: `[sandbox] use` says bubblewrap."
 
 
-async def run_container(
-    engine: Engine, files: Mapping[str, str], plan: Plan | str, tell: Tell, stop: asyncio.Event
-) -> ProjectRan:
+async def run_container(build: Build, plan: Plan | str, tell: Tell, stop: asyncio.Event) -> ProjectRan:
     """Build and run it without a network. How it ends decides; of a service, what the check says inside it."""
-    file, name, said = container_file(files), own_name(), Lines(tell)
+    engine, name, said = build.engine, own_name(), Lines(tell)
     plan = _PLAN_LESS if isinstance(plan, str) else plan
-    asked_in = _asked_in(files, file, name)
+    asked_in = _asked_in(build.names, name)
     checks = [asyncio.create_task(_checked(engine, asked_in, plan.check, tell))] if plan.check else []
-    run = built_and_run(engine, files, Bounds(seconds=plan.seconds), name)
+    run = built_and_run(build, Bounds(seconds=plan.seconds), name)
     end = await hear_out(run, said, stop.wait(), *checks)
     checked = tuple(it.result() for it in checks if not it.cancelled())
-    end = Exit(0, end.seconds) if checked and end.stopped == STOPPED else end
+    end = Exit(0, end.seconds) if checked and isinstance(end, CutShort) else end
     if plan.check and not checked and end.code == 0:
         checked = (CheckOutcome(CHECK, plan.check, None, _TOO_SOON),)
-    how, notes = ("dockerfile", ()) if file == DOCKERFILE else ("compose", (HONEST.strip(),))
-    return ProjectRan(
-        how, (outcome_of(RUN, (engine.name, file), end, said), *checked), notes=notes, sandbox=engine.name
-    )
+    how, notes = ("dockerfile", ()) if build.names is None else ("compose", (HONEST,))
+    steps = (outcome_of(RUN, (engine.name, build.file), end, said), *checked)
+    return ProjectRan(how, steps, notes=notes, sandbox=engine.name)
 
 
-def _asked_in(files: Mapping[str, str], file: str, name: str) -> str:
+def _asked_in(names: Composed | None, name: str) -> str:
     """The container that the check is run in: of a compose file, that of the first service which is built."""
-    if file == DOCKERFILE:
+    if names is None:
         return name
-    found = composed(files[file])
-    service = next((it for it in found.services if it in found.built), next(iter(found.services), ""))
+    service = next((it for it in names.services if it in names.built), next(iter(names.services), ""))
     return container_of(name, service)
 
 

@@ -12,14 +12,14 @@ from roundtable.core.sandbox import Bounds
 Tell = Callable[[str], None]
 
 _LONGEST = 8_000
+_KEPT = Bounds().output
 
 
 class Lines:
     """What a run says, line by line: told as it comes, and the last of it kept."""
 
-    def __init__(self, tell: Tell, most: int = Bounds().output) -> None:
+    def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._most = most
         self._rest = b""
         self._kept: deque[str] = deque()
         self._size = 0
@@ -38,7 +38,7 @@ class Lines:
         self._tell(line)
         self._kept.append(line)
         self._size += len(line) + 1
-        while self._size > self._most and len(self._kept) > 1:
+        while self._size > _KEPT and len(self._kept) > 1:
             self._size -= len(self._kept.popleft()) + 1
 
     def text(self, last: str = "") -> str:
@@ -46,7 +46,7 @@ class Lines:
         if self._rest:
             self.take(self._rest.decode(errors="replace"))
             self._rest = b""
-        return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-self._most :], last)))
+        return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT:], last)))
 
 
 class ServiceLines(Lines):

@@ -27,6 +27,7 @@ from typing import cast
 import msgspec
 
 from roundtable.core.rules.base import listed
+from roundtable.core.testing import is_test_file
 from roundtable.core.views import one_line
 from roundtable.core.views.clean import visible
 
@@ -182,6 +183,8 @@ def _env(table: Table) -> dict[str, str]:
         if told is None or not _VARIABLE.fullmatch(name) or len(told) > _LONGEST or "\0" in told:
             raise _Wrong(f'{_named([name])} in [env] is no variable. Write NAME = "value".')
         found[name] = told
+    if "PATH" in found:
+        raise _Wrong("[env] sets PATH, without which no program is found. Name programs by their path instead.")
     if len(found) > _MOST:
         raise _Wrong(f"[env] has more than {_MOST} variables. Write only those the program needs.")
     return found
@@ -199,7 +202,8 @@ def _guessed(files: Mapping[str, str]) -> Plan | str:
     run = _start(files)
     if not run:
         return f"Nothing says how this project is run. Add a {FILE} with [run] and below it argv = [...]."
-    needs_packages = any(line.strip() and not line.startswith("#") for line in _lines(files, "requirements.txt"))
+    packages = files.get("requirements.txt", "").splitlines()
+    needs_packages = any(line.strip() and not line.startswith("#") for line in packages)
     install: tuple[str, ...] = ()
     if run[0] == "python" and needs_packages:
         install = ("python", "-m", "pip", "install", "-r", "requirements.txt")
@@ -217,7 +221,7 @@ def _start(files: Mapping[str, str]) -> tuple[str, ...]:
             return (program, found)
     if "main.go" in files:
         return ("go", "run", ".")
-    alone = [path for path in files if path.endswith(".py") and "/" not in path and not path.startswith("test")]
+    alone = [path for path in files if path.endswith(".py") and "/" not in path and not is_test_file(path)]
     return ("python", alone[0]) if len(alone) == 1 else ()
 
 
@@ -227,7 +231,3 @@ def _package(files: Mapping[str, str]) -> Table:
     except (ValueError, RecursionError):
         return {}
     return cast(Table, told) if isinstance(told, dict) else {}
-
-
-def _lines(files: Mapping[str, str], path: str) -> list[str]:
-    return files.get(path, "").splitlines()

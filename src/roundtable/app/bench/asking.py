@@ -11,7 +11,8 @@ from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.outline import Outline, outline
 
 _TESTS_TOO = re.compile(
-    r"\b(?:updat|chang|adapt|adjust|edit|rewrit|rework|correct|renam|replac|mov)(?:e|es|ing)?\s+"
+    r"\b(?:(?:update|change|adapt|adjust|edit|rewrite|rework|correct|rename|replace|move)s?"
+    r"|updating|changing|rewriting|renaming|replacing|moving|(?:adapt|adjust|edit|rework|correct)ing)\s+"
     r"(?:(?!so\b|that\b|to\b|until\b|if\b|when\b)[\w'’-]+\s+){0,2}?`?(?:[\w./-]*/)?tests?(?:\b|_)",
     re.IGNORECASE,
 )

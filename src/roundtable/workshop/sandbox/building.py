@@ -12,10 +12,11 @@ from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.views import one_line
-from roundtable.workshop.sandbox.compose import Composed, composed, is_compose
+from roundtable.workshop.sandbox.compose import Composed, compose_file, composed
 from roundtable.workshop.sandbox.container import Meter, alone, writable
 from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import packed
@@ -24,39 +25,63 @@ from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.scan import scanned
 from roundtable.workshop.sandbox.supervising import Supervision, kill
 
-HONEST = "One service builds and runs reliably. Several that wait for each other may need your help.\n"
-
+DOCKERFILE = "Dockerfile"
 _NO_COMPOSE = "There is a compose file, and this engine has no `compose` command. Install its compose plugin."
 _NOTHING = "There is no Dockerfile and no compose file to build. Add one of them."
 
 
-async def built_and_run(
-    engine: Engine, files: Mapping[str, str], bounds: Bounds = Bounds(seconds=600), name: str = ""
-) -> AsyncGenerator[Output | Exit]:
-    """Build and run these files, each step within the bounds and without a network; nothing of it stays behind.
+class Build(NamedTuple):
+    """What may be built: the scan has let it pass, and the images it takes from are here.
 
-    What the scan finds is not built at all. Closing the iterator ends the build or the containers, which are called by
-    the `name` or begin with it.
+    `file` is its compose file, with what that names, or its Dockerfile.
     """
-    name = name or own_name()
+
+    engine: Engine
+    archive: bytes
+    file: str
+    names: Composed | None
+
+
+def container_file(files: Mapping[str, str]) -> str:
+    """The compose file at the root, else the Dockerfile there; nothing where there is neither."""
+    return compose_file(files) or (DOCKERFILE if DOCKERFILE in files else "")
+
+
+async def build_of(engine: Engine, files: Mapping[str, str]) -> Build | str:
+    """How these files are built, or why they are not."""
+    file = container_file(files)
+    if not file:
+        return _NOTHING
+    if found := scanned(files):
+        told = " ".join(f"{it.path}, line {it.line}: {it.sentence}" for it in found)
+        return f"It was not built. {told}"
+    if missing := await missing_images(engine, files):
+        return f"It was not built. {missing}"
     archive = packed(files)
-    if refused := await refusal(engine, files) or (archive if isinstance(archive, str) else ""):
-        yield Exit(None, 0.0, refused)
-        return
-    assert isinstance(archive, bytes)
+    if isinstance(archive, str):
+        return archive
+    return Build(engine, archive, file, None if file == DOCKERFILE else composed(files[file]))
+
+
+async def built_and_run(
+    build: Build, bounds: Bounds = Bounds(seconds=600), name: str = ""
+) -> AsyncGenerator[Output | Exit]:
+    """Build and run it, each step within the bounds and without a network; nothing of it stays behind.
+
+    Closing the iterator ends the build or the containers, which are called by the `name` or begin with it.
+    """
+    name, engine = name or own_name(), build.engine
     with TemporaryDirectory(prefix=f"{name}-build-") as folder:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        with tarfile.open(fileobj=io.BytesIO(build.archive)) as tar:
             await asyncio.to_thread(tar.extractall, folder, filter="data")
-        path = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
-        if path is None:
+        if build.names is None:
             steps, cleaning = _of_dockerfile(engine, name, folder, bounds)
         else:
-            found = await _of_compose(engine, name, Path(folder, path), composed(files[path]), bounds)
+            found = await _of_compose(engine, name, Path(folder, build.file), build.names, bounds)
             if isinstance(found, str):
                 yield Exit(None, 0.0, found)
                 return
             steps, cleaning = found
-            yield Output(HONEST.encode())
         try:
             async with aclosing(commands(engine, steps, bounds)) as run:
                 async for it in run:
@@ -64,17 +89,6 @@ async def built_and_run(
         finally:
             for argv in cleaning:
                 await engine.ask(argv)
-
-
-async def refusal(engine: Engine, files: Mapping[str, str]) -> str:
-    """Why these files are not built, if they are not."""
-    if found := scanned(files):
-        told = " ".join(f"{it.path}, line {it.line}: {it.sentence}" for it in found)
-        return f"It was not built. {told}"
-    if "Dockerfile" not in files and not any(is_compose(path) for path in files):
-        return _NOTHING
-    missing = await missing_images(engine, files)
-    return f"It was not built. {missing}" if missing else ""
 
 
 def container_of(name: str, service: str) -> str:

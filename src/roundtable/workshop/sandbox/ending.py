@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import msgspec
 
+from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Limit, Output
 
@@ -21,17 +22,20 @@ class Ended(msgspec.Struct, frozen=True):
     limit: Limit | None = None
     processor_seconds: float = 0.0
 
+    def as_check(self, name: str, argv: Sequence[str]) -> CheckOutcome:
+        """The same as a check of that name; why it was stopped are its last words."""
+        words = filter(None, (self.output.decode(errors="replace").strip("\n"), self.stopped))
+        return CheckOutcome(name, tuple(argv), self.code, "\n".join(words), round(self.seconds, 3), self.limit)
 
-async def ended(sandbox: Sandbox, job: Job, tell: Callable[[bytes], None] | None = None) -> Ended:
-    """Run a job to its end; `tell` hears all it says, as it comes."""
+
+async def ended(sandbox: Sandbox, job: Job) -> Ended:
+    """Run a job to its end."""
     tail = _Tail(job.bounds.output)
     async with aclosing(sandbox.run(job)) as run:
         async for it in run:
             match it:
                 case Output(data):
                     tail.add(data)
-                    if tell is not None:
-                        tell(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
                     return Ended(code, tail.kept(), seconds, stopped, limit, processor_seconds)
     raise AssertionError("A run ends in an Exit.")

@@ -8,7 +8,9 @@ from roundtable.workshop.sandbox.container import Container
 from roundtable.workshop.sandbox.engines import ways_to_engines
 from roundtable.workshop.sandbox.settings import SandboxSettings
 
-HELP = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman; nothing is ever run outside a sandbox."
+_ANY = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
+_CHOSEN = 'Have it ready, or set `use` in [sandbox] to "auto"'
+_NEVER_BARE = "nothing is ever run outside a sandbox."
 _ORDER = ("docker", "podman", "bubblewrap")
 _found: dict[tuple[SandboxSettings, str], Sandbox] = {}
 """What was seen to work in this process, by the settings and variables that led to it: engines take a second to ask."""
@@ -29,4 +31,5 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox
             _found[wanted] = found
             return found
         wrong.append(found)
-    return " ".join((*wrong, HELP))
+    help = _ANY if settings.use == "auto" else _CHOSEN
+    return f"{' '.join(wrong)} {help}; {_NEVER_BARE}"

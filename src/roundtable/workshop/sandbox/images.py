@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from roundtable.core.rules.base import listed
 from roundtable.core.views import one_line
-from roundtable.workshop.sandbox.compose import composed, is_compose
+from roundtable.workshop.sandbox.compose import compose_file, composed
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.scan import builders, instructions, is_dockerfile
 
@@ -39,11 +39,11 @@ def _plain(image: str) -> bool:
 
 def _images(files: Mapping[str, str]) -> Iterator[str]:
     """A compose file may have any of the Dockerfiles built; without one, only that at the root is."""
-    compose = next((path for path in sorted(files) if is_compose(path) and "/" not in path), None)
-    if compose is not None:
+    compose = compose_file(files)
+    if compose:
         yield from composed(files[compose]).images
     for path in files:
-        if path == "Dockerfile" or (compose is not None and is_dockerfile(path)):
+        if path == "Dockerfile" or (compose and is_dockerfile(path)):
             yield from _of_dockerfile(files[path])
 
 

@@ -16,7 +16,7 @@ _VISIBLE = {"private", "protected", "public", "module_function"}
 
 
 def conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
-    """The first lines of what it stands under. What all of the file stands under, such as a guard, is none."""
+    """The first lines of what it stands under. A guard around all of a header is none."""
     return tuple(spelled(it).split("\n", 1)[0].strip() for it in _around(file, symbol))
 
 
@@ -25,7 +25,8 @@ def _around(file: Outline, symbol: Symbol) -> Iterator[Node]:
     top = symbol.holder.node if symbol.holder else file.root
     at = symbol.outer.parent
     while at is not None and at.id != top.id:
-        if at.type in file.language.around and not (at.start_byte <= first and last <= at.end_byte):
+        is_guard = at.type.startswith("preproc") and at.start_byte <= first and last <= at.end_byte
+        if at.type in file.language.around and not is_guard:
             yield at
         at = at.parent
 

@@ -1,0 +1,55 @@
+"""How Roundtable got onto this machine: the command as it can be typed, and the way to add a part."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+PACKAGE = "roundtable-engine"
+COMMAND = "roundtable"
+
+
+class _Editable(msgspec.Struct):
+    editable: bool = False
+
+
+class _Origin(msgspec.Struct):
+    """What pip notes about a package that comes from no index."""
+
+    url: str = ""
+    dir_info: _Editable = msgspec.field(default_factory=_Editable)
+
+
+def typed_command() -> str:
+    """The command as it works in this folder: its name where the PATH leads to it, else its path."""
+    own = Path(sys.executable).with_name(COMMAND)
+    found = shutil.which(COMMAND)
+    if found and Path(found).resolve() == own.resolve():
+        return COMMAND
+    words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND]
+    here = Path.cwd()
+    shown = os.path.relpath(words[0], here) if Path(words[0]).is_relative_to(here) else words[0]
+    return shlex.join([shown, *words[1:]])
+
+
+def install_command(extra: str) -> str:
+    """What adds an extra to the Python that runs this, from the folder it was installed from if there is one."""
+    origin = _origin()
+    place = urlsplit(origin.url)
+    source = unquote(place.path) if place.scheme == "file" else PACKAGE
+    manner = ["--editable"] if origin.dir_info.editable else []
+    return shlex.join([sys.executable, "-m", "pip", "install", *manner, f"{source}[{extra}]"])
+
+
+def _origin() -> _Origin:
+    try:
+        return msgspec.json.decode(distribution(PACKAGE).read_text("direct_url.json") or "{}", type=_Origin)
+    except (PackageNotFoundError, msgspec.MsgspecError):
+        return _Origin()

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.bench.cutting import MAP
 from roundtable.app.desk import Roundtable
 from roundtable.app.ids import new_session_id
 from roundtable.app.places import Places
+from roundtable.app.project_room import MAP
 from roundtable.core.effects import CutForReview, CutUp
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind

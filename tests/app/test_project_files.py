@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.fresh import empty_root
-from roundtable.app.bench.listing import Listing
+from roundtable.app.bench.project_files import Listing
 from roundtable.core.changes import Changeset, Create
 from roundtable.core.redaction import Redactor
 from roundtable.store.memory import MemoryStore

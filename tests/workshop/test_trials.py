@@ -13,10 +13,10 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import executed
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop import inside_tests
+from roundtable.workshop.distinguishing import module_of, telling_calls
 from roundtable.workshop.examples import examples_of, unittest_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.telling import module_of, telling_calls
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
 
 BOUNDS = Bounds(seconds=60)

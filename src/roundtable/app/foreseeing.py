@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from roundtable.app.bench.cutting import LEAST, MOST_MAP, left_beside, shares
-from roundtable.app.bench.showing import UNKNOWN
+from roundtable.app.project_room import LEAST, MOST_MAP, SHOWN_UNKNOWN, left_beside, shares
 from roundtable.app.windows import Room
 from roundtable.core.rules.chunking import CHUNK_TOKENS, Sized
 from roundtable.core.values import Charter, Seat
@@ -127,7 +126,7 @@ class Foreseen:
         """The project's files as far as the windows have room for them, with the names of the others."""
         answers = len(self._charter.seats) if round.turns.concurrency == "sequential" else 1
         room = self._project.room(round.tokens * answers)
-        known = UNKNOWN
+        known = SHOWN_UNKNOWN
         if room.named is not None and room.all_known:
             known = max(0, left_beside(room.named, self._surroundings)) * BYTES_PER_TOKEN
         return self._size if self._size <= known else known + min(self._project.around, NAMES)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from roundtable.app.bench.cutting import around
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.listing import Listing
+from roundtable.app.bench.project_files import Listing
+from roundtable.app.estimating import Call, Estimate
 from roundtable.app.foreseeing import Project
-from roundtable.app.rehearsal import Call, Rehearsal
+from roundtable.app.project_room import around
 from roundtable.app.windows import Room, room_for
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
@@ -139,14 +139,14 @@ class _Part(NamedTuple):
 async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await desk.draft(agenda)
-    rehearsal = Rehearsal(charter, texts, await _project(desk, charter))
+    estimate = Estimate(charter, texts, await _project(desk, charter))
     known = measures(await _recent(desk))
 
     def voice(name: str) -> _Voice:
         return _Voice(name, desk.tariffs.of(name), known.get(name))
 
     silent = desk.cannot_speak(charter.seats)
-    seats = [await _seat(rehearsal, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
+    seats = [await _seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
     unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
     tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
     usd = Money(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
@@ -199,10 +199,10 @@ def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float
     return None if None in amounts and not told else told
 
 
-async def _seat(rehearsal: Rehearsal, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
+async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
     """What it says as itself, and what it says as a judge."""
     chains = {judging: [voice(name) for name in seat.chain(judging=judging)] for judging in (False, True)}
-    own, judged = [await _part(rehearsal, seat, voices, judging=judging) for judging, voices in chains.items()]
+    own, judged = [await _part(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
     parts = (own, judged)
     first = next(iter(chains[False]), _NOBODY)
     usd = [part.usd for part in parts]
@@ -225,12 +225,12 @@ async def _seat(rehearsal: Rehearsal, seat: Seat, voice: Callable[[str], _Voice]
     )
 
 
-async def _part(rehearsal: Rehearsal, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
+async def _part(estimate: Estimate, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
     """The first voice is the likely one; at most it is the dearest of the chain."""
     first = next(iter(voices), _NOBODY)
-    likely = rehearsal.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
+    likely = estimate.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
     most = [
-        rehearsal.most(seat, it.tariff.thinking, it.overhead, it.tariff.window, judging=judging) for it in voices
+        estimate.most(seat, it.tariff.thinking, it.overhead, it.tariff.window, judging=judging) for it in voices
     ] or [[]]
     dear = [await _dollars(it.tariff, calls, cached=True) for it, calls in zip(voices, most, strict=False)]
     return _Part(

@@ -12,11 +12,11 @@ from roundtable.app.bench.cutting import Cutting
 from roundtable.app.bench.delivering import Delivering
 from roundtable.app.bench.drafts import Drafts
 from roundtable.app.bench.fresh import empty_root
-from roundtable.app.bench.listing import Listing
+from roundtable.app.bench.live_output import Telling
+from roundtable.app.bench.project_files import Listing
+from roundtable.app.bench.project_in_window import Showing
 from roundtable.app.bench.running import Running
-from roundtable.app.bench.showing import Showing
 from roundtable.app.bench.splicing import spliced
-from roundtable.app.bench.telling import Telling
 from roundtable.app.bench.trying import Trying, asker
 from roundtable.app.config import Config
 from roundtable.app.own_checks import Commands

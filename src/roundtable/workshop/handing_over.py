@@ -20,12 +20,12 @@ from roundtable.core.rules.handing_over import Form, is_nameless
 from roundtable.core.values import digest_of
 from roundtable.core.views.clean import one_line
 from roundtable.workshop.beneath import Astray, Beneath
-from roundtable.workshop.beside import beside
 from roundtable.workshop.committing import Commit, GitRefused, RefMove, Repository
 from roundtable.workshop.confining import twins_among
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.git import run_git
 from roundtable.workshop.sandbox.owners import own_folder
+from roundtable.workshop.staging_folder import beside
 from roundtable.workshop.trees import laid_over, names_for_trees
 
 Files = Mapping[str, Written]

@@ -17,12 +17,12 @@ from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
 from roundtable.workshop import inside_tests
 from roundtable.workshop.counting import no_fewer, says_nothing
+from roundtable.workshop.distinguishing import SETUP, Call, module_of, telling_calls
+from roundtable.workshop.distinguishing_commands import SECONDS, Command, commands_in
 from roundtable.workshop.examples import examples_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox import ended
-from roundtable.workshop.telling import SETUP, Call, module_of, telling_calls
-from roundtable.workshop.telling_commands import SECONDS, Command, commands_in
 
 BEFORE = ""
 """The name of the tree that has no candidate on it: only the checks are run there."""

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
-from roundtable.app.bench.listing import Found
+from roundtable.app.bench.project_files import Found
 from roundtable.app.context import kept
-from roundtable.app.windows import Room, RoomOf
+from roundtable.app.project_room import LEAST, MAP, around, left_for, readers_room, shares
+from roundtable.app.windows import RoomOf
 from roundtable.core.effects import CutForReview, CutUp, ReviewPart
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
-from roundtable.core.rules.chunking import Chunk, Sized, chunks, limit_for
+from roundtable.core.rules.chunking import Chunk, Sized, chunks
 from roundtable.core.session import Session
-from roundtable.core.stages import decisions
-from roundtable.core.values import Charter
 from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.core.views.stages import stage_ends
 from roundtable.workshop.mapping import ProgramMap, program_map, relevant, sized
-
-MAP = "map of the program"
-
-MOST_MAP = 4_000
-"""Tokens of map beside one part; in a small window, a sixth of what there is room for."""
-_OURS = 2_000
-"""Tokens of a prompt that are neither files nor what the record says: the rules, the task, the form of an answer."""
-LEAST = 500
-"""Tokens of files below which cutting makes no sense."""
-_TAG = 48
-"""Bytes around each file that is shown, its name aside."""
 
 
 class _Cut(msgspec.Struct, frozen=True):
@@ -66,26 +53,6 @@ class Cutting:
         return ReviewPart(tuple(files), await kept(self._store, MAP, cut.map) if cut.map else None)
 
 
-def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer: int) -> Room:
-    """What there is room for before these seats, or all, besides answers of so many tokens."""
-    reading = tuple(it for it in charter.seats if it.name in seats) or charter.seats
-    limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
-    return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
-
-
-def left_for(session: Session, named: int) -> int:
-    """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
-    charter = session.charter
-    said = (charter.question, *decisions(stage_ends(session)), *(it.text + it.why for it in charter.recalled))
-    told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
-    return left_beside(named, told)
-
-
-def left_beside(named: int, told: int) -> int:
-    """The same beside so many bytes of what is told."""
-    return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
-
-
 def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: bool) -> list[_Cut]:
     """The parts; where a window is not known, none is longer than was asked for, however few there are."""
     known = program_map(files)
@@ -94,22 +61,10 @@ def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: b
     return [_with_map(it, files, known, for_map) for it in chunks(measured, limit, known.imports)]
 
 
-def shares(files: Sequence[Sized], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
-    """Tokens of map beside a part, and of the files in it."""
-    for_map = MOST_MAP if room is None else min(MOST_MAP, room // 6)
-    for_files = most if room is None else room - for_map
-    return for_map, limit_for(files, for_files, most) if at_once else min(most, for_files)
-
-
 def _shown(file: Sized) -> Sized:
     """A file as long as it is in a prompt."""
     tag = around(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
-
-
-def around(path: str) -> int:
-    """Bytes that stand around a file in a prompt."""
-    return _TAG + len(path.encode())
 
 
 def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProgramMap, for_map: int) -> _Cut:

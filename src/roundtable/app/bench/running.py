@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.telling import Telling
+from roundtable.app.bench.live_output import Telling
 from roundtable.app.checks import recordable
 from roundtable.core.effects import CheckOutcome, ProjectRan, RunProject
 from roundtable.core.events import CancelAsked, StopAsked

@@ -27,12 +27,12 @@ from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
 from roundtable.core.values import Move
 from roundtable.core.views import clean
+from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
-from roundtable.workshop.telling import module_of
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
 from roundtable.workshop.validating import objections

@@ -16,9 +16,9 @@ from roundtable.core.rules.merging import candidate_names
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Round, Turns
 from roundtable.protocols.splicing import last_written
+from roundtable.protocols.stages.choosing import Work, agreed, undecided
 from roundtable.protocols.stages.judging import Judged, judged
 from roundtable.protocols.stages.setting import Setting
-from roundtable.protocols.stages.settling import Work, agreed, undecided
 from roundtable.protocols.trying import done
 
 

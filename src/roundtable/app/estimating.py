@@ -37,7 +37,7 @@ class _Asked(NamedTuple):
     prompt: int
 
 
-class Rehearsal:
+class Estimate:
     """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
 
     def __init__(self, charter: Charter, texts: Sequence[bytes], project: Project) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.bench.cutting import MAP
 from roundtable.app.desk import Roundtable
 from roundtable.app.ids import new_session_id
 from roundtable.app.places import Places
+from roundtable.app.project_room import MAP
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
 from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
 from roundtable.core.stages import StageEnd

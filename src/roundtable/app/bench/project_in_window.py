@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from roundtable.app.bench.cutting import MAP, MOST_MAP, around, left_for, readers_room
-from roundtable.app.bench.listing import Found
+from roundtable.app.bench.project_files import Found
 from roundtable.app.context import kept
+from roundtable.app.project_room import MAP, MOST_MAP, SHOWN_UNKNOWN, around, left_for, readers_room
 from roundtable.app.windows import RoomOf
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Store
@@ -20,9 +20,6 @@ from roundtable.core.stages import decisions
 from roundtable.core.views.measures import BYTES_PER_TOKEN
 from roundtable.core.views.stages import stage_ends
 from roundtable.workshop.mapping import program_map, relevant
-
-UNKNOWN = 60_000
-"""Bytes of files that are shown where a window is not known."""
 
 _NAME = re.compile(r"[\w.-]*\w")
 
@@ -54,7 +51,7 @@ class Showing:
         """Bytes for files and map, before those who read them."""
         room = readers_room(self._room_of, session.charter, effect.seats, effect.answers)
         known = max(0, left_for(session, room.windows)) * BYTES_PER_TOKEN
-        return known if room.all_known else min(UNKNOWN, known)
+        return known if room.all_known else min(SHOWN_UNKNOWN, known)
 
 
 def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:

@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.rules.findings import Weighed, pooled, weighed
-from roundtable.core.rules.ruled_findings import Weight, by_judge, by_severity, shown, told
+from roundtable.core.rules.ruled_findings import Weight, by_judge, by_severity, shown, told, unmended
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Findings, Issue, Verdict
 
@@ -56,6 +56,18 @@ def test_what_a_judge_calls_critical_under_an_id_that_nobody_knows_is_kept(said:
     ruled = by_judge(found(), Findings((said,), ()))
     assert ruled.besides[CRITICAL] == (said,)
     assert f"- {said}" in told(ruled, found(), {})
+
+
+@pytest.mark.parametrize("said", ["There are no critical findings.", "No critical issues found", "(nothing to report)"])
+def test_a_judge_that_says_there_is_nothing_critical_finds_nothing(said: str) -> None:
+    ruled = by_judge(found(), Findings((said,), ("F1, F2, F3",)))
+    assert unmended(ruled, found(), {}) == ()
+
+
+@pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
+def test_a_fault_that_begins_with_no_is_a_fault(said: str) -> None:
+    ruled = by_judge(found(), Findings((said,), ("F1, F2, F3",)))
+    assert unmended(ruled, found(), {}) == (f"1 critical finding is not mended: {said.rstrip('.')}.",)
 
 
 def test_no_judge_overrules_a_program() -> None:

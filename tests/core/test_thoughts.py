@@ -27,6 +27,7 @@ FINAL = f"```python path=calc.py\n{CODE}```"
         "<think>\n```python path=calc.py\nnever closed\n</think>\n",
         f"{DRAFT}\nNo, that is wrong.\n</think>\n\n",
         "<think>\n\n</think>\n\n",
+        f" <think>\n{DRAFT}\n</thinking>\n",
     ],
 )
 def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:

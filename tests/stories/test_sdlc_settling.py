@@ -100,8 +100,11 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
     await meeting.open("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES, seed=7)
     await bench.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
     await meeting.hold("sdlc")
-    asked = (await bench.session(meeting.session)).gates["development-dispute"].question
+    session = await bench.session(meeting.session)
+    asked = session.gates["development-dispute"].question
     assert "No judge was asked: the limits of the session were reached. Whose shall it be?" in asked
+    (end,) = stage_ends(session)
+    assert "No judge was asked: the limits of the session were reached." in end.notices
 
 
 async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:

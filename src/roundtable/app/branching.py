@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +28,8 @@ from roundtable.core.views.stages import stage_ends
 from roundtable.store.holders import this_process
 from roundtable.store.sqlite import SqliteStore
 
+_ENDING = ("stop", "complete")
+
 
 async def before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
     """A line that leaves the old one before a round was opened: its id, and how it was opened."""
@@ -43,8 +46,8 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
     stages = all_stages(opened.charter) if opened else ()
     cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
-    cuts |= _not_begun(records, [it.name for it in stages if it.enabled and it.name not in cuts])
-    _check_held(stage, list(cuts))
+    ended = _ended_before(records, [it.name for it in stages if it.enabled and it.name not in cuts])
+    _check_held(stage, [*cuts, *ended])
     added = tuple(
         msgspec.structs.replace(it, instructions="\n".join(filter(None, (it.instructions, instructions))))
         if it.name == stage
@@ -55,6 +58,10 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     def told(charter: Charter) -> Charter:
         return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encoded(added)})
 
+    if answer := ended.get(stage):
+        # Who goes on with the stage that would have come next says yes to the one before.
+        yes = GateAnswered(answer.event.gate, "continue", by=answer.event.by)
+        return await _branched(store, session, records, answer.seq, told, yes)
     return await _branched(store, session, records, cuts[stage], told)
 
 
@@ -69,12 +76,17 @@ def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
     return None
 
 
-def _not_begun(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, int]:
-    """The stage that would have come next, from the answer on that ended the session before it."""
-    events = [it.event for it in records]
-    between = {it.gate.id for it in events if isinstance(it, GateOpened) and after_a_stage(it.gate)}
-    answers = [it.seq for it in records if isinstance(it.event, GateAnswered) and it.event.gate in between]
-    return {waiting[0]: answers[-1]} if waiting and answers else {}
+class _Answered(NamedTuple):
+    seq: int
+    event: GateAnswered
+
+
+def _ended_before(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, _Answered]:
+    """The stage that would have come next, with the answer that ended the session before it."""
+    between = {it.event.gate.id for it in records if isinstance(it.event, GateOpened) and after_a_stage(it.event.gate)}
+    answers = [_Answered(it.seq, it.event) for it in records if isinstance(it.event, GateAnswered)]
+    last = next((it for it in reversed(answers) if it.event.gate in between), None)
+    return {waiting[0]: last} if waiting and last and last.event.option in _ENDING else {}
 
 
 def _skipped(event: Event) -> bool:
@@ -99,6 +111,7 @@ async def _branched(
     records: Sequence[Recorded],
     cut: int,
     changed: Callable[[Charter], Charter] = lambda it: it,
+    *more: Event,
 ) -> tuple[str, SessionOpened]:
     # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
     opened, *kept = (it.event for it in records if it.seq < cut)
@@ -107,7 +120,7 @@ async def _branched(
     child = new_session_id()
     lease, _ = await store.acquire(child, this_process())
     try:
-        await store.append_many(child, [SessionOpened(charter), *kept], lease)
+        await store.append_many(child, [SessionOpened(charter), *kept, *more], lease)
     finally:
         await store.release(lease)
     return child, SessionOpened(charter)

@@ -27,13 +27,13 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
     done = await _carried_out(desk)
     if address:
         named = await desk.session(await desk.find(address))
-        writer = done.get(name_of(named))
+        writer = done.get(name_of(named)) or done.get(named.id)
         if writer and (applied := what_stands(writer)):
             raise carried_out_already(applied)
         return named
     projects: list[Session] = []
     for row in await desk.sessions(limit=None):
-        if row.child or row.forgotten_at or not row.outcome or (row.slug or row.id) in done:
+        if row.child or row.forgotten_at or not row.outcome or {row.slug, row.id} & done.keys():
             continue
         session = await desk.session(row.id)
         projects += [session] if is_new_project(session) else []
@@ -65,5 +65,6 @@ async def _carried_out(desk: Roundtable) -> dict[str, Session]:
         session = await desk.session(row.id)
         if any(isinstance(it, Applied) for it in session.results.values()):
             writer = found.setdefault(name_of(session), session)
-            found.setdefault(str(session.charter.settings.get("of", "")), writer)
+            if of := str(session.charter.settings.get("of", "")):
+                found.setdefault(of, writer)
     return found

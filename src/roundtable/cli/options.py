@@ -63,7 +63,7 @@ def session_argument(command: F) -> F:
         "--session",
         "named",
         metavar="SESSION",
-        help="The same, as an option.",
+        help="SESSION, as an option.",
         is_eager=True,
         expose_value=False,
         callback=_keep,

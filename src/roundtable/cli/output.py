@@ -53,6 +53,8 @@ def at_desk_of(find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Rou
             session = await here.session(await find(here))
             home = home_of(session.charter.workspace, here.workspace)
             if home == here.workspace:
+                if Path(session.charter.workspace) != home:
+                    note(f"Its folder {session.charter.workspace} is not there any more: all it does is done here.")
                 return await work(here, session)
         note(f"This session belongs to {home}: what it reads, runs and writes is there.")
         async with _desk(home) as there:

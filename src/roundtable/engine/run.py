@@ -123,7 +123,7 @@ def _checked(session: Session, meetings: FindMeeting) -> Meeting:
         raise RecordMismatch(
             f"This session was opened as {charter.meeting} version {charter.version}, "
             f"and this Roundtable holds {meeting.name} version {meeting.version}.",
-            "Open a new session, or resume it with the version that opened it.",
+            "Open a new session; `roundtable forget` takes this one off the list.",
         )
     return meeting
 

@@ -6,9 +6,10 @@ import re
 
 from roundtable.core.codecs.markdown import masked
 
-_NEXT = re.compile(r"^<(think(?:ing)?)>|^[ \t]*(?:`{3}|~{3})", re.IGNORECASE | re.MULTILINE)
+_NEXT = re.compile(r"(?:\A\s*|^)<(think(?:ing)?)>|^[ \t]*(?:`{3}|~{3})", re.IGNORECASE | re.MULTILINE)
 """Where thoughts open, or the first fence: what stands in a file is never taken for a thought."""
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENED_BEFORE = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -21,7 +22,7 @@ def without_thoughts(reply: str) -> str:
     at = _own_start(reply)
     while (mark := _NEXT.search(reply, at)) and mark[1]:
         said.append(reply[at : mark.start()])
-        closing = re.compile(rf"</{mark[1]}>", re.IGNORECASE).search(reply, mark.end())
+        closing = _CLOSING.search(reply, mark.end())
         at = closing.end() if closing else len(reply)
     return "".join((*said, reply[at:]))
 

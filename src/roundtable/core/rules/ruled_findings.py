@@ -18,6 +18,12 @@ NOT_MENDED = "Not mended: "
 """What became of a finding; behind the second stands why."""
 
 _NAMED = 5
+_NONE = re.compile(
+    r"\W*(?:there (?:is|are|was|were) )?(?:none|nothing|no (?:\w+ ){0,2}(?:finding|issue|problem|fault|bug)s?)"
+    r"(?: (?:is|are|was|were|critical|found|here|left|to report|to fix))*\W*$",
+    re.IGNORECASE,
+)
+"""That there is nothing of the kind, in as many words."""
 _SHORT = 100
 _ID = re.compile(r"\bF\d+\b")
 _LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
@@ -57,7 +63,7 @@ def by_judge(found: Sequence[Weighed], said: Findings) -> Ruled:
     named = {weight: [_named(item, found) for item in items] for weight, items in under.items()}
     weights = {it.finding.id: _weight(it, named) for it in found}
     besides = {
-        weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids)
+        weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids and not _NONE.match(item))
         for weight, items in under.items()
     }
     return Ruled(weights, besides)
@@ -77,7 +83,7 @@ def unmended(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) 
     critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(Weight.CRITICAL, found)}
     left = {id: said.removeprefix(NOT_MENDED).rstrip(".") for id, said in critical.items() if _is_left(said)}
     named = [f"{id} ({why})" if why else id for id, why in left.items()]
-    named += [unbroken(it)[:_SHORT] for it in ruled.besides.get(Weight.CRITICAL, ())]
+    named += [unbroken(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(Weight.CRITICAL, ())]
     if not named:
         return ()
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""

@@ -88,7 +88,7 @@ def run_trouble(charter: Charter, ends: Sequence[StageEnd]) -> str:
     """What its last run says against a project that is finished; empty where it ran, or was not to be run."""
     runs = {it.name for it in all_stages(charter) if it.kind == "run"}
     last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
-    if last is None or last.how != "failed":
+    if last is None or last.how != "failed" or not draft_after(ends):
         return ""
     return f"The project is finished, but {'its last run failed' if last.text else 'it could not be run'}."
 
@@ -96,15 +96,16 @@ def run_trouble(charter: Charter, ends: Sequence[StageEnd]) -> str:
 def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Decision:
     """The project as it stands is the result."""
     failed = [it for it in ends if it.how == "failed"]
-    held = [it.stage for it in ends if it.how != "skipped"]
+    begun = [it for it in ends if it.how != "skipped"]
+    held = [it.stage for it in begun if NOT_HELD not in it.notices]
     count = many(len(held), "stage")
     own = [it.stage for it in ends if it.own_words]
-    said = [f"{count} {'was' if len(held) == 1 else 'were'} held: {', '.join(held)}."]
+    said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]
     said += [f"In {listed(own)} the judge read its own words among the others', unsigned."] if own else []
     notices = [trouble] if (trouble := run_trouble(charter, ends)) else []
     notices += [f"{it.stage} came to nothing." for it in failed]
     notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
-    outcome = Outcome.DEADLOCK if len(failed) == len(held) else Outcome.REACHED
+    outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
     later = NextStep.LATER if outcome is Outcome.REACHED and draft_after(ends) else ""
     how = " ".join(filter(None, (*said, where)))

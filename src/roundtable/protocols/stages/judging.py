@@ -17,6 +17,7 @@ from roundtable.protocols.stages.setting import Setting
 
 NEITHER = "none"
 """What the person answers who wants none of what is open."""
+LIMITED = "No judge was asked: the limits of the session were reached"
 MOST_SHOWN = 8
 LONGEST = 2_000
 """How many ways a person is asked to choose from, and the letters of one: a judge can write thousands."""
@@ -71,8 +72,7 @@ class Judged(msgspec.Struct, frozen=True):
         """What the person is told of it where they have to decide themselves."""
         if self.judge:
             return "The judge sees no consensus"
-        limited = "No judge was asked: the limits of the session were reached"
-        return limited if self.limited else "No judge could be heard"
+        return LIMITED if self.limited else "No judge could be heard"
 
 
 def unsigned(setting: Setting, moves: Sequence[Move]) -> tuple[str, ...]:
@@ -100,7 +100,8 @@ async def judged(setting: Setting, round: str, prompt: Prompt, expect: Expect, w
     for number, seat in enumerate(judges(setting, wrote), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await setting.table.may_open(name):
-            return Judged(notices=_notices(setting, "", wrote, failed), limited=not failed)
+            said = () if failed else (f"{LIMITED}.",)
+            return Judged(notices=(*_notices(setting, "", wrote, failed), *said), limited=not failed)
         heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).by(seat)
         if heard is not None and heard.verdict.counts:
             notices = _notices(setting, seat, wrote, failed)

@@ -17,7 +17,7 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Round, Turns
 from roundtable.protocols.splicing import last_written
 from roundtable.protocols.stages.choosing import Work, agreed, undecided
-from roundtable.protocols.stages.judging import Judged, judged
+from roundtable.protocols.stages.judging import LIMITED, Judged, judged
 from roundtable.protocols.stages.setting import Setting
 from roundtable.protocols.trying import done
 
@@ -32,7 +32,7 @@ async def _held(setting: Setting, template: str) -> StageEnd:
     for number in range(1, setting.stage.rounds + 1):
         name = f"{setting.name}/{number}-{template}"
         if not await setting.table.may_open(name):
-            verdict = verdict if verdict.move else Judged(limited=True)
+            verdict = verdict if verdict.move else Judged(notices=(f"{LIMITED}.",), limited=True)
             break
         held = await _asked(setting, name, number, verdict, template)
         rounds = (*rounds, held)

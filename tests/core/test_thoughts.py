@@ -68,6 +68,7 @@ def test_the_answer_after_thoughts_is_read_and_they_are_not() -> None:
         "```markdown path=a.md\n# A\n\n```sh\nmake\n```\n\n<think>\nkept\n</think>\n```",
         "```html path=a.html\nkept\n</think>\n```",
         "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n <think>\n-1\n+2\n",
+        "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n </think>\n-1\n+2\n",
         "> <think>\n> quoted\n\nIt writes `<think>` before it answers.",
         f"{FINAL}\n\nNow <think>\nit is done\n</think>\n",
     ],

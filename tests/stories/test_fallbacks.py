@@ -139,7 +139,7 @@ async def test_a_passing_trouble_is_tried_again_in_the_next_round() -> None:
 async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
     chains = Chains(cli={"turns": [{"hang": True}]}, anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=0.6))
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
     decision = await asyncio.wait_for(house.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
     assert {it.fault.kind for it in decision.substitutions} == {FaultKind.TIMEOUT}
@@ -148,7 +148,7 @@ async def test_a_silent_voice_leaves_time_for_the_next_one() -> None:
 async def test_a_voice_that_falls_silent_in_mid_sentence_leaves_time_too() -> None:
     chains = Chains(cli={"turns": [{"hang": True, "text": "Well, I would say", "after": 2}]}, anthropic=GOOD)
     house = House(GOOD, other_voices=chains)
-    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=1))
+    await house.open(chain=CHAIN[:2], limits=msgspec.structs.replace(LIMITS, seat_timeout=4))
     decision = await asyncio.wait_for(house.run(), 20)
     assert decision.counted == ("claude", "gpt", "gemini")
     failures = [it.event for it in await house.records() if isinstance(it.event, CallFailed)]

@@ -471,7 +471,7 @@ async def test_without_a_quorum_there_is_no_decision_and_no_question_to_the_pers
 async def test_a_knight_gets_so_long_for_a_turn_and_no_longer() -> None:
     assert Limits().seat_timeout == 120
     house = table(claude=[turn(9)], gpt=[{"hang": True}], gemini=[turn(9)])
-    await house.open(settings={"rounds": 1}, limits=Limits(retries=0, seat_timeout=0.05))
+    await house.open(settings={"rounds": 1}, limits=Limits(retries=0, seat_timeout=2))
     decision = await house.run()
     assert [(absence.seat, absence.fault.kind) for absence in decision.missing] == [("gpt", "timeout")]
 

@@ -170,7 +170,7 @@ async def test_context_taken_away_is_gone_from_the_next_round_on() -> None:
 async def test_a_repair_that_hangs_costs_the_vote_and_not_the_words() -> None:
     claude = {"turns": [{"contains": "could not be read", "hang": True}, {"text": "Words without a block."}]}
     house = House({"seats": {"claude": claude, "gpt": seat_script(answer("X")), "gemini": seat_script(answer("X"))}})
-    await house.open(limits=Limits(retries=0, seat_timeout=0.3))
+    await house.open(limits=Limits(retries=0, seat_timeout=2))
     decision = await house.run()
     assert [it.seat for it in decision.missing] == ["claude"]
     move = (await house.session()).turn("council/1-blind", "claude").move

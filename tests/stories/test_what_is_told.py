@@ -59,7 +59,7 @@ async def test_an_answer_cut_at_its_limit_is_said_above_the_text() -> None:
 async def test_running_out_of_time_does_not_hide_what_went_before() -> None:
     limited = {"turns": [{"fault": "rate_limited", "message": "slow down", "times": 1}, {"hang": True}]}
     house = House({"seats": {"claude": limited, "gpt": GOOD, "gemini": GOOD}})
-    await house.open(limits=msgspec.structs.replace(LIMITS, seat_timeout=0.3))
+    await house.open(limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
     decision = await house.run()
     assert decision.missing[0].fault.kind is FaultKind.TIMEOUT
     assert "Before that: slow down" in decision.missing[0].fault.message

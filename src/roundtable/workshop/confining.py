@@ -24,6 +24,7 @@ _RESERVED_LETTERS = frozenset('<>:"|?*')
 _OF_GIT = re.compile(r"\.git|git~[0-9]+|\.gitmodules|\.gitattributes|\.gitconfig|\.lfsconfig|\.githooks|\.husky")
 """Git itself, and what makes it fetch or run something."""
 _OURS = ".roundtable"
+_WORDS = re.compile(r"[\W\d_]+")
 _OF_NO_SCRIPT = frozenset({"MODIFIER"})
 _WRITTEN_TOGETHER = frozenset(
     {"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
@@ -81,7 +82,7 @@ def _in_the_way(root: Path, path: str, most: int) -> Refusal | None:
 
 def _look_alike(path: str, new: Sequence[str]) -> Refusal | None:
     """Letters of several scripts in one new name, of which some may only look like others."""
-    if any(_is_mixed(part) for name in new for part in name.split(".")):
+    if any(_is_mixed(part) for name in new for part in _WORDS.split(name)):
         sentence = f"{path} has letters of several scripts in one name, and some may only look like others."
         return Refusal(path, RefusalKind.ENCODED, sentence)
     return None

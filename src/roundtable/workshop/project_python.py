@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from roundtable.workshop.git import git_of
+from roundtable.workshop.git import git_of, repository_above
 
 
 def project_python(workspace: Path) -> Path | None:
@@ -20,6 +20,8 @@ def project_python(workspace: Path) -> Path | None:
     if not environments:
         return None
     with git_of(workspace) as git:
+        if not git.repository and repository_above(workspace):
+            return None
         return next((_python_in(workspace / name) for name in environments if not git.tracks(name)), None)
 
 

@@ -16,7 +16,7 @@ _TESTS_TOO = re.compile(
     r"(?:(?!so\b|that\b|to\b|until\b|if\b|when\b)[\w'’-]+\s+){0,2}?`?(?:[\w./-]*/)?tests?(?:\b|_)",
     re.IGNORECASE,
 )
-_IN_TICKS = r"`(?:[\w.]+\.)?{name}(?:\(.*?\))?`|(?<!\w){name}\("
+_NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
 def asked_words(session: Session, decided: str = "") -> str:
@@ -39,7 +39,7 @@ def asks_for(words: str, file: Written) -> bool:
     name = file.path.rpartition("/")[2]
     stem = name.partition(".")[0].removeprefix("test_").removesuffix("_test")
     by_name = any(re.search(rf"(?<!\w){re.escape(it)}(?!\w)", words) for it in (file.path, name, stem) if it)
-    return by_name or any(re.search(_IN_TICKS.format(name=re.escape(it)), words) for it in _defined(file))
+    return by_name or not _defined(file).isdisjoint(name for found in _NAMED.findall(words) for name in found)
 
 
 def asks_to_change_tests(session: Session) -> bool:

@@ -58,7 +58,7 @@ class Carrying:
         """The hunks, and what stands against them now."""
         files = await self._drafts.files(effect.draft)
         asked = await self._asked(session)
-        wanted = {it.path for it in files if in_stages(session.charter) or asks_for(asked, it)}
+        wanted = await asyncio.to_thread(_asked_for, files, "" if in_stages(session.charter) else asked)
         hunks = tuple(
             it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
             for it in await asyncio.to_thread(hunks_of, files)
@@ -190,6 +190,11 @@ class Carrying:
         if lost and not _confirmed(session, planned):
             raise NotAllowed("Something would be lost for good, and nobody confirmed that.")
         return answer
+
+
+def _asked_for(files: Sequence[Written], words: str) -> set[str]:
+    """The files that somebody asked for; without words, in stages, all of them."""
+    return {it.path for it in files if not words or asks_for(words, it)}
 
 
 def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:

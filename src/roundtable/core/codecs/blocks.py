@@ -198,7 +198,7 @@ def _by_info(info: str) -> tuple[str, Named | None]:
 
 
 def _value(keyed: re.Match[str]) -> str:
-    return keyed[2].strip("\"'`") if keyed[2][0] in "\"'`" else keyed[2].rstrip(":")
+    return keyed[2].strip("\"'`") if keyed[2][0] in "\"'`" else keyed[2].rstrip(":,;")
 
 
 def _check_alone(beside: Sequence[str], info: str) -> None:

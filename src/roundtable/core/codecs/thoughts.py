@@ -10,7 +10,7 @@ _NEXT = re.compile(r"(?:\A\s*|^)<(think(?:ing)?)>|^[ \t]*(?:`{3}|~{3})", re.IGNO
 """Where thoughts open, or the first fence: what stands in a file is never taken for a thought."""
 _OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_OPENED_BEFORE = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_OPENED_BEFORE = re.compile(r"^</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def without_thoughts(reply: str) -> str:

@@ -52,12 +52,12 @@ async def build_of(engine: Engine, files: Mapping[str, str]) -> Build | str:
     file = container_file(files)
     if not file:
         return _NOTHING
-    if found := scanned(files):
+    if found := await asyncio.to_thread(scanned, files):
         told = " ".join(f"{it.path}, line {it.line}: {it.sentence}" for it in found)
         return f"It was not built. {told}"
     if missing := await missing_images(engine, files):
         return f"It was not built. {missing}"
-    archive = packed(files)
+    archive = await asyncio.to_thread(packed, files)
     if isinstance(archive, str):
         return archive
     return Build(engine, archive, file, None if file == DOCKERFILE else composed(files[file]))

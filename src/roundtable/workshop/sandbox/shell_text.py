@@ -12,7 +12,7 @@ _SHELL = (
     r"|source|eval|\.)"
 )
 _BEFORE = (
-    r"(?:(?:sudo|env|exec|command|nohup|nice|xargs|busybox|doas|time|setsid|chronic|stdbuf|timeout)\b(?:\s+-\S+|\s+\d+\w?)*\s+"
+    r"(?:(?:sudo|env|exec|command|nohup|nice|xargs|busybox|doas|time|setsid|chronic|stdbuf|timeout)\b(?:\s+-\S+|\s+\d+[a-z]?(?!\w))*\s+"
     r"|\w+=\S*\s+|[({]\s*|(?:if|then|do|!)\s+)*"
 )
 _END = r"(?=[\s;&|)}<>]|$)"

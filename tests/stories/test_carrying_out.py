@@ -171,6 +171,15 @@ async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roun
             await session_to_apply(bench, address)
 
 
+async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundtable, code: Path) -> None:
+    council = await decided(bench, claude=executing())
+    by_id = {"of": council.session, "position": "Join the words with dashes", "by": "claude"}
+    await Held(bench, claude=executing()).hold("apply", TASK, settings=by_id, answers=YES)
+    for address in ("", council.session):
+        with pytest.raises(UsageError, match="carried out already, as change"):
+            await session_to_apply(bench, address)
+
+
 async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, _ = await apply(bench, council)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.ids import new_session_id
+from roundtable.app.meetings import rules_of
 from roundtable.core.effects import EndStage
 from roundtable.core.events import (
     EffectStarted,
@@ -116,6 +117,8 @@ async def _branched(
     # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
     opened, *kept = (it.event for it in records if it.seq < cut)
     assert isinstance(opened, SessionOpened)
+    if rules_of(opened.charter).version != opened.charter.version:
+        raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
     charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
     child = new_session_id()
     lease, _ = await store.acquire(child, this_process())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -76,16 +77,25 @@ def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) ->
     assert "no worktrees" in cli.run("worktrees").stderr
 
 
-def test_one_whose_beginning_git_has_thrown_away_stays_until_it_is_discarded(cli: Cli) -> None:
-    gpt = _open(cli, "gpt", "login")
+def test_one_stays_tellable_when_the_person_rewrites_the_commit_it_began_at(cli: Cli) -> None:
+    gpt, claude = _open(cli, "gpt", "login"), _open(cli, "claude", "login")
     write(gpt.path, {"a.py": "theirs\n"})
     write(cli.work, {"a.py": "mine\n"})
     for args in (("commit", "-qa", "--amend", "-m", "Anew"), ("reflog", "expire", "--expire=now", "--all")):
         git(cli.work, *args)
     git(cli.work, "gc", "-q", "--prune=now")
-    assert (
-        "agents-gpt-login stays: Git cannot tell what was done in the worktree" in cli.run("worktrees", "clean").stderr
-    )
+    told = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login stays: 1 file changed there and not here: a.py." in told
+    assert not claude.path.exists()
+
+
+def test_one_whose_beginning_is_gone_stays_until_it_is_discarded(cli: Cli) -> None:
+    gpt = _open(cli, "gpt", "login")
+    write(gpt.path, {"a.py": "theirs\n"})
+    shutil.rmtree(cli.work / ".git")
+    repository(cli.work, {}, "Another beginning")
+    told = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login stays: Git cannot tell what was done in the worktree" in told
     assert (gpt.path / "a.py").read_text() == "theirs\n"
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()

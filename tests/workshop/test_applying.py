@@ -17,6 +17,7 @@ from roundtable.workshop.committing import Commit
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.settling import recover
 from roundtable.workshop.undoing import changes, undone
+from roundtable.workshop.worktrees import Worktrees
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import (
     Stage,
@@ -392,6 +393,17 @@ def test_a_commit_that_others_have_is_taken_back_by_another_one(tmp_path: Path, 
     if since == "a push":
         assert git(work, "diff", "--stat", "HEAD", "HEAD~2") == ""
         assert after["git"][3] == before["git"][3]
+
+
+def test_a_commit_that_only_a_worktree_began_at_is_gone_after_an_undo(tmp_path: Path) -> None:
+    work = shop(tmp_path / "work")
+    before = seen(work)
+    everything_applied(work, tmp_path / "journals")
+    trees = Worktrees(tmp_path / "worktrees", work)
+    trees.open("t")
+    undone(work, tmp_path / "journals")
+    trees.discard("t")
+    assert seen(work) == before
 
 
 def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:

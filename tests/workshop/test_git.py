@@ -91,3 +91,14 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     assert isinstance(outcome, tuple)
     assert [it.kind for it in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
+
+
+def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Path, tmp_path: Path) -> None:
+    git(work, "config", "diff.submodule", "diff")
+    (work / "b.py").unlink()
+    inner = repository(work / "b.py", {"run.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
+    (inner / "run.sh").chmod(0o755)
+    git(inner, "config", "diff.external", str(inner / "run.sh"))
+    with git_of(work) as asked:
+        assert "deleted file mode 100644" in asked.uncommitted().diff
+    assert not (tmp_path / "ran").exists()

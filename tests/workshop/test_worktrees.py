@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+import time
 from itertools import count
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -27,6 +31,13 @@ def _of(folder: Path) -> tuple[Path, Worktrees]:
     return work, Worktrees(folder / "data/worktrees", work)
 
 
+def _seen(work: Path) -> dict[str, Any]:
+    """All that can be seen of the person's workspace but what keeps the beginnings of worktrees."""
+    found = seen(work)
+    found["git"][0] = [line for line in found["git"][0].splitlines() if "\trefs/roundtable/" not in line]
+    return found
+
+
 def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
     write(tree.path, files)
     commit(tree.path, "Theirs")
@@ -37,7 +48,7 @@ def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
 def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_there(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     write(work, {"a.py": "I am not done with this\n"})
-    before = seen(work)
+    before = _seen(work)
     made = {
         agent: trees.open(f"{agent}-t1", branch=branch_name("agents/{agent}/{task}", agent, "T 1/login"))
         for agent in ("claude", "gpt")
@@ -51,13 +62,13 @@ def test_each_agent_has_its_own_folder_and_branch_and_what_it_does_there_stays_t
     write(made["claude"].path, {"c.py": "c\n"})
     assert (made["claude"].path / "a.py").read_text() == "a\n"
     assert git(made["gpt"].path, "log", "--format=%an: %s", "agents/gpt/T-1-login").splitlines()[0] == "tester: Theirs"
-    assert seen(work) == before
+    assert _seen(work) == before
 
 
 @pytest.mark.feature("S1.51")
 def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_settings_stay(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
-    before, settings = seen(work), (work / ".git/config").read_text()
+    before, settings = _seen(work), (work / ".git/config").read_text()
     made = trees.open("t", branch="agents/gpt/t")
     tip = _commit_in(made, {"a.py": "theirs\n"})
     git(made.path, "update-ref", "refs/heads/main", tip)
@@ -66,7 +77,7 @@ def test_whatever_is_done_with_git_in_a_worktree_the_persons_branches_hooks_and_
     write(hook.parent, {hook.name: f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
     hook.chmod(0o755)
     git(made.path, "gc", "-q", "--prune=now")
-    assert seen(work) == before
+    assert _seen(work) == before
     assert (work / ".git/config").read_text() == settings
     write(work, {"mine.py": "m\n"})
     commit(work, "Mine, meanwhile")
@@ -284,3 +295,145 @@ def test_a_shallow_and_sparse_clone_that_never_fetched_the_rest_has_worktrees_to
     assert git(made.path, "log", "--format=%s") == "More\n"
     write(made.path, {"src/a.py": "theirs\n", "docs/c.md": "c\n"})
     assert trees.standing(made).unmerged == ("docs/c.md", "src/a.py")
+
+
+def _with_submodule(folder: Path) -> tuple[Path, Worktrees]:
+    work, trees = _of(folder)
+    library = repository(folder / "library", {"lib.py": "lib\n"})
+    git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    commit(work, "With a library")
+    return work, trees
+
+
+def _armed(inner: Path, ran: Path) -> None:
+    """Have a repository run a program whenever git looks whether anything in it has changed, or shows what."""
+    write(inner, {"run.sh": f"#!/bin/sh\ntouch {ran}\ncat\n", ".gitattributes": "* filter=evil\n"})
+    (inner / "run.sh").chmod(0o755)
+    for setting in ("filter.evil.clean", "core.fsmonitor", "diff.external"):
+        git(inner, "config", setting, str(inner / "run.sh"))
+
+
+@pytest.mark.parametrize("how", ["log", "diff"])
+def test_git_never_looks_into_a_submodule_that_an_agent_filled(tmp_path: Path, how: str) -> None:
+    work, trees = _with_submodule(tmp_path)
+    git(work, "config", "diff.submodule", how)
+    made = trees.open("t")
+    assert trees.edits("t").inner == ()
+    assert trees.standing(made).changed == ()
+    shutil.copytree(tmp_path / "library", made.path / "lib", dirs_exist_ok=True)
+    write(made.path, {"a.py": "theirs\n", "lib/lib.py": "bil\n"})
+    _armed(made.path / "lib", tmp_path / "ran")
+    edits, standing = trees.edits("t"), trees.standing(made)
+    assert not (tmp_path / "ran").exists()
+    assert edits.inner == ("lib",)
+    assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
+    assert standing.unmerged == ("a.py", "lib")
+
+
+@pytest.mark.parametrize("ignored", ["", "b.py\n"])
+def test_git_never_looks_into_a_repository_that_took_the_place_of_a_file(tmp_path: Path, ignored: str) -> None:
+    work, trees = _of(tmp_path)
+    git(work, "config", "diff.submodule", "diff")
+    made = trees.open("t")
+    (made.path / "b.py").unlink()
+    repository(made.path / "b.py", {"x.py": "x\n"})
+    _armed(made.path / "b.py", tmp_path / "ran")
+    write(made.path, {".gitignore": f"node_modules\n.env*\nlocal.cfg\n{ignored}"})
+    edits, standing = trees.edits("t"), trees.standing(made)
+    assert not (tmp_path / "ran").exists()
+    assert edits.inner == (() if ignored else ("b.py",))
+    assert "Subproject" not in edits.diff
+    assert "deleted file mode 100644" in edits.diff
+    assert "b.py" in standing.unmerged
+
+
+@pytest.mark.parametrize("instead", ["files", "link", "file"])
+def test_what_stands_in_the_place_of_a_submodule_is_left_out_and_named(tmp_path: Path, instead: str) -> None:
+    _, trees = _with_submodule(tmp_path)
+    made = trees.open("t")
+    if instead == "files":
+        write(made.path, {"lib/deep/new.py": "n\n"})
+    else:
+        (made.path / "lib").rmdir()
+        (made.path / "lib").symlink_to("a.py") if instead == "link" else write(made.path, {"lib": "l\n"})
+    assert trees.edits("t").inner == ("lib",)
+    assert trees.edits("t").diff == ""
+    assert trees.standing(made).unmerged == ("lib",)
+
+
+def test_many_can_look_at_one_worktree_at_a_time_whatever_a_killed_git_left(tmp_path: Path) -> None:
+    _, trees = _of(tmp_path)
+    made = trees.open("t")
+    write(made.path, {f"new/{number}.py": "n\n" for number in range(300)})
+    (index,) = (tmp_path / "data").rglob("t.index")
+    before = index.read_bytes()
+    index.with_name("t.index.lock").touch()
+    told: list[int] = []
+
+    def look() -> None:
+        for _ in range(3):
+            told.append(len(trees.standing(made).changed))
+            told.append(trees.edits("t").diff.count("diff --git"))
+
+    lookers = [Thread(target=look) for _ in range(3)]
+    for it in lookers:
+        it.start()
+    for it in lookers:
+        it.join()
+    assert told == [300] * 18
+    assert index.read_bytes() == before
+
+
+def test_what_was_written_in_the_second_it_began_counts_and_what_was_only_touched_does_not(tmp_path: Path) -> None:
+    _, trees = _of(tmp_path)
+    made = trees.open("t")
+    (made.path / "a.py").write_text("A\n")
+    time.sleep(1.1)
+    os.utime(made.path / "b.py")
+    assert trees.standing(made).changed == ("a.py",)
+    assert trees.edits("t").diff.count("diff --git") == 1
+
+
+def test_what_an_agent_writes_where_a_sparse_workspace_has_nothing_is_its_work(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    write(work, {"src/a.py": "a\n", "docs/b.md": "b\n", "docs/same.md": "s\n", "docs/kept.md": "k\n"})
+    commit(work, "More")
+    git(work, "sparse-checkout", "set", "src")
+    made = trees.open("t")
+    assert not (made.path / "docs").exists()
+    write(made.path, {"docs/b.md": "theirs\n", "docs/same.md": "s\n"})
+    assert trees.standing(made).unmerged == ("docs/b.md",)
+    diff = trees.edits("t").diff
+    assert diff.count("diff --git") == 1
+    assert "-b\n+theirs\n" in diff
+
+
+def test_the_commit_it_began_at_is_kept_as_long_as_it_is_there_and_is_no_branch_or_tag(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    write(work, {"sub/c.py": "c\n"})
+    commit(work, "More")
+    beside = Worktrees(tmp_path / "data/worktrees", work / "sub")
+    made = trees.open("t", branch="agents/gpt/t")
+    beside.open("t")
+    beside.discard("t")
+    write(made.path, {"a.py": "theirs\n"})
+    write(work, {"a.py": "mine\n"})
+    git(work, "commit", "-qa", "--amend", "-m", "Anew")
+    git(work, "reflog", "expire", "--expire=now", "--all")
+    git(work, "gc", "-q", "--prune=now")
+    assert "+theirs" in trees.edits("t").diff
+    assert git(made.path, "log", "--format=%s") == "More\nThe beginning\n"
+    assert (git(work, "branch", "--all"), git(work, "tag")) == ("* main\n", "")
+    trees.discard("t")
+    assert git(work, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
+
+
+def test_a_linked_worktree_from_before_goes_with_its_branch(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    before = seen(work)
+    made = trees.open("t", branch="agents/gpt/t")
+    shutil.rmtree(made.path)
+    git(work, "worktree", "add", "-q", "-b", "agents/gpt/t", str(made.path))
+    trees.discard("t")
+    assert seen(work) == before
+    assert git(work, "worktree", "list").count("\n") == 1

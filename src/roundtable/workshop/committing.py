@@ -16,6 +16,9 @@ from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.workshop.beneath import Content
 from roundtable.workshop.git import names_in, no_filters, own_head, repository_above, run_git
 
+WORKTREE_REFS = "refs/roundtable/worktrees/"
+"""Where the commits are kept that worktrees began at; no branch or tag."""
+
 _PLAIN, _EXECUTABLE = "100644", "100755"
 _WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
 _UNDER_WAY = {
@@ -109,9 +112,9 @@ class Repository:
         return self._ask("merge-base", "--is-ancestor", commit, tip)[0] == 0
 
     def elsewhere(self, commit: str, ref: str) -> bool:
-        """Whether any other ref has this commit too, such as a remote's."""
+        """Whether any other ref has this commit too, such as a remote's; a worktree that began there is nobody."""
         told = self._line("for-each-ref", "--contains", commit, "--format=%(refname)")
-        return any(name != ref for name in told.splitlines())
+        return any(name != ref and not name.startswith(WORKTREE_REFS) for name in told.splitlines())
 
     def subject(self, commit: str) -> str:
         """The first line of a commit's message."""

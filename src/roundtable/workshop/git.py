@@ -40,7 +40,7 @@ _HARMLESS = {
     "diff.autoRefreshIndex": "false",
 }
 DIFF = (
-    "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--relative",
+    "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--submodule=short", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
 _SAME = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
@@ -269,6 +269,7 @@ def run_git(
     config: Mapping[str, str] = {},
     input: bytes = b"",
     variables: Mapping[str, str] = {},
+    longest: int = LONGEST,
 ) -> Told:
     """Git with few of the person's variables, no hooks, and no more patience than anybody has."""
     program = shutil.which("git")
@@ -293,7 +294,7 @@ def run_git(
                     process.stdin.write(input)
                     process.stdin.close()
             assert process.stdout is not None
-            told = process.stdout.read(LONGEST)
+            told = process.stdout.read(longest)
             process.stdout.close()
             process.wait()
         finally:

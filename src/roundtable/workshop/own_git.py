@@ -38,6 +38,22 @@ def begun_at(workspace: Path, folder: Path, commit: str, branch: str) -> None:
     _git(workspace, folder, "checkout", "--quiet", *(("-b", branch) if branch else ("--detach",)), commit)
 
 
+def kept(workspace: Path, ref: str, commit: str) -> None:
+    """Have the workspace's repository keep a commit that a folder begins at, whatever becomes of its branches."""
+    _git(workspace, workspace, "update-ref", ref, commit)
+
+
+def let_go(workspace: Path, ref: str, folder: Path, branch: str) -> None:
+    """Have the repository know nothing more of a folder that is gone.
+
+    Earlier ones were linked worktrees, with their branch in the workspace's repository.
+    """
+    run_git(workspace, ("update-ref", "-d", ref))
+    was_linked = not run_git(workspace, ("worktree", "remove", "--force", "--force", str(folder))).code
+    if was_linked and branch:
+        run_git(workspace, ("update-ref", "-d", f"refs/heads/{branch}"))
+
+
 def _git(workspace: Path, folder: Path, *args: str) -> str:
     whole_index = {"core.splitIndex": "false"}
     told = run_git(folder, args, {**no_filters(workspace), **whole_index})

@@ -1,8 +1,8 @@
 """Worktrees: a folder of its own for each candidate or task, from a clean commit, kept until a person lets it go.
 
 Its git is its own (`own_git`), and where there is no repository it is a plain copy of the workspace. What we know of
-each lies beside it, out of reach of whoever works in it: what was done there is asked of the person's repository, over
-an index of ours, and never of what stands in the folder.
+each lies beside it, out of reach of whoever works in it: what was done there is asked of the person's repository
+(`folder_changes`), and never of what stands in the folder.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from roundtable.core.changes import Edits
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import Astray, Beneath
-from roundtable.workshop.committing import GitRefused, Repository
-from roundtable.workshop.git import DIFF, LONGEST, git_of, names_in, no_filters, run_git
-from roundtable.workshop.own_git import begun_at
+from roundtable.workshop.committing import WORKTREE_REFS, Repository
+from roundtable.workshop.folder_changes import looked_into
+from roundtable.workshop.git import git_of
+from roundtable.workshop.own_git import begun_at, kept, let_go
 from roundtable.workshop.trees import copied, made_tree
 
 FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
@@ -93,8 +94,9 @@ class Worktrees:
             names = list(_named(self._workspace, copy))
             made = self._planned(name, base, branch, session)
             if made.base:
+                kept(self._workspace, self._ref_of(made), made.base)
                 begun_at(self._workspace, made.path, made.base, made.branch)
-                shutil.copyfile(made.path / ".git/index", self._index_of(made))
+                shutil.copy2(made.path / ".git/index", self._index_of(made))
             else:
                 made_tree(self._workspace, made.path)
                 made = msgspec.structs.replace(made, began=_digests(made.path))
@@ -128,14 +130,12 @@ class Worktrees:
     def edits(self, name: str) -> Edits:
         """What was done in it since the commit it began at, committed there or not, as git tells it.
 
-        Files that are no text are left out: what programs leave behind is nobody's work. A repository that was made
-        within it is left out and named.
+        Files that are no text are left out: what programs leave behind is nobody's work. A repository within it, made
+        there or a submodule that was worked in, is left out and named.
         """
         worktree = self.find(name)
-        inner = self._looked_through(worktree)
-        told = self._asked(worktree, "diff", *DIFF, worktree.base, "--")
-        if len(told) >= LONGEST:
-            raise GitRefused(f"More was changed in the worktree {name} than one change may be.")
+        with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
+            told, inner = changes.diff(), changes.inner
         named = tuple(os.fsencode(it).decode(errors="replace") for it in inner)
         return Edits("".join(map(_text_of, _FILE_OF_DIFF.split(told))), named)
 
@@ -144,9 +144,10 @@ class Worktrees:
         worktree = self.find(name)
         with self._alone():
             shutil.rmtree(worktree.path, ignore_errors=True)
-            index = self._index_of(worktree)
-            for known in (index.with_name(f"{index.name}.lock"), index, self._note_of(name)):
-                known.unlink(missing_ok=True)
+            if worktree.base:
+                let_go(self._workspace, self._ref_of(worktree), worktree.path, worktree.branch)
+            self._index_of(worktree).unlink(missing_ok=True)
+            self._note_of(name).unlink(missing_ok=True)
 
     # --- how -------------------------------------------------------------------------------------
 
@@ -173,28 +174,8 @@ class Worktrees:
         if not self._index_of(worktree).exists():
             now = _digests(worktree.path)
             return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
-        inner = self._looked_through(worktree)
-        told = self._asked(worktree, "diff", "--name-only", "-z", "--no-renames", *DIFF, worktree.base, "--")
-        return sorted({*names_in(told), *inner})
-
-    def _looked_through(self, worktree: Worktree) -> tuple[str, ...]:
-        """Have our index know every file in it; repositories that were made within are no files, and returned."""
-        new = names_in(self._asked(worktree, "ls-files", "-o", "--exclude-standard", "-z"))
-        inner = tuple(name.rstrip("/") for name in new if name.endswith("/"))
-        others = (f":(exclude,literal){name}" for name in inner)
-        self._asked(worktree, "add", "--all", "--intent-to-add", "--", ".", *others)
-        return inner
-
-    def _asked(self, worktree: Worktree, *args: str) -> bytes:
-        """The person's git about the files of a worktree, by our own index of them."""
-        repository = os.fsdecode(run_git(self._workspace, ("rev-parse", "--absolute-git-dir")).said).strip()
-        place = (f"--git-dir={repository}", f"--work-tree={worktree.folder}")
-        config = {**no_filters(self._workspace), "core.sparseCheckout": "false"}
-        variables = {"GIT_INDEX_FILE": str(self._index_of(worktree))}
-        told = run_git(worktree.path, (*place, *args), config, variables=variables)
-        if told.code:
-            raise GitRefused(f"Git cannot tell what was done in the worktree {worktree.name}: {told.complaint}.")
-        return told.said
+        with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
+            return sorted({*changes.names(), *changes.inner})
 
     def _free_port(self) -> int:
         """The first of ten ports that no other worktree has, in any workspace, and that nobody listens at."""
@@ -214,6 +195,10 @@ class Worktrees:
 
     def _index_of(self, worktree: Worktree) -> Path:
         return self._folder / _KNOWN / f"{worktree.name}.index"
+
+    def _ref_of(self, worktree: Worktree) -> str:
+        """Under what its beginning is kept; two workspaces may share a repository, and each have one of this name."""
+        return f"{WORKTREE_REFS}{self._folder.name}/{worktree.name}"
 
     def _note_of(self, name: str) -> Path:
         return self._folder / _KNOWN / f"{name}.json"

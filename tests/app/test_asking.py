@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.bench.asking import asks_for, asks_to_change_tests
+from roundtable.app.bench.asking import asks_for, asks_to_change, asks_to_change_tests
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.drafting import Written
@@ -27,6 +27,10 @@ def asking(words: str) -> Session:
         "The test is wrong: correct test_double.",
         "Rewrite `test_calc.py`.",
         "It is about changing the unit tests.",
+        "Do not change the signature. Update the tests so that they pass a list.",
+        "Adapt the test cases for double() when you are done.",
+        "Rewrite `tests/data/double.json` with the new values",
+        "Correct the spelling in docs, and rename tests/test_calk.py to tests/test_calc.py",
     ],
 )
 def test_words_that_ask_for_other_tests(words: str) -> None:
@@ -44,6 +48,20 @@ def test_words_that_ask_for_other_tests(words: str) -> None:
         "Update double() and run the tests.",
         "Move on until the tests pass.",
         "Change double to pass tests.",
+        "Do not change the tests.",
+        "Mend double(). Don't edit any tests.",
+        "Mend double(). Don’t edit any tests.",
+        "Never change a test",
+        "Without changing tests, make double work",
+        "Mend double() and do not\nchange test_calc.py.",
+        "Mend double() with no edits: change no tests, nor rename test_calc.py.",
+        "Leave what is there: update the tests of nobody",
+        "Keep the tests: moving tests is not wanted",
+        "Rename test_mode to dry_run in config.py",
+        "Rename test_mode.",
+        "Change the test server's port",
+        "Adapt test.example.com",
+        "Move the testing notes to docs/testing.md",
     ],
 )
 def test_words_that_only_speak_of_tests(words: str) -> None:
@@ -60,3 +78,36 @@ def test_a_file_is_asked_for_by_any_of_its_names_or_by_what_it_defines(words: st
 @pytest.mark.parametrize("words", ["Mend it", "Make it double", "Use recalc.py", "redouble() it"])
 def test_other_words_do_not_ask_for_it(words: str) -> None:
     assert not asks_for(words, CALC)
+
+
+CHECK = Written("ci/check.py", b"def prices():\n    return 1\n", b"def double():\n    return 1\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Change ci/check.py.",
+        "Mend double() and adapt `check.py` to it.",
+        "Add a case for 3 to check.py, and mend double().",
+        "prices() is slow.",
+    ],
+)
+def test_words_that_ask_for_another_check(words: str) -> None:
+    assert asks_to_change(asking(words), CHECK)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Mend double(): check.py fails.",
+        "Mend double(), and do not change ci/check.py.",
+        "Mend double() without changing check.py",
+        "Make the check pass.",
+        "Change double() so that ci/check.py passes.",
+        "Never add a case to check.py.",
+        "Rewrite recheck.py",
+        "Rewrite check.pyi",
+    ],
+)
+def test_words_that_only_speak_of_a_check(words: str) -> None:
+    assert not asks_to_change(asking(words), CHECK)

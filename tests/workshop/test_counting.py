@@ -50,39 +50,68 @@ def outcome(code: int, said: str) -> CheckOutcome:
     return CheckOutcome("tests", (), code, said)
 
 
+CONFTEST = """ImportError while loading conftest '/tmp/{}/conftest.py'.
+conftest.py:1: in <module>
+    import django
+E   ModuleNotFoundError: No module named 'django'
+"""
+
+
 @pytest.mark.parametrize(
     ("bare", "after"),
     [
-        (outcome(1, "/tmp/x/0/p: No module named pytest\n"), outcome(1, "/tmp/x/1/p: No module named pytest\n")),
-        (outcome(2, "a.py:3: unused import, in 0.12s\n"), outcome(2, "a.py:5: unused import, in 0.31s\n")),
+        (
+            outcome(1, "/tmp/x/0/python3.11: No module named pytest\n"),
+            outcome(1, "/tmp/x/1/python3.11: No module named pytest\n"),
+        ),
+        (outcome(127, "check: there is no program checker\n"), outcome(127, "check: there is no program checker\n")),
+        (outcome(126, "cannot run /a/0/check.sh after 0.12s\n"), outcome(126, "cannot run /a/1/check.sh after 3ms\n")),
+        (outcome(4, CONFTEST.format("x/0")), outcome(4, CONFTEST.format("x/1"))),
         (outcome(0, "Ran 0 tests in 0.0s\n\nOK\n"), outcome(0, "Ran 0 tests in 0.0s\n\nOK\n")),
     ],
-    ids=["it cannot run", "it found the same before", "it ran nothing"],
+    ids=["no such module", "no such program", "no leave to run it", "no test was come to", "it ran nothing"],
 )
-def test_a_check_that_would_say_the_same_without_a_change_says_nothing_of_it(
+def test_a_check_that_cannot_be_started_with_a_change_or_without_says_nothing_of_it(
     bare: CheckOutcome, after: CheckOutcome
 ) -> None:
     assert says_nothing(after, bare).startswith("The check tests ")
 
 
+ONE_FAILED = outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n")
+UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n")
+
+
 @pytest.mark.parametrize(
     ("bare", "after"),
     [
-        (
-            outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n"),
-            outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n"),
-        ),
-        (
-            outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n"),
-            outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n"),
-        ),
+        (ONE_FAILED, ONE_FAILED),
+        (UNITTEST_IMPORT, UNITTEST_IMPORT),
+        (outcome(1, "want 4, got 2\n"), outcome(1, "want 4, got 2\n")),
+        (outcome(1, "want 4, got 2\n"), outcome(1, "want 4, got 3\n")),
+        (outcome(2, "a.py:3: unused import\n"), outcome(2, "a.py:3: unused import\n")),
         (outcome(1, "a.py: unused import\n"), outcome(1, "a.py: unused import\nb.py: unused import\n")),
-        (outcome(1, "No module named calc\n"), outcome(0, "fine\n")),
-        (outcome(0, "fine\n"), outcome(1, "No module named calc\n")),
+        (
+            outcome(1, "Traceback:\nModuleNotFoundError: No module named 'calc'\n"),
+            outcome(1, "Traceback:\nModuleNotFoundError: No module named 'calc'\n"),
+        ),
+        (outcome(127, "line 3: calc: not found\n"), outcome(127, "line 4: calc: not found\n")),
+        (outcome(1, "python: No module named calc\n"), outcome(0, "fine\n")),
+        (outcome(0, "fine\n"), outcome(1, "python: No module named calc\n")),
+        (outcome(127, "nothing there\n"), outcome(1, "nothing there\n")),
     ],
-    ids=["a test still fails", "a test still finds nothing to import", "it found more", "it was mended", "it broke"],
+    ids=[
+        "a test still fails",
+        "a test still finds nothing to import",
+        "a value is still wrong",
+        "a value is wrong in another way",
+        "it found the same before",
+        "it found more",
+        "what it runs imports nothing",
+        "it came further",
+        "it was mended",
+        "it broke",
+        "it ended otherwise",
+    ],
 )
-def test_a_check_that_came_to_its_tests_or_says_something_else_is_heard(
-    bare: CheckOutcome, after: CheckOutcome
-) -> None:
+def test_a_check_that_was_started_is_heard_whatever_it_said_before(bare: CheckOutcome, after: CheckOutcome) -> None:
     assert says_nothing(after, bare) == ""

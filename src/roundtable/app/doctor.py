@@ -18,7 +18,7 @@ from roundtable.app.config import is_trusted
 from roundtable.app.desk import Roundtable
 from roundtable.app.isolation import Isolation
 from roundtable.app.models import list_models
-from roundtable.app.own_checks import unrun_here
+from roundtable.app.own_checks import checks_here
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.seat_check import Participant, Seating, Source, Told, check_seats
 from roundtable.app.surroundings import KeyPlace, Program, Service, Surroundings, look_around
@@ -123,7 +123,7 @@ async def examine(
             seating, around = await asyncio.gather(check_seats(desk, told), looking)
             state = await _session(desk, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
-                unrun = await asyncio.to_thread(unrun_here, desk.settings.config.checks, workspace)
+                unrun = (await asyncio.to_thread(checks_here, desk.settings.config.checks, workspace)).unrun
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:

@@ -37,9 +37,9 @@ def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path, tree: Path)
     return _told(workspace, tree, {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()})
 
 
-def unrun_here(listed: Commands, workspace: Path) -> tuple[str, ...]:
-    """Of the checks of a workspace as it is, those that cannot be run, and why."""
-    return () if listed else _told(workspace, workspace, set(names_for_trees(workspace))).unrun
+def checks_here(listed: Commands, workspace: Path) -> OwnChecks:
+    """The checks of a workspace as it is."""
+    return OwnChecks(listed) if listed else _told(workspace, workspace, set(names_for_trees(workspace)))
 
 
 def _told(workspace: Path, tree: Path, files: Collection[str]) -> OwnChecks:

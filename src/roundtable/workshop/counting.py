@@ -16,6 +16,12 @@ from roundtable.core.wording import ended
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
+_NO_PROGRAM = (126, 127)
+_NO_MODULE = re.compile(
+    r"[^\n]*python[\d.]*: No module named [\w.]+|ImportError while loading conftest\b.*\bNo module named\b.*", re.S
+)
+"""All that Python says without the module it is to run, and what pytest says where its first file lacks one."""
+_PASSING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(?:/[\w.@+-]+)+")
 _RUN = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
 
 
@@ -35,22 +41,27 @@ def no_fewer(outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]) -
 def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
     """Why a check tells nothing of a candidate, in a sentence; nothing where it does.
 
-    It ran no test at all, or it fails on the bare tree before it comes to any, and here in the very same way.
+    It ran no test at all, or it could not be started, neither here nor on the bare tree, and for the same reason.
     """
     if outcome.passed:
         return f"The check {outcome.name} ended well without running a single test." * (
             how_many_ran(outcome.output) == 0
         )
-    if bare is None or bare.code != outcome.code or any(how_many_ran(it.output) is not None for it in (outcome, bare)):
-        return ""
-    if _without_numbers(bare.output) != _without_numbers(outcome.output):
+    if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
         return ""
     return ended(f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}")
 
 
-def _without_numbers(said: str) -> str:
-    """What a check said without times, lines, addresses and the numbers of folders."""
-    return re.sub(r"0x[0-9a-f]+|[\d.]+", "#", said)
+def _never_started(outcome: CheckOutcome) -> bool:
+    """Whether what a check says shows that it did not come to look at anything; that it failed does not show it."""
+    if how_many_ran(outcome.output) is not None:
+        return False
+    return outcome.code in _NO_PROGRAM or _NO_MODULE.fullmatch(outcome.output.strip()) is not None
+
+
+def _lasting(outcome: CheckOutcome) -> tuple[int | None, str]:
+    """How a check ended and what it said, without what is another each time: addresses, times and folders."""
+    return outcome.code, _PASSING.sub("#", outcome.output)
 
 
 def _judged(outcome: CheckOutcome, known: int) -> CheckOutcome:

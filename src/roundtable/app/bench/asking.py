@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from roundtable.app.to_apply import DECISION
 from roundtable.core.session import Session
+from roundtable.core.testing import is_test_file
 from roundtable.core.values import ContextItem
 from roundtable.workshop.drafting import Written
+from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.structure.outline import Outline, outline
 
-_TESTS_TOO = re.compile(
+_CHANGE = (
     r"\b(?:(?:update|change|adapt|adjust|edit|rewrite|rework|correct|rename|replace|move)s?"
     r"|updating|changing|rewriting|renaming|replacing|moving|(?:adapt|adjust|edit|rework|correct)ing)\s+"
-    r"(?:(?!so\b|that\b|to\b|until\b|if\b|when\b)[\w'’-]+\s+){0,2}?`?(?:[\w./-]*/)?tests?(?:\b|_)",
+    r"(?:(?!so\b|that\b|to\b|until\b|if\b|when\b)[\w'’-]+\s+){0,2}?[`\"'(]*"
+)
+_ADD = r"\b(?:add|append|put|move|write)\b.{1,200}?\b(?:to|into)\s+[`\"'(]*"
+_CLOSES = (
+    r"(?=[`\"')*]*(?:[.,;:!?)](?:\s|$)|\s*$"
+    r"|\s+(?:and|or|but|for|of|in|on|to|so|as|if|when|where|which|that|with|by|too|also|accordingly)\b))"
+)
+"""What is spoken of ends here: `the test server` is no test."""
+_TESTS_TOO = re.compile(
+    rf"{_CHANGE}(?:tests?(?:\s+(?:suites?|files?|cases?))?{_CLOSES}|(?P<name>[\w./-]*(?:test|spec)(?:[\w./-]*\w)?))",
     re.IGNORECASE,
 )
+_TEST = re.compile(r"\btests?\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+_NOT = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|cannot)\b|n['’]t\b", re.IGNORECASE)
 _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
@@ -39,7 +55,7 @@ def asks_for(words: str, file: Written) -> bool:
     name = file.path.rpartition("/")[2]
     stem = name.partition(".")[0].removeprefix("test_").removesuffix("_test")
     by_name = any(re.search(rf"(?<!\w){re.escape(it)}(?!\w)", words) for it in (file.path, name, stem) if it)
-    return by_name or not _defined(file).isdisjoint(name for found in _NAMED.findall(words) for name in found)
+    return by_name or _speaks_of(words, _defined(file))
 
 
 def asks_to_change_tests(session: Session) -> bool:
@@ -47,7 +63,37 @@ def asks_to_change_tests(session: Session) -> bool:
 
     What seats decided or planned is not the person's word.
     """
-    return _TESTS_TOO.search(session.charter.question) is not None
+    sentences = _SENTENCE.split(session.charter.question)
+    return any(_names_tests(match) for it in sentences for match in _TESTS_TOO.finditer(it) if not _denied(match))
+
+
+def asks_to_change(session: Session, file: Written) -> bool:
+    """Whether the person says so of a file, by its path or its name, or speaks of what it defined before."""
+    names = "|".join(re.escape(it) for it in (file.was or file.path, file.path.rpartition("/")[2]))
+    asked = re.compile(rf"(?:{_CHANGE}|{_ADD})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
+    found = (match for it in _SENTENCE.split(session.charter.question) for match in asked.finditer(it))
+    before = _defined(msgspec.structs.replace(file, path=file.was or file.path, after=None))
+    return any(not _denied(it) for it in found) or _speaks_of(session.charter.question, before)
+
+
+def _denied(match: re.Match[str]) -> bool:
+    """Whether something says no, before what a sentence speaks of or with it."""
+    return _NOT.search(match.string, 0, match.end()) is not None
+
+
+def _names_tests(match: re.Match[str]) -> bool:
+    """Whether it is tests that are to be changed; a name such as test_mode may be anything, unless tests were named."""
+    name = match["name"]
+    if name is None:
+        return True
+    is_path = "/" in name or language_of(name) is not None
+    return is_test_file(name) and (
+        is_path or ("." not in name and _TEST.search(match.string, 0, match.start()) is not None)
+    )
+
+
+def _speaks_of(words: str, names: set[str]) -> bool:
+    return not names.isdisjoint(name for found in _NAMED.findall(words) for name in found)
 
 
 def _defined(file: Written) -> set[str]:

@@ -36,6 +36,7 @@ from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox.owners import own_folder
 from roundtable.workshop.trials import BEFORE
 from roundtable.workshop.validating import destroyed, objections
+from roundtable.workshop.yardsticks import yardstick_words
 
 _DRAFT = "draft"
 
@@ -64,7 +65,11 @@ class Carrying:
             for it in await asyncio.to_thread(hunks_of, files)
         )
         changed = {} if asks_to_change_tests(session) else await asyncio.to_thread(changed_tests, files)
-        tests = tuple(test for names in changed.values() for test in names)
+        measures = await asyncio.to_thread(self._trying.measures, session, files)
+        tests = (
+            *(test for names in changed.values() for test in names),
+            *(yardstick_words(it) for it in measures if it.path not in changed),
+        )
         refused = await asyncio.to_thread(self._against, files)
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
         unasked = tuple(it.id for it in hunks if not it.asked_by)

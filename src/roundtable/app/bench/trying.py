@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import asks_to_change_tests
+from roundtable.app.bench.asking import asks_to_change, asks_to_change_tests
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
-from roundtable.app.own_checks import Commands, own_checks, python_for
+from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
@@ -36,6 +36,7 @@ from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
 from roundtable.workshop.validating import objections
+from roundtable.workshop.yardsticks import as_it_was, yardsticks
 
 MOST_APART = 3
 OWN_TESTS = "its own tests"
@@ -44,7 +45,7 @@ NO_EVIDENCE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it. "
     "Write such a test, in a file of its own, or mend the one you wrote."
 )
-OLD_TESTS = "These tests were there before. They stand as they were, since the task does not ask for others."
+OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 BARRED = frozenset(
     {
@@ -68,7 +69,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     `own` is what the seat itself changed of the draft that its words were laid over.
     `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
-    tests that were there and stay as they were.
+    tests and checks that were there and stay as they were.
     """
 
     seat: str
@@ -125,8 +126,8 @@ class Trying:
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
-        if not in_stages(session.charter) and not asks_to_change_tests(session):
-            wishes = await self._with_tests_as_they_were(wishes, sandbox, tell)
+        if not in_stages(session.charter):
+            wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
         clusters = decided.clusters if decided.compared else ()
@@ -152,14 +153,38 @@ class Trying:
         unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
         return [_without_new_tests(it) if it.seat in unfit else it for it in wishes]
 
-    async def _with_tests_as_they_were(self, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell) -> list[Wish]:
-        """What passes has to pass the tests that were there too; where it does, they need not be others."""
-        restored = {it.seat: _without_tests(it).files for it in wishes if it.sound and any(map(_is_old_test, it.own))}
+    async def _with_tests_as_they_were(
+        self, session: Session, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell
+    ) -> list[Wish]:
+        """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
+        stands = not asks_to_change_tests(session)
+        measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.sound}
+        restored = {
+            it.seat: _put_back((_without_tests(it) if stands else it).files, measures[it.seat])
+            for it in wishes
+            if it.sound and (measures[it.seat] or (stands and any(map(_is_old_test, it.own))))
+        }
         if not restored:
             return list(wishes)
         tell("The same with the tests as they were:")
         again = await self.ran(restored, sandbox, tell)
-        return [_with_old_tests(it, again.telling(it.seat)) if it.seat in restored else it for it in wishes]
+        return [
+            _as_measured_before(it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat])
+            if it.seat in restored
+            else it
+            for it in wishes
+        ]
+
+    def measures(self, session: Session, files: Sequence[Written]) -> tuple[Written, ...]:
+        """Those of the files that make a check another, without the person having asked for that.
+
+        In stages, what a project is checked by is written with it.
+        """
+        if in_stages(session.charter):
+            return ()
+        tests_too = asks_to_change_tests(session)
+        found = yardsticks(files, checks_here(self._listed, self._workspace).commands, self._workspace)
+        return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and _is_test(it))))
 
     async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
@@ -250,8 +275,10 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     return msgspec.structs.replace(wish, checks=checks)
 
 
-def _with_old_tests(wish: Wish, outcomes: Sequence[CheckOutcome]) -> Wish:
-    """A wish with those checks that fail where the tests are as they were, or without its needless changes of them."""
+def _as_measured_before(
+    wish: Wish, outcomes: Sequence[CheckOutcome], tests: Container[str], measures: Sequence[Written]
+) -> Wish:
+    """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
     failed = [
         msgspec.structs.replace(it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{OLD_TESTS}".strip())
         for it in outcomes
@@ -259,9 +286,16 @@ def _with_old_tests(wish: Wish, outcomes: Sequence[CheckOutcome]) -> Wish:
     ]
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
-    needless = changed_tests(wish.own)
-    files, own = (tuple(it for it in each if it.path not in needless) for each in (wish.files, wish.own))
-    return msgspec.structs.replace(wish, files=files, own=own, restored=tuple(needless)) if own else wish
+    files, own = (_put_back([it for it in each if it.path not in tests], measures) for each in (wish.files, wish.own))
+    restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
+    return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
+
+
+def _put_back(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:
+    """The same files, with what a check is measured by as it was."""
+    paths = {it.path for it in measures}
+    kept = ((as_it_was(it) if it.path in paths else it) for it in files)
+    return tuple(it for it in kept if it is not None)
 
 
 def _without_tests(wish: Wish) -> Wish:

@@ -1,0 +1,172 @@
+"""What judges a change is the person's: their examples are heard, and no candidate has a say in what a check does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.places import Places
+from roundtable.core.effects import Planned
+from roundtable.core.values import Decision, Outcome
+from tests.repository import git, own_python, repository, sandbox
+from tests.stories.at_desk import Held
+from tests.stories.test_build import YES
+from tests.stories.writing import wrote
+
+STUB = "def double(n):\n    return n\n"
+WRONG = "def double(n):\n    return n + 1\n"
+RIGHT = "def double(n):\n    return 2 * n\n"
+CHECK = (
+    'out=$(python3 -c "import calc; print(calc.double(2))")\n[ "$out" = 4 ] || { echo "want 4, got $out"; exit 1; }\n'
+)
+TASK = "Make double() in calc.py return twice its argument."
+OWN_TEST = """import unittest
+
+from calc import double
+
+
+class More(unittest.TestCase):
+    def test_it_is_{value}(self):
+        self.assertEqual(double({given}), {value})
+"""
+WEAK_TEST = OWN_TEST.format(given=0, value=1)
+"""What the wrong double passes and the stub fails."""
+GOOD_TEST = OWN_TEST.format(given=2, value=4)
+
+
+class Shop:
+    """A repository with a stub, and whatever else it holds; a build in it with a yes that was given ahead."""
+
+    def __init__(self, root: Path, places: Places) -> None:
+        self.code = root / "code"
+        self._places = places
+        self.plans: list[Planned] = []
+
+    def holds(self, files: dict[str, str], *checks: str) -> None:
+        """Begin with these files, and with these checks as they stand in the settings."""
+        repository(self.code, {"calc.py": STUB, **files})
+        own_python(self.code)
+        self._places.user_config.parent.mkdir(exist_ok=True)
+        self._places.user_config.write_text("\n".join(("[checks]", *checks, "")))
+
+    async def built(self, files: dict[str, str], task: str = TASK, **answers: str) -> Decision:
+        """What comes of a task if the only seat writes these files."""
+        async with await Roundtable.open(self.code, self._places) as desk:
+            held = Held(desk, claude=[{"text": wrote(files)}])
+            decision = await held.hold("build", task, answers=answers or YES)
+            session = await desk.session(held.session)
+            self.plans = [it for it in session.results.values() if isinstance(it, Planned)]
+            return decision
+
+    def unchanged(self) -> bool:
+        """Whether there is still nothing but the first commit."""
+        return git(self.code, "rev-list", "--count", "HEAD") == "1\n" and not git(self.code, "status", "--porcelain")
+
+
+@pytest.fixture
+async def shop(tmp_path: Path, bench_places: Places) -> Shop:
+    await sandbox()
+    return Shop(tmp_path, bench_places)
+
+
+async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop: Shop) -> None:
+    shop.holds({})
+    task = "Mend double() in calc.py: `double(2) == 4` and `double(5) == 10`"
+    decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "the examples in the task: 0 of 2 came to what the task says." in decision.how
+    assert shop.unchanged()
+    assert (await shop.built({"calc.py": RIGHT, "test_more.py": GOOD_TEST}, task)).next_step == "applied"
+
+
+async def test_a_check_that_fails_as_before_but_for_a_number_is_heard(shop: Shop) -> None:
+    shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
+    decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST})
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "want 4, got 3" in decision.how
+    assert shop.unchanged()
+    assert (await shop.built({"calc.py": RIGHT})).next_step == "applied"
+
+
+MAKEFILE = "test:\n\tsh check.sh\n"
+NO_CHECK = "exit 0\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "cheat"),
+    [
+        ('["sh", "check.sh"]', {"check.sh": NO_CHECK}),
+        ('["./check.sh"]', {"check.sh": "#!/bin/sh\n" + NO_CHECK}),
+        ('["sh", "-c", "sh -e ./check.sh && true"]', {"check.sh": NO_CHECK}),
+        ('["make", "--silent", "test"]', {"Makefile": "test:\n\ttrue\n"}),
+        ('["make", "-s", "-C", "sub"]', {"sub/Makefile": "test:\n\ttrue\n"}),
+    ],
+    ids=["a script", "a program", "in a shell", "a Makefile", "one in a folder"],
+)
+async def test_no_candidate_is_judged_by_its_own_version_of_what_a_check_runs(
+    shop: Shop, argv: str, cheat: dict[str, str]
+) -> None:
+    sub = {"sub/Makefile": "test:\n\tcd .. && sh check.sh\n"}
+    shop.holds({"check.sh": f"#!/bin/sh\n{CHECK}", "Makefile": MAKEFILE, **sub}, f"acceptance = {argv}")
+    (shop.code / "check.sh").chmod(0o755)
+    git(shop.code, "commit", "-qa", "--amend", "-m", "It can be run")
+    decision = await shop.built({"calc.py": WRONG, **cheat})
+    (changed,) = cheat
+    assert decision.outcome is Outcome.DEADLOCK
+    assert f"nobody said yes to what it changes of the tests that were there ({changed})" in decision.how
+    assert shop.unchanged()
+    decision = await shop.built({"calc.py": RIGHT, **cheat})
+    assert decision.next_step == "applied", "what the code does not need is left out"
+    assert f"Left out, since tests that were there stand as they were: {changed}." in decision.how
+    assert git(shop.code, "diff", "--name-only", "HEAD~") == "calc.py\n"
+
+
+async def test_a_task_that_names_what_a_check_runs_may_have_it_changed(shop: Shop) -> None:
+    shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
+    better = CHECK + "echo fine\n"
+    decision = await shop.built(
+        {"calc.py": RIGHT, "check.sh": better}, f"{TASK} Also change check.sh: it says that all is fine."
+    )
+    assert decision.next_step == "applied"
+    assert (shop.code / "check.sh").read_text() == better
+
+
+async def test_a_program_that_checks_itself_may_be_changed_where_the_task_is_about_it(shop: Shop) -> None:
+    own = '\n\nif __name__ == "__main__":\n    assert double(2) == 4\n'
+    shop.holds(
+        {"calc.py": STUB + own}, 'own = ["python3", "calc.py"]', 'typed = ["python3", "-m", "py_compile", "calc.py"]'
+    )
+    assert (
+        await shop.built({"calc.py": RIGHT + own}, "Make double() return twice its argument.")
+    ).next_step == "applied"
+
+
+def package(test: str, **more: object) -> str:
+    return json.dumps({"name": "shop", "scripts": {"test": test}, **more}, indent=2) + "\n"
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+async def test_npm_runs_the_scripts_that_were_there(shop: Shop) -> None:
+    shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
+    decision = await shop.built({"calc.py": WRONG, "package.json": package("exit 0")})
+    assert decision.outcome is Outcome.DEADLOCK
+    assert [it.tests for it in shop.plans] == [("the scripts of package.json",)]
+    assert shop.unchanged()
+    more = {"calc.py": RIGHT, "package.json": package("exit 0", license="MIT")}
+    decision = await shop.built(more)
+    assert decision.next_step == "applied"
+    assert (shop.code / "package.json").read_text() == package("sh check.sh", license="MIT")
+    assert shop.plans[-1].tests == ()
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+async def test_scripts_that_a_person_names_their_yes_for_are_written(shop: Shop) -> None:
+    shop.holds({"check.sh": CHECK, "package.json": package("sh check.sh")})
+    cheat = {"calc.py": WRONG, "package.json": package("exit 0")}
+    decision = await shop.built(cheat, **{"approve-tests": "all"})
+    assert decision.next_step == "applied"
+    assert (shop.code / "package.json").read_text() == package("exit 0")

@@ -1,0 +1,84 @@
+"""Files that say what a check does are known by the check's own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.yardsticks import as_it_was, yardstick_words, yardsticks
+from tests.repository import write
+
+THERE = {it: "something\n" for it in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")}
+PACKAGE = b'{"name": "shop", "scripts": {"test": "sh check.sh"}}'
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    write(tmp_path, THERE)
+    return tmp_path
+
+
+def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> Written:
+    return Written(path, before, after, was)
+
+
+@pytest.mark.parametrize(
+    ("argv", "file"),
+    [
+        (("sh", "check.sh"), changed("check.sh")),
+        (("sh", "-e", "./check.sh", "fast"), changed("check.sh")),
+        (("./check.sh",), changed("check.sh", after=None)),
+        (("./check.sh",), changed("other.sh", was="check.sh")),
+        (("/usr/bin/python3.11", "ci/run.py"), changed("ci/run.py")),
+        (("bash", "-c", "cd . ;sh check.sh || python3 ci/run.py"), changed("ci/run.py")),
+        (("bash", "-c", "it's broken"), None),
+        (("bash", "-lc", "npm ci && npm test"), changed("package.json")),
+        (("npm", "test"), changed("package.json", after=b"{not json")),
+        (("npm", "test"), changed("package.json", PACKAGE, b'{"name": "shop"}')),
+        (("npm", "test"), changed("package.json", PACKAGE, b'{"name": "shop", "version": "2"}')),
+        (("npm", "test"), changed("old.json", PACKAGE, PACKAGE, was="package.json")),
+        (("make", "test"), changed("GNUmakefile", before=None)),
+        (("make", "-C", "web"), changed("web/makefile", before=None)),
+    ],
+)
+def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file: Written | None) -> None:
+    files = [file] if file else []
+    assert yardsticks([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
+
+
+@pytest.mark.parametrize(
+    ("argv", "file"),
+    [
+        (("python3", "-m", "doctest", "calc.py"), changed("calc.py")),
+        (("ruff", "check", "calc.py"), changed("calc.py")),
+        (("sh", "check.sh", "calc.py"), changed("calc.py")),
+        (("sh", "check.sh"), changed("Makefile")),
+        (("sh", "new.sh"), changed("new.sh", before=None)),
+        (("make", "test"), changed("docs/Makefile", before=None)),
+        (("npm", "test"), changed("package.json", PACKAGE, PACKAGE.replace(b"shop", b"store"))),
+        (("npm", "test"), changed("web/package.json", None, PACKAGE)),
+    ],
+    ids=str,
+)
+def test_what_is_only_looked_at_or_new_makes_it_no_other(workspace: Path, argv: tuple[str, ...], file: Written) -> None:
+    assert yardsticks([file], {"it": argv}, workspace) == ()
+
+
+def test_of_a_package_only_its_scripts_are_put_back() -> None:
+    both = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
+    put_back = as_it_was(changed("package.json", PACKAGE, both))
+    assert put_back is not None
+    text = '{\n  "scripts": {\n    "test": "sh check.sh"\n  },\n  "name": "shop",\n  "license": "é"\n}\n'
+    assert put_back.after == text.encode()
+    new = b'{"name": "shop", "scripts": {"test": "exit 0"}}'
+    assert as_it_was(changed("package.json", b'{"name": "shop"}', new)) is None
+    assert as_it_was(changed("package.json", PACKAGE, new)) is None
+    assert as_it_was(changed("package.json", PACKAGE, None)) is None
+    assert as_it_was(changed("check.sh")) is None
+
+
+def test_it_is_named_for_people() -> None:
+    assert yardstick_words(changed("web/package.json")) == "the scripts of web/package.json"
+    assert yardstick_words(changed("other.sh", was="check.sh")) == "check.sh"

@@ -49,12 +49,10 @@ async def cli(tmp_path: Path) -> Cli:
     return cli
 
 
-def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
-    """How a build ends whose one seat writes this line, and more files."""
-    seats = cli.script(ada=coder(line, more))
-    command = [python, "-m", "roundtable", "build", TASK, *seats, "--all", "--headless", "--json"]
+def ran(cli: Cli, python: Path, *args: str) -> str:
+    """What a command prints that this Python runs, whatever its exit code."""
     done = subprocess.run(
-        command,
+        [python, "-m", "roundtable", *args],
         cwd=cli.work,
         env=cli.env,
         stdin=subprocess.DEVNULL,
@@ -64,7 +62,14 @@ def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
-    facts = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.stdout
+
+
+def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
+    """How a build ends whose one seat writes this line, and more files."""
+    seats = cli.script(ada=coder(line, more))
+    said = ran(cli, python, "build", TASK, *seats, "--all", "--headless", "--json")
+    facts = [json.loads(line) for line in said.splitlines()]
     return next(it["decision"] for it in facts if it["kind"] == "decision.made")
 
 
@@ -126,14 +131,5 @@ def test_a_check_that_cannot_run_at_all_fails_no_candidate_and_that_is_said(cli:
 
 def test_the_doctor_says_which_tests_cannot_be_run(cli: Cli, installed: Path) -> None:
     repository(cli.work, {"calc.py": CALC, "test_calc.py": PYTEST})
-    done = subprocess.run(
-        [installed, "-m", "roundtable", "doctor"],
-        cwd=cli.work,
-        env=cli.env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert "Tests such as test_calc.py are not run: they need pytest" in " ".join(done.stdout.split())
+    said = ran(cli, installed, "doctor")
+    assert "Tests such as test_calc.py are not run: they need pytest" in " ".join(said.split())

@@ -15,8 +15,8 @@ from roundtable.core.values import Limits, Outcome
 from roundtable.core.views.changes import carried
 from roundtable.core.views.stages import stage_ends
 from tests.repository import git
-from tests.stories.at_desk import Held, Turns
-from tests.stories.test_sdlc_results import AGREED, IDEA, RULING, TEST, TESTS
+from tests.stories.at_desk import Held
+from tests.stories.test_sdlc_results import IDEA, seats
 from tests.stories.test_sdlc_running import EXECUTION, SUM
 from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
 from tests.stories.test_sdlc_writing import ACCOUNTS, DEVELOPMENT, QA, YES, files, writes
@@ -25,27 +25,9 @@ from tests.stories.writing import JOINED_SLUG, wrote
 PRODUCED = ["Produced-By: claude", "Produced-By: gpt", "Produced-By: gemini"]
 
 
-def seats() -> dict[str, Turns]:
-    """Three who agree in words, of whose programs one is put together, and who then write tests."""
-    judged = [
-        {"round": "requirements/*-judge", "text": f"CONSENSUS: {AGREED}"},
-        {"round": "development/*-judge", "text": RULING},
-        {"round": "qa/*-judge", "text": TESTS},
-    ]
-    return {
-        name: [
-            *judged,
-            {"round": "requirements/*", "text": f"{name} wants it small."},
-            {"round": "development/*", "text": wrote({"slug.py": JOINED_SLUG, "accounts.py": text})},
-            {"round": "qa/*", "text": wrote({"test_accounts.py": f"# {name}\n{TEST}"})},
-        ]
-        for name, text in ACCOUNTS.items()
-    }
-
-
 async def extended(bench: Roundtable, **answers: str) -> Held:
     """The person's own project, gone through in three stages."""
-    meeting = Held(bench, **seats())
+    meeting = Held(bench, **seats(slug=JOINED_SLUG))
     told = {**settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
     await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
     return meeting
@@ -65,6 +47,7 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     assert [it.how for it in ends] == ["alone", "failed", "failed"]
     assert "qa: Nobody was asked: the limits of the session were reached." in decision.notices
     assert "closing: Nobody was asked: the limits of the session were reached." in decision.notices
+    assert decision.how.startswith("1 stage was held: development.")
     assert "D1 development" in decision.text
     again = [it.call.partition("/")[0] for it in meeting.voices.calls]
     assert again == ["development"]

@@ -40,8 +40,9 @@ def names(folder: Path) -> list[str]:
     return sorted(it.name for it in folder.iterdir())
 
 
-def seats() -> dict[str, Turns]:
-    """Three seats that agree in words, write three programs and three tests of it, and judge."""
+def seats(**beside: str) -> dict[str, Turns]:
+    """Three seats that agree in words, write three programs (and files beside) and three tests of it, and judge."""
+    more = {f"{name}.py": code for name, code in beside.items()}
     judged = [
         {"round": "requirements/*-judge", "text": f"CONSENSUS: {AGREED}"},
         {"round": "development/*-judge", "text": RULING},
@@ -51,7 +52,10 @@ def seats() -> dict[str, Turns]:
         name: [
             *judged,
             {"round": "requirements/*", "text": f"{name} wants it small."},
-            {"round": "development/*-write", "text": wrote({"accounts.py": text})},
+            {
+                "round": "development/*-write",
+                "text": wrote({"accounts.py": text, **more}),
+            },
             {"round": "qa/*-write", "text": wrote({"test_accounts.py": f"# {name}\n{TEST}"})},
         ]
         for name, text in ACCOUNTS.items()

@@ -94,7 +94,8 @@ class StageEnd(Value, frozen=True):
     """What a stage came to: `text` is what was agreed, word for word, and `draft` all files of the project after it.
 
     `id` is the name by which later stages are told of it. `took` says which file or symbol came from whom. A judge who
-    read its `own_words` did so since everybody had spoken: that is to be known, and no want of the result.
+    read its `own_words` did so since everybody had spoken: that is to be known, and no want of the result. A stage for
+    which the limits left no room was never `held`.
     """
 
     id: str
@@ -108,6 +109,7 @@ class StageEnd(Value, frozen=True):
     took: tuple[Took, ...] = ()
     notices: tuple[str, ...] = ()
     own_words: bool = False
+    held: bool = True
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Dec
     """The project as it stands is the result."""
     failed = [it for it in ends if it.how == "failed"]
     begun = [it for it in ends if it.how != "skipped"]
-    held = [it.stage for it in begun if NOT_HELD not in it.notices]
+    held = [it.stage for it in begun if it.held]
     count = many(len(held), "stage")
     own = [it.stage for it in ends if it.own_words]
     said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]

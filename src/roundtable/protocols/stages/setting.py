@@ -103,7 +103,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     def not_held(self) -> StageEnd:
         """The end of a stage for whose first round the limits leave no room."""
-        return self.end(how="failed", notices=(rule.NOT_HELD,))
+        return msgspec.structs.replace(self.end(how="failed", notices=(rule.NOT_HELD,)), held=False)
 
     def end(
         self,

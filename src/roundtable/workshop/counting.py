@@ -44,9 +44,8 @@ def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
     It ran no test at all, or it could not be started, neither here nor on the bare tree, and for the same reason.
     """
     if outcome.passed:
-        return f"The check {outcome.name} ended well without running a single test." * (
-            how_many_ran(outcome.output) == 0
-        )
+        ran_none = how_many_ran(outcome.output) == 0
+        return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
     if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
         return ""
     return ended(f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}")

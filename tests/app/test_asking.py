@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.bench.asking import asks_for, asks_to_change, asks_to_change_tests
+from roundtable.app.bench.asking import asks_for, asks_to_change, asks_to_change_in_place, asks_to_change_tests
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.drafting import Written
@@ -66,6 +66,32 @@ def test_words_that_ask_for_other_tests(words: str) -> None:
 )
 def test_words_that_only_speak_of_tests(words: str) -> None:
     assert not asks_to_change_tests(asking(words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Add a function settle(items) that sorts a list in place.",
+        "Add an in-place sort.",
+        "take(heap) takes the smallest item off the heap: take([2, 1]) is 1.",
+        "dedupe(items) removes what stands there twice.",
+        "Update the totals in the dict.",
+    ],
+)
+def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
+    assert asks_to_change_in_place(asking(words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Add a function merge(pairs) to calc.py. It takes a list in any order and returns a sorted list.",
+        "median([1, 2, 3, 4]) must be 2.5. Mend it.",
+        "Write largest(items), which finds the largest item.",
+    ],
+)
+def test_words_that_ask_for_a_result_alone(words: str) -> None:
+    assert not asks_to_change_in_place(asking(words))
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ class FirstTest(unittest.TestCase):
 WITH_EXAMPLE = f"{TASK} slugify('A b') must be 'a-b'."
 
 
+SORTS_WHAT_IT_IS_GIVEN = f"{SLUG}\n\ndef slugs(texts):\n    texts.sort()\n    return [slugify(it) for it in texts]\n"
+SORTS_A_COPY = f"{SLUG}\n\ndef slugs(texts):\n    return [slugify(it) for it in sorted(texts)]\n"
+IN_ORDER = f"{TASK} And slugs(texts) has the slugs of sorted texts: slugs(['b', 'A c']) must be ['a-c', 'b']."
+
+
 def author(**files: str) -> Turns:
     """A seat that writes a slug and tests."""
     named = {f"{name}.py": text for name, text in files.items()}
@@ -62,6 +67,31 @@ async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_s
     assert "slug.slugify('')" in decision.how
     assert "Nobody was there to say which is right." in decision.how
     assert (code / "slug.py").read_text() == STUB
+
+
+async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
+    decision = await held.hold("build", IN_ORDER, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SORTS_A_COPY
+    prompt = held.prompt("build/2-mend", "claude")
+    assert "slug.slugs(['b', 'A c']) changes what it is given" in prompt
+    assert "work on a copy" in prompt
+
+
+async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtable, code: Path) -> None:
+    seats = {"claude": writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": writer(STUB, STUB)}
+    decision = await Held(bench, **seats).hold("build", IN_ORDER, answers=YES)
+    assert decision.how.startswith("No candidate passed.")
+    assert "and the task does not ask for a change in place." in decision.how, "so that the person knows what to say"
+    assert (code / "slug.py").read_text() == STUB
+
+
+async def test_what_is_asked_to_work_in_place_may(bench: Roundtable, code: Path) -> None:
+    held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN))
+    decision = await held.hold("build", f"{IN_ORDER} It sorts the texts in place.", answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SORTS_WHAT_IT_IS_GIVEN
 
 
 async def test_two_that_agree_outweigh_one_that_does_not(bench: Roundtable, code: Path) -> None:

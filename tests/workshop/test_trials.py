@@ -29,6 +29,7 @@ ALSO_RIGHT = (
 )
 LAST = "def total(prices):\n    return prices[-1] if prices else 0\n"
 BROKEN = "def total(prices):\n    return max(prices)\n"
+SORTING = "def total(prices):\n    prices.sort()\n    return sum(prices)\n"
 RIGHT_IF_ANY = "def total(prices):\n    return sum(prices[1:], start=prices[0])\n"
 FORGER = """
 import os
@@ -124,6 +125,30 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     assert differ == ["shop.total([])"]
     assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
     assert [it for it in trials.outputs["ada"] if it.startswith("shop.total([2, 1]")] == ["shop.total([2, 1])"]
+
+
+async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    only_sorting = "def total(prices):\n    prices.sort()\n"
+    trees = planted(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
+    task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=task)
+    assert trials.outputs["ada"] == trials.outputs["bob"]
+    in_place = trials.in_place
+    assert "shop.total([2, 1])" in in_place["bob"]
+    assert "shop.total([1, 2])" not in in_place["bob"], "what was sorted is as it was"
+    assert (in_place["ada"], in_place["eve"]) == ((), ())
+
+
+@pytest.mark.parametrize(("before", "faulty"), [(RIGHT, True), (SORTING.replace("sum", "max"), False)])
+async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
+    before: str, faulty: bool, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=SORTING)
+    (trees[BEFORE] / "shop.py").write_text(before)
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task="total([2, 1]) must be 3.")
+    assert bool(trials.in_place["ada"]) is faulty
 
 
 def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:

@@ -29,7 +29,23 @@ class Call(NamedTuple):
     @property
     def probe(self) -> str:
         """The call as an expression that stands alone."""
-        return f"__import__('importlib').import_module({self.module!r}).{self.name}({self.arguments})"
+        return f"{self._function}({self.arguments})"
+
+    @property
+    def changeable(self) -> bool:
+        """Whether anything that it is given can be changed in place."""
+        return any(isinstance(it, ast.List | ast.Dict | ast.Set) for it in ast.walk(ast.parse(f"_({self.arguments})")))
+
+    @property
+    def change(self) -> str:
+        """Whether it changes what it is given, as such an expression; not where that is all it does."""
+        came = f"{self._function}(*given, **named) is not None and (given, named)"
+        as_given = f"(lambda *given, **named: (given, named))({self.arguments})"
+        return f"(lambda *given, **named: {came} != {as_given})({self.arguments})"
+
+    @property
+    def _function(self) -> str:
+        return f"__import__('importlib').import_module({self.module!r}).{self.name}"
 
 
 def module_of(path: str) -> str:

@@ -15,6 +15,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import ERROR, Ran
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.values import Value
+from roundtable.core.wording import many
 from roundtable.workshop import inside_tests
 from roundtable.workshop.counting import no_fewer, says_nothing
 from roundtable.workshop.distinguishing import SETUP, Call, module_of, telling_calls
@@ -37,12 +38,14 @@ _SECONDS = Bounds().seconds
 class Trials(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
-    `unrun` says which checks could not be run at all, a sentence each.
+    `in_place` are the calls with which a candidate, and nothing before it, changes what it is given besides coming to
+    something. `unrun` says which checks could not be run at all, a sentence each.
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
     outputs: dict[str, dict[str, str]] = {}
+    in_place: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
     unrun: tuple[str, ...] = ()
 
@@ -112,7 +115,6 @@ async def tried(
     one more check, of which only those count that fail on the bare tree. `task` is the text they stand in.
     """
     bench = _Bench(sandbox, checks, python, tell or (lambda line: None))
-    candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
     outcomes = bench.counted(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())))
     if examples:
         shown = await asyncio.gather(*(bench.failures(EXAMPLES, examples, *it) for it in trees.items()))
@@ -128,7 +130,7 @@ async def tried(
         for author, files in tests.items()
         if files
     }
-    outputs = await bench.tell_apart(candidates, tests, task)
+    outputs, in_place = await bench.tell_apart(trees, tests, task)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
         checks=dict(zip(trees, outcomes, strict=True)),
@@ -139,6 +141,7 @@ async def tried(
             for name in trees
         },
         outputs=outputs,
+        in_place=in_place,
         authors={f"{author}: {test}": author for author in names for test in names[author]},
     )
 
@@ -217,28 +220,45 @@ class _Bench:
 
     async def tell_apart(
         self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str
-    ) -> dict[str, dict[str, str]]:
-        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
+    ) -> tuple[dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
+        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task.
+
+        And the calls with which each changes what it is given, though they come to something.
+        """
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
-        calls: list[Call | Command] = [*telling_calls(texts, changed, [it.call for it in examples_of(task)])]
+        calls = telling_calls(texts, changed, [it.call for it in examples_of(task)])
         commands = commands_in(
             task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
         )
-        calls += commands
-        if len(trees) < 2 or not calls:
-            return {}
+        inputs: list[Call | Command] = [*calls, *commands]
+        changeable = [it for it in calls if it.changeable]
+        candidates = [name for name in trees if name != BEFORE]
+        if not inputs or not (changeable or len(candidates) > 1):
+            return {}, {}
         seconds = SECONDS if commands else _CALL_SECONDS
-        probes = Asked((SETUP,), [it.probe for it in calls], seconds, _SECONDS)
+        asked = Asked((SETUP,), [*(it.probe for it in inputs), *(it.change for it in changeable)], seconds, _SECONDS)
 
-        async def one(tree: Path) -> dict[str, str]:
+        async def one(tree: Path) -> Sequence[str]:
             async with self._free:
-                seen = await observed(self._sandbox, tree, probes, python=self._python, files={})
-            return {str(it): _came(it, said) for it, said in zip(calls, seen.rows[0], strict=True)} if seen.rows else {}
+                seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
+            return seen.rows[0] if seen.rows else ()
 
-        self._tell(f"{len(calls)} telling inputs on {len(trees)} candidates")
-        return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
+        self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
+        seen = dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
+        outputs = {name: _by_input(inputs, seen[name]) for name in candidates}
+        changing = {name: _changing(changeable, row[len(inputs) :]) for name, row in seen.items()}
+        before = changing.get(BEFORE, ())
+        return outputs, {name: tuple(it for it in changing[name] if it not in before) for name in candidates}
+
+
+def _by_input(inputs: Sequence[Call | Command], row: Sequence[str]) -> dict[str, str]:
+    return {str(it): _came(it, said) for it, said in zip(inputs, row, strict=False)}
+
+
+def _changing(calls: Sequence[Call], row: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(it) for it, said in zip(calls, row, strict=False) if said == "= True")
 
 
 def _programs(tree: Path) -> list[str]:

@@ -32,6 +32,16 @@ _TESTS_TOO = re.compile(
 _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _NOT = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|cannot)\b|n['’]t\b", re.IGNORECASE)
+_DONE_TO_IT = (
+    "mutate modify update change move remove delete discard drop pop push append insert extend put fill clear empty "
+    "drain consume shuffle swap exchange replace reverse rotate"
+)
+_IN_PLACE = re.compile(
+    rf"\bin[ -]place\b|\b(?:{'|'.join(it.rstrip('ey') for it in _DONE_TO_IT.split())})"
+    r"|\btak(?:es?|en|ing) .{1,40}\b(?:off|out|away|from)\b",
+    re.IGNORECASE,
+)
+"""Words for what may be done to something that is given; too many rather than too few."""
 _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
@@ -74,6 +84,11 @@ def asks_to_change(session: Session, file: Written) -> bool:
     found = (match for it in _SENTENCE.split(session.charter.question) for match in asked.finditer(it))
     before = _defined(msgspec.structs.replace(file, path=file.was or file.path, after=None))
     return any(not _denied(it) for it in found) or _speaks_of(session.charter.question, before)
+
+
+def asks_to_change_in_place(session: Session) -> bool:
+    """Whether any word that it was asked in may mean that a function changes what it is given."""
+    return _IN_PLACE.search(asked_words(session)) is not None
 
 
 def _denied(match: re.Match[str]) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import asks_to_change, asks_to_change_tests
+from roundtable.app.bench.asking import asks_to_change, asks_to_change_in_place, asks_to_change_tests
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
@@ -40,11 +40,12 @@ from roundtable.workshop.yardsticks import as_it_was, yardsticks
 
 MOST_APART = 3
 OWN_TESTS = "its own tests"
-EVIDENCE = "evidence"
+EVIDENCE, SIDE_EFFECTS = "evidence", "side effects"
 NO_EVIDENCE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it. "
     "Write such a test, in a file of its own, or mend the one you wrote."
 )
+WORK_ON_A_COPY = "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 BARRED = frozenset(
@@ -125,6 +126,8 @@ class Trying:
         trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
+        if not (in_stages(session.charter) or asks_to_change_in_place(session)):
+            wishes = [_leaving_arguments(it, trials) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not in_stages(session.charter):
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
@@ -273,6 +276,17 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     if needs_evidence and ran and _is_code(wish.own) and not (mended or shown_by):
         checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
     return msgspec.structs.replace(wish, checks=checks)
+
+
+def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:
+    """A wish with a check of ours that failed, where its code changes what it is given and nobody asked for that."""
+    calls = trials.in_place.get(wish.seat, ())
+    if not calls:
+        return wish
+    words = f"{calls[0]} changes what it is given, and the task does not ask for a change in place."
+    return msgspec.structs.replace(
+        wish, checks=(*wish.checks, CheckOutcome(SIDE_EFFECTS, (), 1, f"{words}\n{WORK_ON_A_COPY}"))
+    )
 
 
 def _as_measured_before(

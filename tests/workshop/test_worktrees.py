@@ -219,6 +219,14 @@ def test_what_is_built_in_a_copy_of_an_empty_folder_is_work_too(tmp_path: Path) 
     assert trees.standing(made).unmerged == ("a.py",)
 
 
+def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) -> None:
+    write(tmp_path / "work", {"a.py": "a\n"})
+    trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
+    made = trees.open("t")
+    repository(made.path / "tool", {"tool.py": "b\n"})
+    assert trees.standing(made).unmerged == ("tool/tool.py",)
+
+
 def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     before = seen(work)

@@ -244,9 +244,13 @@ def _beneath(workspace: Path, name: str) -> Iterable[str]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Every file of a copy that is not ignored, by its bytes; of a link, where it leads."""
+    """Every file of a copy that is not ignored, by its bytes; of a link, where it leads.
+
+    Git names a repository within by its folder alone: all in it counts but what is git's own.
+    """
     with git_of(folder) as git:
-        names = [name for name in git.files() if os.path.lexists(folder / name)]
+        found = [it for name in git.files() for it in _beneath(folder, name.rstrip("/"))]
+    names = [name for name in found if ".git" not in name.split("/") and os.path.lexists(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
 
 

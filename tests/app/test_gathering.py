@@ -176,6 +176,8 @@ async def test_seats_are_told_which_checks_they_may_ask_for(places: Places, work
     places.user_config.write_text('[checks]\ntests = ["pytest", "-q"]\nlint = ["ruff", "check"]\n')
     async with await Roundtable.open(workspace, places) as desk:
         charter, texts = await desk.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
+        _, of_a_build = await desk.draft(Agenda("Do it.", SCRIPTED, meeting="build"))
+    assert not any(b"Checks you may ask for" in it for it in of_a_build), "who writes asks for none"
     about = next(text for item, text in zip(charter.context, texts, strict=False) if item.name == "about this context")
     assert b"Checks you may ask for by name, and no others: tests, lint." in about
 

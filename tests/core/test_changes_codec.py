@@ -267,6 +267,41 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
     assert wanted(nested) == (Replace("notes.md", f"```markdown\n{CODE}```\n"),)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```python\nsrc/a.py\n{CODE}```",
+        f"```python\npath=src/a.py\n{CODE}```",
+        f"```python\n# path=src/a.py\n{CODE}```",
+        f"```python\nsrc/a.py\n```\n```python\n{CODE}```",
+        f"```python\n# src/a.py\n```\n\n```python\n{CODE}```",
+        f"```python\nsrc/a.py\n```python\n{CODE}```",
+        f"```python src/a.py\n{CODE}```\n```",
+        f"```python src/a.py\n{CODE}```\n\n```\n\n",
+    ],
+)
+def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply: str) -> None:
+    assert wanted(reply) == (Replace("src/a.py", CODE),)
+
+
+@pytest.mark.parametrize("name", ["src/a.py", "path=src/a.py", "# src/a.py"])
+def test_a_block_of_a_name_alone_is_no_empty_file(name: str) -> None:
+    assert "has nothing but its name in it" in why_not(f"```python\n{name}\n```")
+
+
+def test_an_order_behind_a_fence_is_the_order() -> None:
+    assert wanted(f"```python src/a.py\n{CODE}```\n```python DELETE src/b.py\n```") == (
+        Delete("src/b.py"),
+        Replace("src/a.py", CODE),
+    )
+    assert wanted("```python RENAME a.py -> b.py\n```") == (Rename("a.py", "b.py"),)
+
+
+@pytest.mark.parametrize("block", ["```\nsrc/a.py\nsrc/b.py\n```", "```text\nsrc/a.py\nline 2\n```"])
+def test_a_list_of_files_is_no_file(block: str) -> None:
+    assert wanted(f"{block}\n\n### src/a.py\n{FENCED}") == (Replace("src/a.py", CODE),)
+
+
 def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
     said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))

@@ -211,7 +211,8 @@ class Roundtable:
             answers=agenda.answers,
             seed=random.SystemRandom().getrandbits(48) if agenda.seed is None else agenda.seed,
         )
-        gathered = await self._gathering.gather(agenda, self._room(charter, judging=judging), project=rules.gathers)
+        room = self._room(charter, judging=judging)
+        gathered = await self._gathering.gather(agenda, room, project=rules.gathers, may_ask=not rules.writes)
         context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
         unsaved = partial(unwritable_notices, self.workspace, charter, gathered.shown)
         notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes else ()))

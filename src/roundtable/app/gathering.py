@@ -46,11 +46,14 @@ class Gathering:
         self._ignore = ignore
         self._checks = checks
 
-    async def gather(self, agenda: Agenda, room: Room, *, project: bool) -> Gathered:
-        """What this agenda comes to; with `project`, the project itself if nothing else is named."""
-        return await asyncio.to_thread(self._gather, agenda, room, project)
+    async def gather(self, agenda: Agenda, room: Room, *, project: bool, may_ask: bool = True) -> Gathered:
+        """What this agenda comes to; with `project`, the project itself if nothing else is named.
 
-    def _gather(self, agenda: Agenda, room: Room, project: bool) -> Gathered:
+        Seats that `may_ask` for checks are told which there are.
+        """
+        return await asyncio.to_thread(self._gather, agenda, room, project, may_ask)
+
+    def _gather(self, agenda: Agenda, room: Room, project: bool, may_ask: bool) -> Gathered:
         shown = {name: read_clean(self._redactor, self._workspace, name) for name in agenda.files}
         _check_room(shown, room)
         pile = _Pile(shown, max(0, room.gathered - sum(map(len, shown.values()))))
@@ -64,7 +67,7 @@ class Gathering:
         if project and not (agenda.files or agenda.folders or agenda.texts):
             self._project(pile, words)
         told = [*pile.notices]
-        if project and self._checks:
+        if project and may_ask and self._checks:
             told.append(f"Checks you may ask for by name, and no others: {', '.join(self._checks)}.")
         if told:
             pile.shown[ABOUT] = "\n".join(told).encode()

@@ -32,8 +32,11 @@ _ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
 _WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
 _SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
 _COMMENT = re.compile(
-    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$", re.I
+    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*|path=)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
+    re.I,
 )
+_COMMENT_OR_BARE = re.compile(rf"(?:{_COMMENT.pattern}|(?:path=)?([\w./-]+\.\w+)[ \t]*$)", re.I)
+_ORDER = re.compile(r"\b(?:DELETE|RENAME|MOVE) .+")
 
 ASIDE = frozenset(
     {
@@ -80,20 +83,27 @@ def taken_apart(text: str) -> Reply:
     lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
+    empty = ""
     at = 0
     while at < len(lines):
         opening = _opening(lines[at])
-        if opening is None:
+        if opening is None or not (opening[1] or any(map(str.strip, lines[at + 1 :]))):
             prose.append(lines[at])
             at += 1
             continue
-        if _is_echoed(lines, at, *opening):
-            del lines[at + 1], exact[at + 1]
+        if echo := _echo(lines, at, *opening):
+            del lines[echo], exact[echo]
         end, following = _end(lines, at, opening[0])
-        own = opening[1] in _DIFFS and not exact[at].endswith("\r")
-        blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
-        prose.append("")
+        if said := _says_only(lines[at + 1 : end], opening[1]):
+            prose.append(said)
+            empty = empty if _ORDER.match(said) else said
+        else:
+            own = opening[1] in _DIFFS and not exact[at].endswith("\r")
+            blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
+            prose.append("")
         at = following
+    if empty and not blocks:
+        raise Unreadable(f"The block of {empty} has nothing but its name in it. Write the whole file into the block.")
     return Reply(tuple(blocks), tuple(prose))
 
 
@@ -126,11 +136,24 @@ def _opening(line: str) -> tuple[str, str] | None:
     return match[1], match[2].strip(" \t")
 
 
-def _is_echoed(lines: Sequence[str], at: int, fence: str, info: str) -> bool:
-    """Whether a line that names the file of its block is followed by the same fence once more, without the name."""
-    following = _opening(lines[at + 1]) if at + 1 < len(lines) else None
+def _echo(lines: Sequence[str], at: int, fence: str, info: str) -> int:
+    """Where the same fence stands once more, behind that which names the file of its block; 0 where it does not."""
     language, named = _by_info(info)
-    return named is not None and bool(language) and following == (fence, language)
+    if named is None and at + 1 < len(lines) and _by_first_line(lines[at + 1], language):
+        at += 1
+    elif named is None:
+        return 0
+    again = _opening(lines[at + 1]) if at + 1 < len(lines) else None
+    return at + 1 if language and again == (fence, language) else 0
+
+
+def _says_only(body: Sequence[str], info: str) -> str:
+    """The line that a block comes to which has none but the name of a file, or an order behind its fence."""
+    words = [line.strip() for line in body if line.strip()]
+    language, named = _by_info(info)
+    if not words and (order := _ORDER.search(info)):
+        return order[0]
+    return words[0] if named is None and len(words) == 1 and _by_first_line(words[0], language) else ""
 
 
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
@@ -168,7 +191,7 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
         named = _by_line_above(prose, language)
     elif not named.asked_by:
         named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
-    if named is None and body and (first := _by_first_line(body[0])):
+    if named is None and body and (first := _by_first_line(body[0], language)):
         named, body = first, body[1:]
     return FencedBlock(language, named, "".join(f"{line}\n" for line in body), start)
 
@@ -186,6 +209,8 @@ def _by_info(info: str) -> tuple[str, Named | None]:
         plain = f"{joined[1]} {plain[joined.end() :]}"
     words = plain.split()
     language = words[0].lower() if words else ""
+    if _ORDER.search(plain):
+        return language, None
     if final := next((keyed[key] for key in _FINAL if key in keyed), None):
         _check_alone(_AFTER_NAME.sub("", _KEYED.sub(" ", info[final.end() :])).split(), info)
         return language, msgspec.structs.replace(_named(_value(final)), asked_by=asked_by)
@@ -246,10 +271,14 @@ def spoken(path: str) -> bool:
     )
 
 
-def _by_first_line(line: str) -> Named | None:
-    """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name."""
-    match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_LINE else None
-    named = file_name(match[1]) if match else None
+def _by_first_line(line: str, language: str) -> Named | None:
+    """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name.
+
+    Without the sign of a comment, it is none in a block of code either.
+    """
+    pattern = _COMMENT if language in ASIDE or not language else _COMMENT_OR_BARE
+    match = pattern.fullmatch(line) if len(line) <= LONGEST_LINE else None
+    named = file_name(match[match.lastindex or 0]) if match else None
     if named is None or _ELSEWHERE.match(named.path):
         return None
     folder, _, name = named.path.rpartition("/")

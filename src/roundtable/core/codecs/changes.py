@@ -217,7 +217,8 @@ The line that opens the block names the path:
 ```
 
 Close each block before the next. Never leave lines out with a remark such as "rest unchanged".
-To delete or rename a file, write a line such as `DELETE {path}` or `RENAME {path} -> {_EXAMPLE}other.py`.
+Only where the task calls for it: a line outside of the blocks such as `DELETE {path}` deletes a file, and \
+`RENAME {path} -> {_EXAMPLE}other.py` gives it another name.
 Around a file with ``` in it, use four backticks."""
 
 

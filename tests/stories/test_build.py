@@ -94,6 +94,21 @@ async def test_whoever_fails_is_told_why_and_mends_it(bench: Roundtable, code: P
     assert BROKEN_SLUG in prompt, "its own words"
 
 
+async def test_whoever_mends_by_writing_the_same_again_writes_anew_without_its_own_words(
+    bench: Roundtable, code: Path
+) -> None:
+    again = [{"round": "*-anew", "text": wrote({"slug.py": JOINED_SLUG})}]
+    held = Held(bench, claude=[*writer(BROKEN_SLUG, BROKEN_SLUG), *again], gpt=writer(BROKEN_SLUG, STUB))
+    decision = await held.hold("build", TASK, answers=YES)
+    assert decision.author == "claude"
+    assert (code / "slug.py").read_text() == JOINED_SLUG
+    assert [it.seat for it in held.voices.calls if "anew" in it.call] == ["claude"], "gpt tried something else"
+    prompt = held.prompt("build/2-anew", "claude")
+    assert "The check tests failed" in prompt
+    assert TASK in prompt
+    assert BROKEN_SLUG not in prompt
+
+
 async def test_when_none_passes_the_meeting_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG), gpt=writer("def slugify(:\n", "def slugify(:\n"))
     decision = await held.hold("build", TASK, answers=YES)

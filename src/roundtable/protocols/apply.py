@@ -19,7 +19,7 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import MEND, WHOLE, NotDone, form_of, tried
+from roundtable.protocols.trying import ANEW, MEND, WHOLE, NotDone, form_of, tried
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """A plan and the change, unless there is a draft already."""
-    return () if settings.draft else (PLAN, WRITE, *[MEND] * settings.mends)
+    return () if settings.draft else (PLAN, WRITE, *[MEND, ANEW] * settings.mends)
 
 
 async def apply(table: Table) -> Decision:
@@ -104,11 +104,11 @@ def _of(decision: Decision, position: str) -> Decision:
 
 PROTOCOL = Protocol(
     "apply",
-    2,
+    3,
     apply,
     Settings,
     plan,
-    ("system", "plan", "write", "mend", "about", "repair"),
+    ("system", "plan", "write", "mend", "anew", "about", "repair"),
     "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
     gates=("plan", *GATES),
     answers={"plan": tuple(PLAN_CHOICES), **GATES},

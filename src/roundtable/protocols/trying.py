@@ -17,6 +17,8 @@ T = TypeVar("T")
 WHOLE, IN_PARTS = "changes", "changes-in-parts"
 
 MEND = PlannedRound("mend", WHOLE, Turns(visibility="own", at_bench=True), likely=False)
+ANEW = PlannedRound("anew", WHOLE, Turns(visibility="none", at_bench=True), likely=False)
+"""For who mends by writing the same again: without its own words before its eyes, it finds others."""
 
 LONG = 12_000
 """Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
@@ -64,9 +66,19 @@ async def tried(
         mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=again, turns=MEND.turns)
         if not mended.moves:
             break
+        repeated = _repeated(rounds, mended)
         rounds = (*rounds, mended)
+        if repeated and await table.may_open(anew := f"{stage}/{number + mend}-anew"):
+            prompt = Prompt(ANEW.template, {"task": table.charter.question})
+            rounds += (await table.ask(anew, prompt, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
         result = await _run(table, f"{stage}/try-{mend + 1}", rounds, seats)
     return rounds, result
+
+
+def _repeated(rounds: Sequence[Round], mended: Round) -> tuple[str, ...]:
+    """Who wrote the same in this round as before it, word for word."""
+    before = {move.seat: move.text for it in rounds for move in it.moves}
+    return tuple(move.seat for move in mended.moves if move.text == before.get(move.seat))
 
 
 async def _run(table: Table, step: str, rounds: Sequence[Round], seats: tuple[str, ...]) -> CandidatesTried:

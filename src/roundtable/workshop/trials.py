@@ -69,18 +69,19 @@ class Trials(Value, frozen=True):
         return {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
 
     def shown_by(self, candidate: str) -> tuple[str, ...]:
-        """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and are no mistake.
+        """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
 
-        One is where its author's own code fails it too, unless that code breaks what held before and says nothing.
+        They cannot where their author's own code fails any of them, unless that breaks what held before and says
+        nothing: one of the two is wrong, and nobody knows which.
         """
-        passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
-        found: dict[str, None] = {}
-        for test, held in passed.items():
-            author = self.authors[test]
-            holds = self.tests.get(author, passed).get(test, False) or self._breaks(author)
-            if held and not bare.get(test, False) and holds:
-                found[author] = None
-        return tuple(found)
+        bare = self.tests.get(BEFORE, {})
+        shown = (it for it, held in self.tests.get(candidate, {}).items() if held and not bare.get(it, False))
+        authors = dict.fromkeys(self.authors[it] for it in shown)
+        return tuple(it for it in authors if it == candidate or self._passes_its_own(it) or self._breaks(it))
+
+    def _passes_its_own(self, author: str) -> bool:
+        passed = self.tests.get(author)
+        return passed is None or all(passed.get(test, False) for test, by in self.authors.items() if by == author)
 
     def nobody_passes(self, test: str) -> bool:
         """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""

@@ -116,6 +116,17 @@ async def test_new_tests_that_break_what_is_there_are_left_out_and_the_code_is_w
     assert git(code, "status", "--porcelain") == ""
 
 
+async def test_a_new_test_that_cannot_even_be_run_is_left_out_where_the_persons_examples_hold(
+    bench: Roundtable, code: Path
+) -> None:
+    imports_nothing = 'def test_words():\n    assert slugify("A b") == "a-b"\n\n\ntest_words()\n'
+    held = Held(bench, claude=author(slug=SLUG, test_more=imports_nothing))
+    decision = await held.hold("build", WITH_EXAMPLE, answers=YES)
+    assert decision.outcome is Outcome.REACHED
+    assert "Left out, since they do not go with the code: test_more.py." in decision.how
+    assert (code / "slug.py").read_text() == SLUG
+
+
 async def test_a_test_that_nobodys_code_passes_is_its_authors_mistake_where_others_tests_show_the_code_right(
     bench: Roundtable, code: Path
 ) -> None:

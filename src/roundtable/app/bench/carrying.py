@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.app.bench.asking import asked_words, asks_for, asks_to_change_tests, told_decision
 from roundtable.app.bench.drafts import Drafts, since
-from roundtable.app.bench.trying import Made, Trying, asker, own_tests, tests_of
+from roundtable.app.bench.trying import Made, Trying, asker, none_run, own_tests, tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
 from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
 from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
@@ -123,8 +123,7 @@ class Carrying:
         """The workspace's checks with a draft and without; with it, its tests in Python too, checks or not."""
         tests = {path: text for path, text in tests_of(since(over, files)).items() if path.endswith(".py")}
         trials = await self._trying.ran({BEFORE: over, _DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
-        unrun = {path: False for path, text in tests.items() if "def test" in text}
-        checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or unrun))
+        checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or none_run(tests)))
         before = trials.checks.get(BEFORE, ())
         untold = self._trying.clean_words(trials.untold((_DRAFT,)))
         return Rehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)

@@ -263,6 +263,8 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     checks = trials.telling(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
+    if wish.seat in trials.checks:
+        own = own or none_run(tests_of(wish.own))
     failed = [test for test, passed in own.items() if not passed]
     shown_by = trials.shown_by(wish.seat)
     others = any(it != wish.seat for it in shown_by)
@@ -360,6 +362,11 @@ def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
     """The tests that come with a change, as one check of it; none where there are none."""
     failed = [f"{name} failed" for name, sound in passed.items() if not sound]
     return (CheckOutcome(OWN_TESTS, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
+
+
+def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
+    """Files of tests in Python of which not one could be run, each as a test that failed."""
+    return {path: False for path, text in tests.items() if path.endswith(".py") and "def test" in text}
 
 
 def tests_of(files: Sequence[Written]) -> dict[str, str]:

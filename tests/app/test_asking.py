@@ -76,6 +76,10 @@ def test_words_that_only_speak_of_tests(words: str) -> None:
         "take(heap) takes the smallest item off the heap: take([2, 1]) is 1.",
         "dedupe(items) removes what stands there twice.",
         "Update the totals in the dict.",
+        "fib(n, memo) keeps what it has computed in the dict: fib(10, {}) must be 55.",
+        "deposit(account, amount) adds the amount to the balance and returns it.",
+        "merge(a, b) merges b into a and returns a.",
+        "It marks the cell on the board. It must not change anything else.",
     ],
 )
 def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
@@ -88,6 +92,10 @@ def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
         "Add a function merge(pairs) to calc.py. It takes a list in any order and returns a sorted list.",
         "median([1, 2, 3, 4]) must be 2.5. Mend it.",
         "Write largest(items), which finds the largest item.",
+        "It must not change the list it is given: median([3, 1, 2]) must be 2.",
+        "Write it without modifying items.",
+        "Never mutate the input.",
+        "Popular items come first in a clearer order, as in a dropdown.",
     ],
 )
 def test_words_that_ask_for_a_result_alone(words: str) -> None:

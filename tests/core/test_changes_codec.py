@@ -274,7 +274,7 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
         f"```python\npath=src/a.py\n{CODE}```",
         f"```python\n# path=src/a.py\n{CODE}```",
         f"```python\nsrc/a.py\n```\n```python\n{CODE}```",
-        f"```python\n# src/a.py\n```\n\n```python\n{CODE}```",
+        f"```python\npath=src/a.py\n```\n\n```python\n{CODE}```",
         f"```python\nsrc/a.py\n```python\n{CODE}```",
         f"```python src/a.py\n{CODE}```\n```",
         f"```python src/a.py\n{CODE}```\n\n```\n\n",
@@ -284,22 +284,60 @@ def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply
     assert wanted(reply) == (Replace("src/a.py", CODE),)
 
 
-@pytest.mark.parametrize("name", ["src/a.py", "path=src/a.py", "# src/a.py"])
-def test_a_block_of_a_name_alone_is_no_empty_file(name: str) -> None:
-    assert "has nothing but its name in it" in why_not(f"```python\n{name}\n```")
+@pytest.mark.parametrize("name", ["src/a.py", "path=src/a.py"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        f"```python src/b.py\n{CODE}```",
+        f"```python\n# src/b.py\n{CODE}```",
+        "```bash\npytest -q\n```",
+        f"And then:\n{FENCED}",
+    ],
+)
+def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_follows_at_once(
+    name: str, more: str
+) -> None:
+    assert "The block of src/a.py has nothing but its name" in why_not(f"```python\n{name}\n```\n\n{more}")
 
 
-def test_an_order_behind_a_fence_is_the_order() -> None:
-    assert wanted(f"```python src/a.py\n{CODE}```\n```python DELETE src/b.py\n```") == (
-        Delete("src/b.py"),
+@pytest.mark.parametrize(
+    ("path", "language", "text"),
+    [
+        ("tests/__init__.py", "python", "# tests/__init__.py\n"),
+        (".gitignore", "gitignore", "secrets.json\n"),
+        (".gitignore", "gitignore", "config.json\n*.log\n"),
+        ("files.txt", "text", "src/a.py\n"),
+        ("files.py", "python", "src/a.py\nsrc/b.py\n"),
+        ("docs/index.md", "markdown", "# index.md\n"),
+    ],
+)
+def test_what_a_heading_names_keeps_its_first_line(path: str, language: str, text: str) -> None:
+    other = f"```python path=src/b.py\n{CODE}```"
+    assert wanted(f"### {path}\n```{language}\n{text}```\n\n{other}") == (
+        Replace(path, text),
+        Replace("src/b.py", CODE),
+    )
+
+
+def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> None:
+    assert wanted(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
+        Replace("tests/__init__.py", ""),
         Replace("src/a.py", CODE),
     )
-    assert wanted("```python RENAME a.py -> b.py\n```") == (Rename("a.py", "b.py"),)
 
 
-@pytest.mark.parametrize("block", ["```\nsrc/a.py\nsrc/b.py\n```", "```text\nsrc/a.py\nline 2\n```"])
-def test_a_list_of_files_is_no_file(block: str) -> None:
-    assert wanted(f"{block}\n\n### src/a.py\n{FENCED}") == (Replace("src/a.py", CODE),)
+@pytest.mark.parametrize(
+    "block",
+    ["gitignore\nconfig.json\n*.log", "tree\nsrc/a.py\nsrc/b.py", "python\nsrc/a.py\nsrc/b.py", "python DELETE a.py\n"],
+)
+def test_lists_of_files_and_orders_behind_a_fence_are_sent_back(block: str) -> None:
+    why_not(f"```python path=src/b.py\n{CODE}```\n\n```{block}\n```")
+
+
+@pytest.mark.parametrize("above", ["### Makefile", "File: `notes.txt`"])
+def test_a_reply_that_ends_where_a_file_begins_is_not_whole(above: str) -> None:
+    assert "not closed" in why_not(f"```python src/a.py\n{CODE}```\n\n{above}\n```\n")
 
 
 def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:

@@ -74,6 +74,18 @@ async def test_the_lead_drafts_a_plan_and_then_writes_what_was_decided(bench: Ro
     assert "Produced-By: gpt" in told
 
 
+async def test_who_mends_by_sending_the_same_is_asked_anew_with_its_plan(bench: Roundtable, code: Path) -> None:
+    broken = wrote({"slug.py": BROKEN_SLUG})
+    council = await decided(bench, claude=executing(BROKEN_SLUG, mend=broken, anew=wrote({"slug.py": SLUG})))
+    later, decision = await apply(bench, council)
+    assert decision.outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == SLUG
+    prompt = later.prompt("apply/3-anew", "claude")
+    assert "1. Change slug.py." in prompt, "the person said yes to that"
+    assert "The check tests failed" in prompt
+    assert BROKEN_SLUG not in prompt
+
+
 @pytest.mark.feature("S4.26")
 async def test_a_person_who_stops_after_the_plan_has_nothing_written(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing(), gpt=executing())

@@ -13,7 +13,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import executed
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop import inside_tests
-from roundtable.workshop.distinguishing import module_of, telling_calls
+from roundtable.workshop.distinguishing import Call, module_of, telling_calls
 from roundtable.workshop.examples import examples_of, unittest_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
@@ -141,7 +141,16 @@ async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     assert (in_place["ada"], in_place["eve"]) == ((), ())
 
 
-@pytest.mark.parametrize(("before", "faulty"), [(RIGHT, True), (SORTING.replace("sum", "max"), False)])
+@pytest.mark.parametrize(
+    ("before", "faulty"),
+    [
+        (RIGHT, True),
+        (SORTING.replace("sum", "max"), False),
+        ("def total(prices):\n    prices.sort()\n", False),
+        (SORTING.replace("(prices)\n", "(price)\n").replace("total(price)", "total(prices)"), False),
+    ],
+    ids=["left alone", "changed", "changed and came to nothing", "changed and failed"],
+)
 async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
     before: str, faulty: bool, sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -149,6 +158,30 @@ async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
     (trees[BEFORE] / "shop.py").write_text(before)
     trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task="total([2, 1]) must be 3.")
     assert bool(trials.in_place["ada"]) is faulty
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "{}", "x={1: 2}", "{1}", "set()", "(1, [2])"])
+def test_what_can_be_changed_in_place(arguments: str) -> None:
+    assert Call("m", "f", arguments).changeable
+
+
+@pytest.mark.parametrize("arguments", ["", "1, 'a'", "(1, 2)", "None"])
+def test_what_cannot_be_changed_in_place(arguments: str) -> None:
+    assert not Call("m", "f", arguments).changeable
+
+
+def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_apart_agree() -> None:
+    wrong = {"ada: a": False, "eve: e": False}
+    both = Trials(
+        tests={BEFORE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
+        authors={"ada: a": "ada", "eve: e": "eve"},
+    )
+    assert both.shown_by("bob") == ("ada", "eve")
+    one = Trials(
+        tests={BEFORE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": False}},
+        authors={"ada: a": "ada", "eve: e": "eve"},
+    )
+    assert one.shown_by("bob") == (), "one of ada's two is wrong, and nobody knows which"
 
 
 def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:

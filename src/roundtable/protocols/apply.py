@@ -84,7 +84,8 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
-    rounds, result = await tried(table, STAGE, 2, written, settings.mends)
+    anew = Prompt(ANEW.template, quotes={"plan": drafted.moves[0].text})
+    rounds, result = await tried(table, STAGE, 2, written, settings.mends, anew)
     if not rule.alike(result) and not rule.contested(result):
         return rule.none_passed(result, rounds)
     course.before = rule.warning(result, course.seat)

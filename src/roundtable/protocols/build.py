@@ -69,7 +69,8 @@ async def build(table: Table) -> Decision:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends)
+        anew = Prompt(ANEW.template, {"task": table.charter.question})
+        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew)
         best = trying.alike(result) or trying.contested(result)
         if not best:
             return trying.none_passed(result, rounds)

@@ -1,4 +1,4 @@
-"""What meetings that write have in common: every step is done or ends the meeting, and what fails is mended once."""
+"""What meetings that write have in common: every step is done or ends the meeting, and what fails may be mended."""
 
 from __future__ import annotations
 
@@ -52,9 +52,12 @@ def form_of(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
 
 
 async def tried(
-    table: Table, stage: str, number: int, written: Round, mends: int
+    table: Table, stage: str, number: int, written: Round, mends: int, anew: Prompt
 ) -> tuple[tuple[Round, ...], CandidatesTried]:
-    """Run what the seats wrote in a round of this number. Where nobody's passed, all write again, knowing why."""
+    """Run what the seats wrote in a round of this number. Where nobody's passed, all write again, knowing why.
+
+    Who then sends the same is asked `anew`.
+    """
     rounds = (written,)
     seats = tuple(move.seat for move in written.moves)
     result = await _run(table, f"{stage}/try", rounds, seats)
@@ -68,9 +71,9 @@ async def tried(
             break
         repeated = _repeated(rounds, mended)
         rounds = (*rounds, mended)
-        if repeated and await table.may_open(anew := f"{stage}/{number + mend}-anew"):
-            prompt = Prompt(ANEW.template, {"task": table.charter.question})
-            rounds += (await table.ask(anew, prompt, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
+        name = f"{stage}/{number + mend}-anew"
+        if repeated and await table.may_open(name):
+            rounds += (await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
         result = await _run(table, f"{stage}/try-{mend + 1}", rounds, seats)
     return rounds, result
 

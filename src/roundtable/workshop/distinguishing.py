@@ -11,7 +11,18 @@ from typing import Any, NamedTuple, cast
 from roundtable.workshop.literals import is_literal_call
 
 MOST = 200
-SETUP = "import os, sys\nsys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), 'src')]\n"
+SETUP = """
+import copy, os, sys
+sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), 'src')]
+
+def came_and_changed(find, *given, **named):
+    before = copy.deepcopy((given, named))
+    try:
+        came = find()(*given, **named) is not None
+    except Exception:
+        came = False
+    return came, (given, named) != before
+"""
 """What is run before any call, so that modules are found where projects keep them."""
 
 
@@ -32,20 +43,28 @@ class Call(NamedTuple):
         return f"{self._function}({self.arguments})"
 
     @property
+    def function(self) -> tuple[str, str]:
+        """What is called, with whatever arguments."""
+        return self.module, self.name
+
+    @property
     def changeable(self) -> bool:
         """Whether anything that it is given can be changed in place."""
-        return any(isinstance(it, ast.List | ast.Dict | ast.Set) for it in ast.walk(ast.parse(f"_({self.arguments})")))
+        given = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
+        return any(isinstance(it, ast.List | ast.Dict | ast.Set) or _is_empty_set(it) for it in given)
 
     @property
     def change(self) -> str:
-        """Whether it changes what it is given, as such an expression; not where that is all it does."""
-        came = f"{self._function}(*given, **named) is not None and (given, named)"
-        as_given = f"(lambda *given, **named: (given, named))({self.arguments})"
-        return f"(lambda *given, **named: {came} != {as_given})({self.arguments})"
+        """Whether it comes to something, and whether it changes what it is given, as such an expression."""
+        return f"came_and_changed(lambda: {self._function}, {self.arguments})"
 
     @property
     def _function(self) -> str:
         return f"__import__('importlib').import_module({self.module!r}).{self.name}"
+
+
+def _is_empty_set(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node) == "set()"
 
 
 def module_of(path: str) -> str:

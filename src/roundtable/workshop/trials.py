@@ -26,7 +26,7 @@ from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox import ended
 
 BEFORE = ""
-"""The name of the tree that has no candidate on it: only the checks are run there."""
+"""The name of the tree that has no candidate on it."""
 
 EXAMPLES = "the examples in the task"
 
@@ -71,16 +71,22 @@ class Trials(Value, frozen=True):
     def shown_by(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
 
-        They cannot where their author's own code fails any of them, unless that breaks what held before and says
-        nothing: one of the two is wrong, and nobody knows which.
+        Where their author's own code fails any of them, one of the two is wrong, and nobody knows which. Such tests
+        are relied on only if that code breaks what held before and says nothing, or if two who wrote apart say the
+        same: the candidate passes all of theirs.
         """
-        bare = self.tests.get(BEFORE, {})
-        shown = (it for it, held in self.tests.get(candidate, {}).items() if held and not bare.get(it, False))
-        authors = dict.fromkeys(self.authors[it] for it in shown)
-        return tuple(it for it in authors if it == candidate or self._passes_its_own(it) or self._breaks(it))
+        passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
+        authors = dict.fromkeys(self.authors[it] for it, held in passed.items() if held and not bare.get(it, False))
+        whole = [it for it in authors if self._passes(candidate, it)]
+        return tuple(
+            it
+            for it in authors
+            if it == candidate or self._passes(it, it) or self._breaks(it) or (it in whole and len(whole) > 1)
+        )
 
-    def _passes_its_own(self, author: str) -> bool:
-        passed = self.tests.get(author)
+    def _passes(self, candidate: str, author: str) -> bool:
+        """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
+        passed = self.tests.get(candidate)
         return passed is None or all(passed.get(test, False) for test, by in self.authors.items() if by == author)
 
     def nobody_passes(self, test: str) -> bool:
@@ -113,7 +119,8 @@ async def tried(
 
     Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
     checks run again: each check is then a test of that seat. `examples` are the person's own, as such a file: they are
-    one more check, of which only those count that fail on the bare tree. `task` is the text they stand in.
+    one more check, of which only those count that fail on the bare tree. `task` is the text they stand in; without it,
+    nobody looks at what calls change in place.
     """
     bench = _Bench(sandbox, checks, python, tell or (lambda line: None))
     outcomes = bench.counted(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())))
@@ -234,7 +241,7 @@ class _Bench:
             task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
         )
         inputs: list[Call | Command] = [*calls, *commands]
-        changeable = [it for it in calls if it.changeable]
+        changeable = [it for it in calls if task and it.changeable]
         candidates = [name for name in trees if name != BEFORE]
         if not inputs or not (changeable or len(candidates) > 1):
             return {}, {}
@@ -249,17 +256,21 @@ class _Bench:
         self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
         seen = dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
         outputs = {name: _by_input(inputs, seen[name]) for name in candidates}
-        changing = {name: _changing(changeable, row[len(inputs) :]) for name, row in seen.items()}
-        before = changing.get(BEFORE, ())
-        return outputs, {name: tuple(it for it in changing[name] if it not in before) for name in candidates}
+        before = {it.function for it in _changing(changeable, seen.get(BEFORE, ())[len(inputs) :], came=False)}
+        in_place = {name: _changing(changeable, seen[name][len(inputs) :], came=True) for name in candidates}
+        return outputs, {
+            name: tuple(str(it) for it in calls if it.function not in before) for name, calls in in_place.items()
+        }
 
 
 def _by_input(inputs: Sequence[Call | Command], row: Sequence[str]) -> dict[str, str]:
     return {str(it): _came(it, said) for it, said in zip(inputs, row, strict=False)}
 
 
-def _changing(calls: Sequence[Call], row: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(it) for it, said in zip(calls, row, strict=False) if said == "= True")
+def _changing(calls: Sequence[Call], row: Sequence[str], *, came: bool) -> list[Call]:
+    """The calls that change what they are given: those that come to something besides, or all of them."""
+    told = ("= (True, True)",) if came else ("= (True, True)", "= (False, True)")
+    return [it for it, said in zip(calls, row, strict=False) if said in told]
 
 
 def _programs(tree: Path) -> list[str]:

@@ -250,8 +250,13 @@ def _digests(folder: Path) -> dict[str, str]:
     """
     with git_of(folder) as git:
         found = [it for name in git.files() for it in _beneath(folder, name.rstrip("/"))]
-    names = [name for name in found if ".git" not in name.split("/") and os.path.lexists(folder / name)]
+    names = [name for name in found if ".git" not in name.split("/") and _can_be_read(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
+
+
+def _can_be_read(path: Path) -> bool:
+    """Whether it is a file or a link: nobody reads a pipe to its end."""
+    return path.is_symlink() or path.is_file()
 
 
 def _text_of(diff: bytes) -> str:

@@ -33,11 +33,13 @@ _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _NOT = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|cannot)\b|n['’]t\b", re.IGNORECASE)
 _DONE_TO_IT = (
-    "mutate modify update change move remove delete discard drop pop push append insert extend put fill clear empty "
-    "drain consume shuffle swap exchange replace reverse rotate"
+    "mutate modify update change move rename remove delete discard drop pop push append insert extend put fill clear "
+    "empty drain consume shuffle swap exchange replace reverse rotate keep store record register mark count increment "
+    "accumulate collect deposit withdraw enroll cache memoize"
 )
 _IN_PLACE = re.compile(
     rf"\bin[ -]place\b|\b(?:{'|'.join(it.rstrip('ey') for it in _DONE_TO_IT.split())})"
+    r"(?:e?s|e|(?:p|pp)?ed|(?:p|pp)?ing|y|ies|ied)?\b|\b(?:adds|adding|sets|into|memo)\b"
     r"|\btak(?:es?|en|ing) .{1,40}\b(?:off|out|away|from)\b",
     re.IGNORECASE,
 )
@@ -87,8 +89,9 @@ def asks_to_change(session: Session, file: Written) -> bool:
 
 
 def asks_to_change_in_place(session: Session) -> bool:
-    """Whether any word that it was asked in may mean that a function changes what it is given."""
-    return _IN_PLACE.search(asked_words(session)) is not None
+    """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
+    words = f"{session.charter.question}\n\n{session.charter.settings.get('position', '')}"
+    return any(not _denied(match) for it in _SENTENCE.split(words) for match in _IN_PLACE.finditer(it))
 
 
 def _denied(match: re.Match[str]) -> bool:

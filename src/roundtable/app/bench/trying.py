@@ -263,12 +263,12 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     checks = trials.telling(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
-    if wish.seat in trials.checks:
+    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
+    if does_the_examples:
         own = own or none_run(tests_of(wish.own))
     failed = [test for test, passed in own.items() if not passed]
     shown_by = trials.shown_by(wish.seat)
     others = any(it != wish.seat for it in shown_by)
-    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
     if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
         wish = _without_new_tests(wish)
     else:
@@ -366,7 +366,8 @@ def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
 
 def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
     """Files of tests in Python of which not one could be run, each as a test that failed."""
-    return {path: False for path, text in tests.items() if path.endswith(".py") and "def test" in text}
+    files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
+    return {path: False for path, text in files.items() if "def test" in text}
 
 
 def tests_of(files: Sequence[Written]) -> dict[str, str]:

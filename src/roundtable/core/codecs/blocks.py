@@ -35,8 +35,21 @@ _COMMENT = re.compile(
     r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*|path=)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
     re.I,
 )
-_COMMENT_OR_BARE = re.compile(rf"(?:{_COMMENT.pattern}|(?:path=)?([\w./-]+\.\w+)[ \t]*$)", re.I)
-_ORDER = re.compile(r"\b(?:DELETE|RENAME|MOVE) .+")
+_LONE = re.compile(r"(?:path=)?((?:[\w.-]+/)*[\w.-]+)[ \t]*")
+_ENDINGS = {
+    **dict.fromkeys(("python", "py"), ("py",)),
+    **dict.fromkeys(("javascript", "js", "jsx"), ("js", "mjs", "jsx")),
+    **dict.fromkeys(("typescript", "ts", "tsx"), ("ts", "tsx")),
+    **dict.fromkeys(("cpp", "c++"), ("cpp", "cc", "hpp", "h")),
+    **dict.fromkeys(("csharp", "cs"), ("cs",)),
+    **dict.fromkeys(("ruby", "rb"), ("rb",)),
+    **dict.fromkeys(("rust", "rs"), ("rs",)),
+    "c": ("c", "h"),
+    "go": ("go",),
+    "java": ("java",),
+    "php": ("php",),
+}
+"""How the files of a language end: a line of code that is nothing but such a name is no code."""
 
 ASIDE = frozenset(
     {
@@ -79,32 +92,25 @@ def taken_apart(text: str) -> Reply:
 
     A diff keeps the line ends that it has within a block that is not written with such itself: they are the files'.
     """
-    exact = text.split("\n")
+    exact = text.rstrip().split("\n")
     lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
-    empty = ""
     at = 0
     while at < len(lines):
         opening = _opening(lines[at])
-        if opening is None or not (opening[1] or any(map(str.strip, lines[at + 1 :]))):
+        if opening is None or _is_stray(lines, at, opening[1], prose):
             prose.append(lines[at])
             at += 1
             continue
-        if echo := _echo(lines, at, *opening):
+        if echo := _echo(lines, at, *opening, prose):
             del lines[echo], exact[echo]
         end, following = _end(lines, at, opening[0])
-        if said := _says_only(lines[at + 1 : end], opening[1]):
-            prose.append(said)
-            empty = empty if _ORDER.match(said) else said
-        else:
-            own = opening[1] in _DIFFS and not exact[at].endswith("\r")
-            blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
-            prose.append("")
+        own = opening[1] in _DIFFS and not exact[at].endswith("\r")
+        blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
+        prose.append("")
         at = following
-    if empty and not blocks:
-        raise Unreadable(f"The block of {empty} has nothing but its name in it. Write the whole file into the block.")
-    return Reply(tuple(blocks), tuple(prose))
+    return Reply(tuple(_with_names_of_their_own(blocks, lines)), tuple(prose))
 
 
 def file_name(words: str) -> Named | None:
@@ -136,24 +142,42 @@ def _opening(line: str) -> tuple[str, str] | None:
     return match[1], match[2].strip(" \t")
 
 
-def _echo(lines: Sequence[str], at: int, fence: str, info: str) -> int:
+def _is_stray(lines: Sequence[str], at: int, info: str, prose: Sequence[str]) -> bool:
+    """Whether a fence is one too many: the last thing in a reply, and nothing above it says what it would open."""
+    return not info and at + 1 == len(lines) and _by_line_above(prose, "") is None
+
+
+def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[str]) -> int:
     """Where the same fence stands once more, behind that which names the file of its block; 0 where it does not."""
     language, named = _by_info(info)
-    if named is None and at + 1 < len(lines) and _by_first_line(lines[at + 1], language):
+    if named is None:
+        if at + 1 == len(lines) or _by_line_above(prose, language) or not _lone_name(lines[at + 1], language):
+            return 0
         at += 1
-    elif named is None:
-        return 0
     again = _opening(lines[at + 1]) if at + 1 < len(lines) else None
     return at + 1 if language and again == (fence, language) else 0
 
 
-def _says_only(body: Sequence[str], info: str) -> str:
-    """The line that a block comes to which has none but the name of a file, or an order behind its fence."""
-    words = [line.strip() for line in body if line.strip()]
-    language, named = _by_info(info)
-    if not words and (order := _ORDER.search(info)):
-        return order[0]
-    return words[0] if named is None and len(words) == 1 and _by_first_line(words[0], language) else ""
+def _with_names_of_their_own(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> Iterator[FencedBlock]:
+    """The blocks without those that have nothing but a name in them: that is the name of the next one."""
+    told: FencedBlock | None = None
+    for block in blocks:
+        if told and told.named:
+            between = lines[told.line + 3 : block.line]
+            if block.named or block.language != told.language or any(map(str.strip, between)):
+                raise _only_named(told.named)
+            block = msgspec.structs.replace(block, named=told.named)
+            told = None
+        elif block.named is None and (named := _lone_name(block.text.removesuffix("\n"), block.language)):
+            told = msgspec.structs.replace(block, named=named)
+            continue
+        yield block
+    if told and told.named:
+        raise _only_named(told.named)
+
+
+def _only_named(named: Named) -> Unreadable:
+    return Unreadable(f"The block of {named.path} has nothing but its name in it. Write the whole file into the block.")
 
 
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
@@ -191,8 +215,12 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
         named = _by_line_above(prose, language)
     elif not named.asked_by:
         named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
-    if named is None and body and (first := _by_first_line(body[0], language)):
-        named, body = first, body[1:]
+    if named is None and body:
+        lone = _lone_name(body[0], language) if any(map(str.strip, body[1:])) else None
+        if lone and len(body) > 1 and _lone_name(body[1], language):
+            lone = None
+        if first := lone or _by_first_line(body[0]):
+            named, body = first, body[1:]
     return FencedBlock(language, named, "".join(f"{line}\n" for line in body), start)
 
 
@@ -209,8 +237,6 @@ def _by_info(info: str) -> tuple[str, Named | None]:
         plain = f"{joined[1]} {plain[joined.end() :]}"
     words = plain.split()
     language = words[0].lower() if words else ""
-    if _ORDER.search(plain):
-        return language, None
     if final := next((keyed[key] for key in _FINAL if key in keyed), None):
         _check_alone(_AFTER_NAME.sub("", _KEYED.sub(" ", info[final.end() :])).split(), info)
         return language, msgspec.structs.replace(_named(_value(final)), asked_by=asked_by)
@@ -271,18 +297,21 @@ def spoken(path: str) -> bool:
     )
 
 
-def _by_first_line(line: str, language: str) -> Named | None:
-    """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name.
-
-    Without the sign of a comment, it is none in a block of code either.
-    """
-    pattern = _COMMENT if language in ASIDE or not language else _COMMENT_OR_BARE
-    match = pattern.fullmatch(line) if len(line) <= LONGEST_LINE else None
-    named = file_name(match[match.lastindex or 0]) if match else None
+def _by_first_line(line: str) -> Named | None:
+    """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name."""
+    match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_LINE else None
+    named = file_name(match[1]) if match else None
     if named is None or _ELSEWHERE.match(named.path):
         return None
     folder, _, name = named.path.rpartition("/")
     return named if spoken(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
+
+
+def _lone_name(line: str, language: str) -> Named | None:
+    """A file's name alone on a line of code, as such files end."""
+    match = _LONE.fullmatch(line) if len(line) <= LONGEST_LINE else None
+    named = file_name(match[1]) if match else None
+    return named if named and named.path.rpartition(".")[2] in _ENDINGS.get(language, ()) else None
 
 
 def spelled_out(prose: Sequence[str]) -> Iterator[str]:

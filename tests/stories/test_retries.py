@@ -14,13 +14,17 @@ from tests.stories.writing import BROKEN_SLUG, SLUG, STUB, TASK, wrote
 
 YES = {"approve": "all"}
 MENDS = [f"build/{number}-mend" for number in (2, 3, 4)]
+BROKEN = [
+    {"round": name, "text": wrote({"slug.py": f"{BROKEN_SLUG}\n# Now in {name}.\n"})} for name in ("*-propose", *MENDS)
+]
+"""Fails every time, and is never the same."""
 
 
 @pytest.mark.feature("S0.60")
 async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failure_is_said(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 5)
+    held = Held(bench, claude=BROKEN)
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
     session = await bench.session(held.session)
     assert list(session.rounds) == ["build/1-propose", *MENDS]
@@ -33,8 +37,20 @@ async def test_after_three_fixes_that_fail_nothing_is_tried_again_and_the_failur
 @pytest.mark.feature("S0.60")
 async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) -> None:
     right = {"round": MENDS[1], "text": wrote({"slug.py": SLUG})}
-    held = Held(bench, claude=[right, *[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 4])
+    held = Held(bench, claude=[right, *BROKEN])
     decision = await held.hold("build", TASK, answers=YES, settings={"mends": 3})
     assert list((await bench.session(held.session)).rounds) == ["build/1-propose", *MENDS[:2]]
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_who_sends_the_same_again_is_asked_anew_each_time_and_tried_no_more_often(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 5)
+    await held.hold("build", TASK, answers=YES, settings={"mends": 2})
+    session = await bench.session(held.session)
+    again = [name for mend in MENDS[:2] for name in (mend, mend.replace("mend", "anew"))]
+    assert list(session.rounds) == ["build/1-propose", *again]
+    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 3
+    assert (code / "slug.py").read_text() == STUB

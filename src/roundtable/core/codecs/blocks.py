@@ -110,7 +110,7 @@ def taken_apart(text: str) -> Reply:
         blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
         prose.append("")
         at = following
-    return Reply(tuple(_with_names_of_their_own(blocks, lines)), tuple(prose))
+    return Reply(tuple(_named_by_the_one_before(blocks, lines)), tuple(prose))
 
 
 def file_name(words: str) -> Named | None:
@@ -158,7 +158,7 @@ def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[
     return at + 1 if language and again == (fence, language) else 0
 
 
-def _with_names_of_their_own(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> Iterator[FencedBlock]:
+def _named_by_the_one_before(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> Iterator[FencedBlock]:
     """The blocks without those that have nothing but a name in them: that is the name of the next one."""
     told: FencedBlock | None = None
     for block in blocks:

@@ -10,11 +10,13 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.effects import Drafted, DraftMove, Synthesised
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
+from tests.repository import git
 from tests.stories.at_desk import Held
-from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, STUB, TASK, verdict, writer, wrote
+from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, verdict, writer, wrote
 
 WISH = "say in slug.py why the ends are trimmed"
 SAID = SLUG.replace("    return", "    # Titles come with spaces around them.\n    return")
+ALIKE = SLUG.replace(".strip().lower()", ".lower().strip()")
 CLAUDES = "candidate-B"
 """How claude's is read out with seed 7."""
 
@@ -40,6 +42,29 @@ async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else
     assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
     assert [it.scope for it in session.effects.values() if isinstance(it, DraftMove)] == [("slug.py",)]
     assert [it.files for it in session.results.values() if isinstance(it, Drafted)] == [("slug.py",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        (BROKEN_SLUG, "the example"),
+        (SLUG.replace("strip()", 'strip(" -")'), "a test of gpt's"),
+    ],
+)
+async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys_tests(
+    bench: Roundtable, code: Path, text: str, fails: str
+) -> None:
+    (code / "test_slug.py").write_text("import unittest\n")
+    git(code, "commit", "-qam", "No test of slugs.")
+    dashes = SLUG_TEST.replace('" Hello World ", "hello-world"', '"-a-", "-a-"')
+    claude = [{"round": "*-refine", "text": wrote({"slug.py": text})}, *writer(SLUG)]
+    gpt = [{"round": "*-propose", "text": wrote({"slug.py": ALIKE, "test_dashes.py": dashes})}]
+    judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, f"{WISH}."))
+    held = Held(bench, claude=claude, gpt=gpt, gemini=judge)
+    task = f"{TASK} slugify(' Hello World ') must be 'hello-world'."
+    decision = await held.hold("build", task, answers={"approve": "all"}, seed=7)
+    assert "did not pass, so claude's stands alone" in decision.how, f"it fails {fails}"
+    assert (code / "slug.py").read_text() == SLUG
 
 
 async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:

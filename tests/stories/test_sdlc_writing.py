@@ -15,7 +15,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
 from roundtable.app.windows import Room
 from roundtable.app.workbench import Workbench
-from roundtable.core.effects import AtTheBench, CandidatesTried, Effect, EndStage, Rehearsed, Result, StageEnded
+from roundtable.core.effects import AtTheBench, CandidatesTried, Effect, EndStage, MergedTried, Result, StageEnded
 from roundtable.core.faults import Fault
 from roundtable.core.stages import Stage, StageEnd, Took
 from roundtable.core.values import Decision, Outcome
@@ -225,9 +225,7 @@ async def test_a_merge_that_fails_what_the_base_passed_is_dropped_and_that_is_sa
     _, _, (end,) = await held(bench, DEVELOPMENT, seats=seats)
     assert (await files(bench, end))["accounts.py"] == ACCOUNTS["claude"]
     dropped = next(it for it in end.notices if it.startswith("What the judge wanted besides was dropped"))
-    assert dropped.endswith(
-        "so claude's stands alone. The tests that come with it fail. draft: test_accounts.py::test_nobody failed"
-    )
+    assert dropped.endswith("so claude's stands alone. its own tests: claude: test_accounts.py::test_nobody failed.")
     assert any(it.startswith("The judge wanted this, and it was not done: users in accounts.py") for it in end.notices)
 
 
@@ -395,9 +393,7 @@ async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_f
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)
     assert [[check.name for check in it.checks if check.passed] for it in ran.candidates] == [["tests"], ["tests"]]
-    assert any(
-        isinstance(it, Rehearsed) and all(check.passed for check in it.checks) for it in session.results.values()
-    )
+    assert any(isinstance(it, MergedTried) and it.candidate.passed for it in session.results.values())
     made = await files(bench, end)
     assert made["slug.py"] == 'def slugify(text):\n    return "-".join(text.lower().split())\n'
     assert sorted(made) == ["cli.py", "slug.py"]

@@ -38,6 +38,7 @@ from roundtable.core.effects import (
     RunProject,
     Synthesise,
     TryCandidates,
+    TryMerged,
 )
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox, Store
@@ -116,7 +117,7 @@ class Workbench:
         session = Session.fold(id, records)
         tools = self._tools(session)
         match effect:
-            case TryCandidates() | Rehearse():
+            case TryCandidates() | TryMerged() | Rehearse():
                 return await self._run(key, session, tools, effect)
             case Synthesise():
                 return await spliced(tools.drafts, effect)
@@ -137,13 +138,17 @@ class Workbench:
             case RunProject():
                 return await self._running.run(key, tools.root, effect)
 
-    async def _run(self, key: str, session: Session, tools: Tools, effect: TryCandidates | Rehearse) -> Result | Fault:
+    async def _run(
+        self, key: str, session: Session, tools: Tools, effect: TryCandidates | TryMerged | Rehearse
+    ) -> Result | Fault:
         sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
         if isinstance(sandbox, str):
             return Fault.of(FaultKind.MISSING, sandbox)
         tell = Telling(self._feed, key)
         if isinstance(effect, Rehearse):
-            return await tools.carrying.rehearse(effect, sandbox, tell)
+            return await tools.carrying.rehearse(session, effect, sandbox, tell)
+        if isinstance(effect, TryMerged):
+            return await tools.trying.merged(session, effect, sandbox, tell)
         return await tools.trying.candidates(session, effect, sandbox, tell)
 
 

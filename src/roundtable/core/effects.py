@@ -42,6 +42,19 @@ class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"
     over: Digest = ""
 
 
+class TryMerged(Value, frozen=True, tag="try_merged", tag_field="effect"):
+    """Run a draft that was made of one seat's candidate just as that was run: the checks, the examples, all tests.
+
+    `rounds`, `seats` and `over` are those of the candidates; their tests are run on the draft as they were written.
+    """
+
+    draft: Digest
+    base: str
+    rounds: tuple[str, ...]
+    seats: tuple[str, ...]
+    over: Digest = ""
+
+
 class Synthesise(Value, frozen=True, tag="synthesise", tag_field="effect"):
     """Take one draft as it is and splice into it what the directives name from the others, by whom they are of."""
 
@@ -71,13 +84,11 @@ class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
 class Rehearse(Value, frozen=True, tag="rehearse", tag_field="effect"):
     """Merge what was chosen of a draft in a scratch tree, run the checks there, and see that every hunk survived.
 
-    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten. What
-    there was before is the workspace, with the draft `over` laid over it if there is one.
+    `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten.
     """
 
     draft: Digest
     choice: str = ""
-    over: Digest = ""
 
 
 class ApplyChange(Value, frozen=True, tag="apply_change", tag_field="effect"):
@@ -155,6 +166,7 @@ class EndStage(Value, frozen=True, tag="end_stage", tag_field="effect"):
 
 AtTheBench = (
     TryCandidates
+    | TryMerged
     | Synthesise
     | DraftMove
     | PlanChange
@@ -256,6 +268,12 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     sandbox: str = ""
     apart: dict[str, dict[str, str]] = {}
     unrun: tuple[str, ...] = ()
+
+
+class MergedTried(Value, frozen=True, tag="merged_tried", tag_field="result"):
+    """What running a merged draft showed, as of a candidate; its draft is without what was left out of it."""
+
+    candidate: Candidate
 
 
 class Removed(Value, frozen=True):
@@ -430,6 +448,7 @@ Result = (
     | ChecksRun
     | ChildEnded
     | CandidatesTried
+    | MergedTried
     | Synthesised
     | Drafted
     | Planned

@@ -56,9 +56,10 @@ class Course(msgspec.Struct):
     """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
 
     `before` is what a person has to know first, such as what became of their answer; `trouble`, what stands in the way
-    of this draft; `insisted`, a choice that they were asked about once more. One that is `apart` comes after stages of
-    which its author need not hear again: it is shown the files instead. Where others wrote as well, `authors` are all
-    of them; `body` is what its commit says of how it came about.
+    of this draft; `insisted`, a choice that they were asked about once more; `held`, what passed before it was repaired
+    and has to pass still. One that is `apart` comes after stages of which its author need not hear again: it is shown
+    the files instead. Where others wrote as well, `authors` are all of them; `body` is what its commit says of how it
+    came about.
     """
 
     stage: str
@@ -71,6 +72,7 @@ class Course(msgspec.Struct):
     before: str = ""
     trouble: str = ""
     insisted: str = ""
+    held: tuple[str, ...] = ()
     apart: bool = False
     authors: tuple[str, ...] = ()
     body: str = ""
@@ -101,13 +103,15 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
             _lead_back(course, "The answer `some` does not tell which hunks.")
             continue
         rehearsed = await done(table, f"{course.stage}/rehearse{numbered}", Rehearse(draft, choice), Rehearsed)
-        if not (trouble := rule.trouble(rehearsed)):
+        trouble = rule.trouble(rehearsed, () if choice else course.held)
+        if not trouble:
             if weaker := await _weaker(table, course, draft, rehearsed, choice, f"{course.stage}/rehearse{numbered}"):
                 course.insisted = choice
                 _lead_back(course, weaker)
                 continue
             return await _written(table, course, decision, planned, rehearsed, gate, choice)
-        if mended := await _repaired(table, course, rehearsed):
+        if mended := await _repaired(table, course, rehearsed, trouble):
+            course.held = tuple(it.name for it in rehearsed.checks if it.passed)
             draft, course.trouble, course.before = mended, "", rule.mended(trouble, course.seat)
         else:
             _lead_back(course, trouble)
@@ -149,7 +153,7 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
     raise AssertionError("the last question has no ask among its options")
 
 
-async def _repaired(table: Table, course: Course, rehearsed: Rehearsed) -> Digest:
+async def _repaired(table: Table, course: Course, rehearsed: Rehearsed, trouble: str) -> Digest:
     """What the seat that wrote it makes of it, knowing what broke; nothing where it cannot."""
     if not rehearsed.draft or not course.repairs:
         return ""
@@ -157,13 +161,13 @@ async def _repaired(table: Table, course: Course, rehearsed: Rehearsed) -> Diges
     name = course.next_round("repair")
     if not await table.may_open(name):
         return ""
-    prompt = Prompt(REPAIR.template, quotes={"trouble": rule.trouble(rehearsed)})
+    prompt = Prompt(REPAIR.template, quotes={"trouble": trouble})
     turns = REPAIR.turns
     if course.apart:
         shown = await done(
             table,
             f"{name}/files",
-            ListProject(rehearsed.draft, table.charter.limits.max_tokens, (course.seat,), rule.trouble(rehearsed)),
+            ListProject(rehearsed.draft, table.charter.limits.max_tokens, (course.seat,), trouble),
             ProjectListed,
         )
         prompt = msgspec.structs.replace(prompt, files=shown.items)

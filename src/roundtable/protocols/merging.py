@@ -15,7 +15,7 @@ from roundtable.core.verdict import Directives
 from roundtable.protocols.carrying_out import Course
 from roundtable.protocols.protocol import PlannedRound
 from roundtable.protocols.splicing import Refining, last_written, spliced
-from roundtable.protocols.trying import WHOLE, form_of
+from roundtable.protocols.trying import WHOLE, all_written, form_of
 
 JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
 REFINE = PlannedRound("refine", WHOLE, Turns(visibility="own"), likely=False)
@@ -56,20 +56,25 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     verdicts = standing(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
     wanted = merging.wanted(heard, verdicts, base)
-    return await _merged(table, course, result, base, wanted, merging.judged(heard, verdicts, base))
+    draft = next(it.draft for it in best if it.seat == base)
+    stands = Merged(base, draft, (base,), merging.judged(heard, verdicts, base))
+    return await _merged(table, course, rounds, result, stands, wanted) if wanted else stands
 
 
 async def _merged(
-    table: Table, course: Course, result: CandidatesTried, base: str, wanted: Sequence[str], why: str
+    table: Table,
+    course: Course,
+    rounds: Sequence[Round],
+    result: CandidatesTried,
+    alone: Merged,
+    wanted: Sequence[str],
 ) -> Merged:
     """The base with what the judges want in it, or alone where that did not pass."""
     best = {it.seat: it for it in trying.alike(result)}
-    alone = Merged(base, best[base].draft, (base,), why)
-    if not wanted:
-        return alone
+    base, why = alone.base, alone.why
     refining = Refining(f"{course.stage}/{course.rounds}-refine", _refine, form_of(table), REFINE.turns)
     drafts = {seat: it.draft for seat, it in best.items()}
-    it = await spliced(table, course.stage, best[base], drafts, wanted, refining)
+    it = await spliced(table, course.stage, best[base], drafts, wanted, refining, all_written(rounds))
     if it.broke:
         stands = f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
         return Merged(base, it.draft, (base,), stands)

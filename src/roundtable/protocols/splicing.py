@@ -8,9 +8,18 @@ import msgspec
 
 from roundtable.core.changes import Operation
 from roundtable.core.codecs.changes import changes_of
-from roundtable.core.effects import Candidate, Drafted, DraftMove, Rehearse, Rehearsed, Synthesise, Synthesised
+from roundtable.core.effects import (
+    Candidate,
+    Drafted,
+    DraftMove,
+    MergedTried,
+    Synthesise,
+    Synthesised,
+    TryCandidates,
+    TryMerged,
+)
 from roundtable.core.ports import Table
-from roundtable.core.rules import carrying_out, merging
+from roundtable.core.rules import merging
 from roundtable.core.values import Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.trying import done
 
@@ -49,9 +58,12 @@ async def spliced(
     drafts: Mapping[str, Digest],
     wanted: Sequence[str],
     refining: Refining,
-    over: Digest = "",
+    tried: TryCandidates,
 ) -> Spliced:
-    """Splice in what is wanted; what cannot be spliced is asked for once. What breaks anything is dropped."""
+    """Splice in what is wanted; what cannot be spliced is asked for once. What breaks anything is dropped.
+
+    `tried` is how the candidates were: what is made of the base has to pass all of that which the base passed.
+    """
     effect = Synthesise(base.seat, dict(drafts), tuple(wanted))
     made = await done(table, f"{stage}/synthesise", effect, Synthesised)
     draft, undone = made.draft, tuple(it.directive for it in made.left)
@@ -60,9 +72,9 @@ async def spliced(
         draft, undone = (refined, ()) if refined else (draft, undone)
     if draft == base.draft:
         return Spliced(draft, made, undone=undone)
-    again = await done(table, f"{stage}/try-merged", Rehearse(draft, over=over), Rehearsed)
-    if merging.is_worse(again, base):
-        broke = carrying_out.trouble(again) or "A check fails on it."
+    effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
+    again = (await done(table, f"{stage}/try-merged", effect, MergedTried)).candidate
+    if broke := merging.worse(again, base):
         return Spliced(base.draft, Synthesised(base.draft), broke, tuple(wanted))
     return Spliced(again.draft, made, undone=undone)
 

@@ -9,7 +9,7 @@ from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules.trying import failed
-from roundtable.core.values import ContextItem, Expect, Prompt, Round, Turns
+from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
 T = TypeVar("T")
@@ -59,8 +59,7 @@ async def tried(
     Who then sends the same is asked `anew`.
     """
     rounds = (written,)
-    seats = tuple(move.seat for move in written.moves)
-    result = await _run(table, f"{stage}/try", rounds, seats)
+    result = await done(table, f"{stage}/try", all_written(rounds), CandidatesTried)
     for mend in range(1, mends + 1):
         name = f"{stage}/{number + mend}-mend"
         again = failed(result)
@@ -74,7 +73,7 @@ async def tried(
         name = f"{stage}/{number + mend}-anew"
         if repeated and await table.may_open(name):
             rounds += (await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
-        result = await _run(table, f"{stage}/try-{mend + 1}", rounds, seats)
+        result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)
     return rounds, result
 
 
@@ -84,5 +83,7 @@ def _repeated(rounds: Sequence[Round], mended: Round) -> tuple[str, ...]:
     return tuple(move.seat for move in mended.moves if move.text == before.get(move.seat))
 
 
-async def _run(table: Table, step: str, rounds: Sequence[Round], seats: tuple[str, ...]) -> CandidatesTried:
-    return await done(table, step, TryCandidates(tuple(it.name for it in rounds), seats), CandidatesTried)
+def all_written(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:
+    """What seats wrote in these rounds, each its last word, is to be tried."""
+    seats = dict.fromkeys(move.seat for it in rounds for move in it.moves)
+    return TryCandidates(tuple(it.name for it in rounds), tuple(seats), over)

@@ -54,6 +54,11 @@ class Trials(Value, frozen=True):
         """How the checks ended without any candidate."""
         return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
 
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Those that were run."""
+        return tuple(it for it in self.checks if it != BEFORE)
+
     def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
         """The checks that tell something of a candidate."""
         silent = self._silent(candidate)

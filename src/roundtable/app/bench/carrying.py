@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from roundtable.app.bench.asking import asked_words, asks_for, asks_to_change_tests, told_decision
-from roundtable.app.bench.drafts import Drafts, since
-from roundtable.app.bench.trying import Made, Trying, asker, none_run, own_tests, tests_of
+from roundtable.app.bench.drafts import Drafts
+from roundtable.app.bench.trying import Made, Trying, asker, none_run, own_tests, test_file, tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
 from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
 from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
@@ -29,6 +29,7 @@ from roundtable.workshop.applying import applied, applied_by
 from roundtable.workshop.beneath import Beneath, Content
 from roundtable.workshop.committing import Commit, Repository, repository_trouble
 from roundtable.workshop.drafting import Written, drafted
+from roundtable.workshop.examples import Example, examples_of
 from roundtable.workshop.hunks import chosen, hunks_of
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
@@ -85,8 +86,9 @@ class Carrying:
         drafting = drafted(Changeset(()), self._workspace, self._redactor.finds, files)
         return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
 
-    async def rehearse(self, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
-        """What was chosen, in a scratch tree that holds what its commit would, under the workspace's checks."""
+    async def rehearse(self, session: Session, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
+        """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
+        examples = examples_of(session.charter.question)
         planned = await self._drafts.files(effect.draft)
         files = await asyncio.to_thread(_taken, planned, effect.choice)
         if isinstance(files, Refusal):
@@ -94,35 +96,35 @@ class Carrying:
         refused = await asyncio.to_thread(self._against, files)
         if refused or not files:
             return Rehearsed("", refused=refused or (_nothing(),))
-        over = await self._drafts.files(effect.over)
         lost: list[str] = []
 
         def merged(workspace: Path, into: Path, files: Sequence[Written]) -> None:
             committed_tree(workspace, into, files)
             lost.extend(lost_hunks(into, files))
 
-        run = await self._checked(files, over, sandbox, tell, merged)
+        run = await self._checked(examples, files, sandbox, tell, merged)
         beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.keep(files) if effect.choice else effect.draft,
             lost=tuple(lost),
             destroys=await asyncio.to_thread(destroyed, files, self._workspace),
-            leans=await self._leaning(beside, files, over, run.checks, sandbox, tell),
+            leans=await self._leaning(beside, examples, files, run.checks, sandbox, tell),
             unrun=(*run.unrun, *_left_untested(beside)),
         )
 
     async def _checked(
         self,
+        examples: Sequence[Example],
         files: Sequence[Written],
-        over: Sequence[Written],
         sandbox: Sandbox,
         tell: Tell,
         made: Made | None = None,
     ) -> Rehearsed:
-        """The workspace's checks with a draft and without; with it, its tests in Python too, checks or not."""
-        tests = {path: text for path, text in tests_of(since(over, files)).items() if path.endswith(".py")}
-        trials = await self._trying.ran({BEFORE: over, _DRAFT: files}, sandbox, tell, {_DRAFT: tests}, made=made)
+        """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
+        tests = {path: text for path, text in tests_of(files).items() if path.endswith(".py")}
+        asked = test_file(examples, (files,))
+        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
         checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or none_run(tests)))
         before = trials.checks.get(BEFORE, ())
         untold = self._trying.clean_words(trials.untold((_DRAFT,)))
@@ -131,8 +133,8 @@ class Carrying:
     async def _leaning(
         self,
         beside: tuple[str, ...],
+        examples: Sequence[Example],
         files: Sequence[Written],
-        over: Sequence[Written],
         checks: Sequence[CheckOutcome],
         sandbox: Sandbox,
         tell: Tell,
@@ -141,7 +143,7 @@ class Carrying:
         failed = {it.name for it in checks if not it.passed}
         if not failed or not beside:
             return ()
-        here = await self._checked(files, over, sandbox, tell)
+        here = await self._checked(examples, files, sandbox, tell)
         return beside if any(it.passed and it.name in failed for it in here.checks) else ()
 
     async def apply(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from roundtable.app.own_checks import Commands, checks_here, own_checks, python_
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
-from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, TryCandidates
+from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
@@ -83,9 +83,14 @@ class Wish(msgspec.Struct, frozen=True):
     restored: tuple[str, ...] = ()
 
     @property
+    def ready(self) -> bool:
+        """Whether all of it can be written."""
+        return bool(self.own) and not self.refused
+
+    @property
     def sound(self) -> bool:
         """Whether all of it can be written, and every check passed on it."""
-        return bool(self.own) and not self.refused and all(it.passed for it in self.checks)
+        return self.ready and all(it.passed for it in self.checks)
 
 
 class Trying:
@@ -111,26 +116,9 @@ class Trying:
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
     ) -> CandidatesTried:
         """Try what each of these seats wrote last in these rounds."""
-        moves = {move.seat: move for name in effect.rounds for move in session.rounds[name].moves()}
-        asked_by = asker(session)
         over = await self._drafts.files(effect.over)
-        wishes = [
-            await asyncio.to_thread(self.wish, moves[seat], asked_by, over) for seat in effect.seats if seat in moves
-        ]
-        wishes = list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
-        ready = {it.seat: it for it in wishes if it.own and not it.refused}
-        examples = examples_of(session.charter.question)
-        code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
-        tests = {seat: tests_of(it.own) for seat, it in ready.items()}
-        asked = _test_file(examples, {seat: it.files for seat, it in ready.items()})
-        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
-        needs_evidence = bool(trials.before) and not in_stages(session.charter)
-        wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
-        if not (in_stages(session.charter) or asks_to_change_in_place(session)):
-            wishes = [_leaving_arguments(it, trials) for it in wishes]
-        wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
-        if not in_stages(session.charter):
-            wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
+        wishes = await self._wishes(session, effect, over)
+        wishes, trials = await self._tried(session, wishes, _tests(wishes), over, sandbox, tell)
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
         clusters = decided.clusters if decided.compared else ()
@@ -142,8 +130,53 @@ class Trying:
             decided.how,
             sandbox.name,
             apart(trials.outputs, decided.best) if sound else {},
-            self.clean_words(trials.untold(ready)),
+            self.clean_words(trials.untold(trials.candidates)),
         )
+
+    async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
+        """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
+        over = await self._drafts.files(effect.over)
+        tests = _tests(await self._wishes(session, effect, over))
+        files = await self._drafts.files(effect.draft)
+        own = since(over, files)
+        tests[effect.base] = tests_of(own) | tests.get(effect.base, {})
+        wish = Wish(effect.base, files, objections(own), own)
+        (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
+        return MergedTried(await self._candidate(wish, trials, ()))
+
+    async def _wishes(
+        self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[Written]
+    ) -> Sequence[Wish]:
+        """What each of these seats wrote last in these rounds comes to."""
+        moves = {move.seat: move for name in effect.rounds for move in session.rounds[name].moves()}
+        asked_by = asker(session)
+        wishes = [
+            await asyncio.to_thread(self.wish, moves[seat], asked_by, over) for seat in effect.seats if seat in moves
+        ]
+        return list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
+
+    async def _tried(
+        self,
+        session: Session,
+        wishes: Sequence[Wish],
+        tests: Mapping[str, Mapping[str, str]],
+        over: Sequence[Written],
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> tuple[Sequence[Wish], Trials]:
+        """Run all that can be written of these, and hold it to everything that a change has to pass."""
+        ready = {it.seat: it for it in wishes if it.ready}
+        code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
+        asked = test_file(examples_of(session.charter.question), [it.files for it in ready.values()])
+        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
+        needs_evidence = bool(trials.before) and not in_stages(session.charter)
+        wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
+        if not (in_stages(session.charter) or asks_to_change_in_place(session)):
+            wishes = [_leaving_arguments(it, trials) for it in wishes]
+        wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
+        if not in_stages(session.charter):
+            wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
+        return wishes, trials
 
     async def _without_unfit_tests(
         self, wishes: Sequence[Wish], over: Sequence[Written], trials: Trials, sandbox: Sandbox, tell: Tell
@@ -334,9 +367,9 @@ def _without_new_tests(wish: Wish) -> Wish:
     return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
-def _test_file(found: Sequence[Example], drafts: Mapping[str, Sequence[Written]]) -> dict[str, str]:
+def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> dict[str, str]:
     """The examples in the person's own words as a test file, where somebody wrote Python they could be about."""
-    paths = {it.path for files in drafts.values() for it in files if it.after is not None and not is_test_file(it.path)}
+    paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
     modules = [module for path in sorted(paths) if (module := module_of(path))]
     return {"test_examples_of_the_task.py": unittest_of(found, modules)} if found and modules else {}
 
@@ -368,6 +401,11 @@ def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
     """Files of tests in Python of which not one could be run, each as a test that failed."""
     files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
     return {path: False for path, text in files.items() if "def test" in text}
+
+
+def _tests(wishes: Iterable[Wish]) -> dict[str, dict[str, str]]:
+    """The tests that seats wrote, by seat; of those whose files can be written."""
+    return {it.seat: tests_of(it.own) for it in wishes if it.ready}
 
 
 def tests_of(files: Sequence[Written]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -67,14 +67,16 @@ def destruction(rehearsed: Rehearsed, phrase: str) -> str:
     return f"This would be lost for good: {lost} To allow it, confirm with the words: {phrase}"
 
 
-def trouble(rehearsed: Rehearsed) -> str:
-    """What went wrong in a rehearsal; nothing if all is well."""
+def trouble(rehearsed: Rehearsed, held: Collection[str] = ()) -> str:
+    """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
     said = [refusal_words(it) for it in rehearsed.refused]
     said += [f"The hunk {unbroken(id)} did not survive the merge." for id in rehearsed.lost]
     broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
     ran_before = {it.name for it in rehearsed.before}
     said += [f"It breaks a check that passed before. {failure_words(it)}" for it in broke if it.name in ran_before]
     said += [f"The tests that come with it fail. {it.output[-TOLD:]}" for it in broke if it.name not in ran_before]
+    lost = [it for it in rehearsed.checks if not it.passed and it.name in held and it not in broke]
+    said += [f"Since it was mended, it fails what it passed before. {failure_words(it)}" for it in lost]
     return " ".join((*said, _leaning(rehearsed) if broke else "")).strip()
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from roundtable.core.changes import Create, Delete, Edit, Operation, PutSymbol, Rename, Replace
-from roundtable.core.effects import Candidate, Rehearsed, Synthesised
+from roundtable.core.effects import Candidate, Synthesised
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.order_swapped import Verdicts
+from roundtable.core.rules.trying import why_not
 from roundtable.core.verdict import Directives
+from roundtable.core.wording import unbroken
 
 
 def candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
@@ -103,11 +107,13 @@ def concerned(made: Synthesised) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
 
 
-def is_worse(again: Rehearsed, base: Candidate) -> bool:
-    """Whether something that was made of a candidate fails what that passed, or cannot be written."""
+def worse(again: Candidate, base: Candidate) -> str:
+    """How something that was made of a candidate fails what that passed, or cannot be written; nothing if it does."""
     failed = {it.name for it in base.checks if not it.passed}
-    broke = any(not it.passed and it.name not in failed for it in again.checks)
-    return bool(again.refused or again.lost) or broke
+    broke = tuple(it for it in again.checks if not it.passed and it.name not in failed)
+    why = why_not(msgspec.structs.replace(again, checks=broke))
+    lost = [test for test, passed in base.tests.items() if passed and not again.tests.get(test, False)]
+    return why or (f"It no longer passes {listed([unbroken(it) for it in lost])}." if lost else "")
 
 
 def spliced(made: Synthesised, base: str) -> str:

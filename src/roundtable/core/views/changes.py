@@ -16,6 +16,7 @@ from roundtable.core.effects import (
     CheckOutcome,
     Drafted,
     DraftMove,
+    MergedTried,
     PlanChange,
     Planned,
     Rehearse,
@@ -24,6 +25,7 @@ from roundtable.core.effects import (
     Synthesise,
     Synthesised,
     Took,
+    TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.session import Session
@@ -149,6 +151,8 @@ def authors_of(session: Session, draft: Digest) -> Authors:
                 return Authors(tuple(dict.fromkeys((*before.seats, effect.seat))), before.took)
             case Synthesise(), Synthesised() if result.draft == draft:
                 return Authors((effect.base,), result.took)
+            case TryMerged(), MergedTried() if result.candidate.draft == draft and effect.draft != draft:
+                return authors_of(session, effect.draft)
             case Rehearse(), Rehearsed() if result.draft == draft and effect.draft != draft:
                 return authors_of(session, effect.draft)
             case _, StageEnded() if draft and result.end.draft == draft:

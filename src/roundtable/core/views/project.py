@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from roundtable.core.changes import Draft, FileChange
-from roundtable.core.effects import CandidatesTried, CheckOutcome, ProjectRan, Rehearsed, Result, StageEnded
+from roundtable.core.effects import (
+    CandidatesTried,
+    CheckOutcome,
+    MergedTried,
+    ProjectRan,
+    Rehearsed,
+    Result,
+    StageEnded,
+)
 from roundtable.core.events import AHEAD, EffectDone, Recorded
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd, Took, after_a_stage, gate_after, last_attempts
@@ -77,7 +85,8 @@ def last_checks(session: Session, attempt: Attempt) -> tuple[CheckOutcome, ...]:
     if ran := results_of(session, name, ProjectRan):
         return ran[-1].steps
     tried = [it for result in results_of(session, name, CandidatesTried) for it in result.candidates]
-    taken = [it for it in (*tried, *results_of(session, name, Rehearsed)) if draft and it.draft == draft]
+    merged = (it.candidate for it in results_of(session, name, MergedTried))
+    taken = [it for it in (*tried, *merged, *results_of(session, name, Rehearsed)) if draft and it.draft == draft]
     return taken[-1].checks if taken else ()
 
 

@@ -27,6 +27,7 @@ from roundtable.core.effects import (
     FilesRead,
     Left,
     ListProject,
+    MergedTried,
     OpenChild,
     PlanChange,
     Planned,
@@ -44,6 +45,7 @@ from roundtable.core.effects import (
     Synthesise,
     Synthesised,
     TryCandidates,
+    TryMerged,
 )
 from roundtable.core.rules.carrying_out import NO_CHECKS
 from roundtable.core.rules.trying import reasons
@@ -90,6 +92,8 @@ def begun_words(effect: Effect) -> str:
     match effect:
         case TryCandidates():
             return f"Running what {_names(effect.seats)} wrote, in the sandbox."
+        case TryMerged():
+            return f"Running what became of {one_line(effect.base)}'s, in the sandbox."
         case Synthesise():
             return f"Splicing into what {one_line(effect.base)} wrote."
         case DraftMove():
@@ -106,6 +110,10 @@ def served_lines(result: Result) -> list[str]:
             how = [ended(one_line(result.how))] if result.how else []
             table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
             return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
+        case MergedTried():
+            it = result.candidate
+            table = _aligned(CANDIDATE_HEAD, candidate_rows(CandidatesTried((it,))))
+            return [f"What became of {one_line(it.seat)}'s:", *table, *_why_not((it,))]
         case Synthesised() if result.took:
             rows = _aligned(TOOK_HEAD, took_rows(result.took))
             return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
@@ -143,13 +151,15 @@ def _sentences(result: Result) -> Iterator[str]:
 
 
 def _of_the_bench(
-    result: CandidatesTried | Synthesised | Drafted | Planned | Rehearsed | Applied,
+    result: CandidatesTried | MergedTried | Synthesised | Drafted | Planned | Rehearsed | Applied,
 ) -> Iterator[str]:
     match result:
         case CandidatesTried():
             yield from map(_candidate, result.candidates)
             if result.how:
                 yield ended(one_line(result.how))
+        case MergedTried():
+            yield _candidate(result.candidate)
         case Synthesised():
             yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
             yield from _taken_out(result)

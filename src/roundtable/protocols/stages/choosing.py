@@ -13,6 +13,7 @@ from roundtable.core.values import Gate, Prompt, Round, Turns
 from roundtable.protocols.splicing import Refining, Spliced, spliced
 from roundtable.protocols.stages.judging import NEITHER, Judged
 from roundtable.protocols.stages.setting import Setting
+from roundtable.protocols.trying import all_written
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -41,7 +42,8 @@ async def agreed(setting: Setting, work: Work) -> StageEnd:
     if wanted:
         drafts = {it.seat: it.draft for it in work.found}
         refining = await _refining(setting, len(work.rounds))
-        made = await spliced(setting.table, setting.name, base, drafts, wanted, refining, setting.draft)
+        tried = all_written(work.rounds, setting.draft)
+        made = await spliced(setting.table, setting.name, base, drafts, wanted, refining, tried)
     return _end(setting, work, base, made, "agreed", rule.ruled(directives, tuple(names)))
 
 

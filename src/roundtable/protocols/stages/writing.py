@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.effects import CandidatesTried, TryCandidates
+from roundtable.core.effects import CandidatesTried
 from roundtable.core.rules import writing as rule
 from roundtable.core.rules.merging import candidate_names
 from roundtable.core.stages import StageEnd
@@ -19,7 +19,7 @@ from roundtable.protocols.splicing import last_written
 from roundtable.protocols.stages.choosing import Work, agreed, undecided
 from roundtable.protocols.stages.judging import LIMITED, Judged, judged
 from roundtable.protocols.stages.setting import Setting
-from roundtable.protocols.trying import done
+from roundtable.protocols.trying import all_written, done
 
 
 async def written(setting: Setting, template: str = "write") -> StageEnd:
@@ -78,8 +78,7 @@ def _in_the_workspace(setting: Setting) -> bool:
 
 
 async def _run(setting: Setting, number: int, rounds: Sequence[Round]) -> CandidatesTried:
-    seats = dict.fromkeys(move.seat for round in rounds for move in round.moves)
-    effect = TryCandidates(tuple(it.name for it in rounds), tuple(seats), setting.draft)
+    effect = all_written(rounds, setting.draft)
     return await done(setting.table, f"{setting.name}/{number}-try", effect, CandidatesTried)
 
 

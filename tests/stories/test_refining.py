@@ -56,7 +56,7 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
 ) -> None:
     (code / "test_slug.py").write_text("import unittest\n")
     git(code, "commit", "-qam", "No test of slugs.")
-    dashes = SLUG_TEST.replace('" Hello World ", "hello-world"', '"-a-", "-a-"')
+    dashes = SLUG_TEST.replace('" Hello World "), "hello-world"', '"-a-"), "-a-"')
     claude = [{"round": "*-refine", "text": wrote({"slug.py": text})}, *writer(SLUG)]
     gpt = [{"round": "*-propose", "text": wrote({"slug.py": ALIKE, "test_dashes.py": dashes})}]
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, f"{WISH}."))

@@ -176,6 +176,22 @@ def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart()
     assert len(pooled(one_seat)) == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("half() returns a wrong value for the number 0", "half() returns a wrong value for the number 3"),
+        ("half(-1) returns a wrong value here", "half(1) returns a wrong value here"),
+        ("parse() loses the key 'a' of a query", "parse() loses the key 'b' of a query"),
+        ("half() returns a wrong value for odd numbers", "double() returns a wrong value for odd numbers"),
+        ("The loop over cart_items never ends on error", "The loop over cart_prices never ends on error"),
+        ("send() is wrong when retry is True there", "send() is wrong when retry is False there"),
+    ],
+)
+def test_nearly_the_same_words_about_other_numbers_literals_or_names_are_two_findings(one: str, other: str) -> None:
+    assert len(pooled(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
+    assert len(pooled(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
+
+
 def test_findings_are_listed_by_severity_then_file_then_line() -> None:
     listed = [
         issue("d", "b.py:1", "low"),
@@ -236,6 +252,29 @@ def test_running_decides_what_a_finding_is_worth(proofs: list[Proof], standing: 
     (it,) = weigh(FAULT, *proofs)
     assert it.standing is standing
     assert (it.finding in unproven((it,))) is (standing is Standing.UNPROVEN)
+
+
+CRASHES, ZERO = "average() crashes for no prices", "average() divides by zero for no prices"
+TWO = found(claude=[issue(CRASHES, "a.py:1")], gpt=[issue(ZERO, "a.py:1")])
+
+
+@pytest.mark.parametrize(
+    ("proofs", "standing", "text"),
+    [
+        ([Proof(CRASHES, "claude", False)], Standing.UNPROVEN, ZERO),
+        ([Proof(ZERO, "gpt", False)], Standing.UNPROVEN, CRASHES),
+        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", True)], Standing.REPRODUCED, ZERO),
+        ([Proof(CRASHES, "claude", False), Proof(ZERO, "gpt", False)], Standing.REFUTED, CRASHES),
+        ([Proof(CRASHES, "claude", False), Proof("F1", "claude", False)], Standing.REFUTED, CRASHES),
+    ],
+)
+def test_a_program_refutes_only_the_words_it_was_written_for(
+    proofs: list[Proof], standing: Standing, text: str
+) -> None:
+    (it,) = weigh(TWO, *proofs)
+    assert it.standing is standing
+    assert it.finding.text == text
+    assert {CRASHES, ZERO} <= {*it.finding.in_full.replace("[high, a.py:1] ", "").split("\n")}
 
 
 def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:

@@ -143,6 +143,28 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     assert "The style is poor" in told
 
 
+async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(desk: Roundtable) -> None:
+    write(desk.workspace, {"shop.py": AFTER})
+    mean = "average() crashes for no prices of a shop"
+    crash = "average() divides by zero for no prices of a shop"
+    held, decision = await reviewed(
+        desk,
+        changed(desk.workspace),
+        claude=reviewer(finding(mean, proof=WRONG), finding("average() is wrong for 2 prices", proof=WRONG)),
+        gpt=reviewer(finding(crash), finding("average() is wrong for 3 prices"), F1=CRASH),
+    )
+    shown = held.prompt("review/2-examine", "gpt")
+    assert f"[high, shop.py:2] {crash}\n{mean}\n" in shown
+    assert "[high, shop.py:2] average() is wrong for 3 prices" in shown
+    assert decision.outcome is Outcome.REJECTED
+    assert [it.text for it in decision.proposals] == [
+        f"[high, shop.py:2] {crash}",
+        "[high, shop.py:2] average() is wrong for 2 prices",
+        "[high, shop.py:2] average() is wrong for 3 prices",
+    ]
+    assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F3.",)
+
+
 async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     _, decision = await reviewed(

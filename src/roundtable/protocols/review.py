@@ -69,7 +69,7 @@ async def review(table: Table) -> Decision:
 
 async def _examined(table: Table, name: str, open: Sequence[Finding]) -> Round:
     """Everybody reads what is unproven, unsigned, and may settle it either way."""
-    prompt = Prompt(EXAMINE.template, lists={"findings": tuple(f"{it.id}: {it.words}" for it in open)})
+    prompt = Prompt(EXAMINE.template, lists={"findings": tuple(f"{it.id}: {it.in_full}" for it in open)})
     expect = Expect(EXAMINE.codec, tuple(it.id for it in open))
     return await table.ask(name, prompt, expect=expect, turns=EXAMINE.turns)
 

@@ -18,6 +18,14 @@ from roundtable.core.wording import telling_words
 ALIKE, NEAR = 0.6, 0.25
 """The share of telling words from which on two findings about one file say the same; and about the same lines of it."""
 
+_PARTICULARS = (
+    re.compile(r"(?<!\w)-?\d+(?:\.\d+)*|\b(?:True|False|None|null)\b"),
+    re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)"),
+    re.compile(r"\w+(?=\()|(?<=`)\w+(?=`)"),
+    re.compile(r"\b(?:\w*[a-z]_\w+|\w*[a-z][A-Z]\w*)\b(?!\()"),
+)
+"""Numbers, literals, what is called, and other names: what makes sentences of nearly the same words two findings."""
+
 _PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
 
 
@@ -85,6 +93,11 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"[{where}] {self.text}"
 
     @property
+    def in_full(self) -> str:
+        """The same with everybody's words."""
+        return "\n".join((self.words, *dict.fromkeys(it.issue.text for it in self.said if it.issue.text != self.text)))
+
+    @property
     def line(self) -> str:
         """As it is read out, with its id."""
         return f"{self.id} {self.words}"
@@ -127,15 +140,12 @@ def pooled(*rounds: Round) -> tuple[Finding, ...]:
 def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[Weighed, ...]:
     """What each finding came to.
 
-    One program that shows a fault is enough; one that does not find it refutes it only where no other does. What shows
-    before the change as well is not of this change.
+    One program that shows a fault is enough; one that does not find it refutes it only where no other does, and only
+    in the words it was written for. What shows before the change as well is not of this change.
     """
     proofs = [proof for result in results for proof in result.proofs]
     nowhere = {place: why for result in results for place, why in result.nowhere.items()}
-    return tuple(
-        Weighed(it, *_standing([proof for proof in proofs if _about(proof, it)]), nowhere=_nowhere(it, nowhere))
-        for it in findings
-    )
+    return tuple(_weighed(it, [proof for proof in proofs if _about(proof, it)], nowhere) for it in findings)
 
 
 def unproven(found: Sequence[Weighed]) -> tuple[Finding, ...]:
@@ -143,7 +153,22 @@ def unproven(found: Sequence[Weighed]) -> tuple[Finding, ...]:
     return tuple(it.finding for it in found if it.standing is Standing.UNPROVEN)
 
 
-def _standing(proofs: Sequence[Proof]) -> tuple[Standing, str, tuple[Proof, ...]]:
+def as_shown(found: Weighed) -> Finding:
+    """A finding in those words alone that its programs were written for."""
+    by = {(it.seat, it.claim) for it in found.by}
+    said = tuple(it for it in found.finding.said if (it.seat, it.issue.text) in by)
+    return msgspec.structs.replace(found.finding, said=said)
+
+
+def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> Weighed:
+    """A finding by what its proofs showed; it goes by words that were not refuted, where there are any."""
+    refuted = {proof.claim for proof in proofs if proof.held is False}
+    left = () if finding.id in refuted else tuple(it for it in finding.said if it.issue.text not in refuted)
+    led = msgspec.structs.replace(finding, said=(*left, *(it for it in finding.said if it not in left)))
+    return Weighed(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
+
+
+def _standing(proofs: Sequence[Proof], left: Sequence[Said]) -> tuple[Standing, str, tuple[Proof, ...]]:
     shown = tuple(it for it in proofs if it.held)
     new = tuple(it for it in shown if not it.held_before)
     denied = tuple(it for it in proofs if it.held is False)
@@ -152,10 +177,13 @@ def _standing(proofs: Sequence[Proof]) -> tuple[Standing, str, tuple[Proof, ...]
         return Standing.REPRODUCED, f"A program of {_by(new)} shows it.", new
     if shown:
         return Standing.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
-    if denied:
+    if denied and not left:
         return Standing.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
     if failed:
         return Standing.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
+    if denied:
+        others = listed(tuple(dict.fromkeys(it.seat for it in left)))
+        return Standing.UNPROVEN, f"A program refutes it in the words of {_by(denied)}, not in those of {others}.", ()
     return Standing.UNPROVEN, "Nobody wrote a program that shows it.", ()
 
 
@@ -187,6 +215,8 @@ def _at_once(one: Said, other: Said) -> bool:
 
 
 def _same(one: Said, other: Said) -> bool:
+    if _differ(one.issue.text, other.issue.text):
+        return False
     here, there = place_of(one.issue.location), place_of(other.issue.location)
     words, others = (telling_words(it.issue.text) for it in (one, other))
     if _at_once(one, other):
@@ -200,6 +230,12 @@ def _same(one: Said, other: Said) -> bool:
         return True
     overlapping = bool(here.first) and here.first <= there.last and there.first <= here.last
     return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two sentences name different particulars; one that names fewer than the other may still mean the same."""
+    found = [({*it.findall(one)}, {*it.findall(other)}) for it in _PARTICULARS]
+    return any(these and those and not (these <= those or those <= these) for these, those in found)
 
 
 def _order(finding: Finding) -> tuple[int, str, int, str]:

@@ -16,7 +16,7 @@ import msgspec
 
 from roundtable.core.effects import ClaimsProven, CutForReview, CutUp, ProveClaims, ReviewPart
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.findings import Standing, Weighed, pooled, weighed
+from roundtable.core.rules.findings import Standing, Weighed, as_shown, pooled, weighed
 from roundtable.core.rules.ruled_findings import MENDED, NOT_MENDED, Weight, by_severity, told, unmended
 from roundtable.core.rules.staging import refused
 from roundtable.core.stages import StageEnd
@@ -90,7 +90,7 @@ async def _still_shown(
         Standing.REPRODUCED: f"{NOT_MENDED}a program still shows it.",
         Standing.REFUTED: "Mended: the program that showed it does not find it any more.",
     }
-    after = weighed([it.finding for it in mended], again)
+    after = weighed([as_shown(it) for it in mended], again)
     return {it.finding.id: words[it.standing] for it in after if it.standing in words}
 
 

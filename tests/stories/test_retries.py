@@ -44,13 +44,27 @@ async def test_a_fix_that_passes_ends_the_trying(bench: Roundtable, code: Path) 
     assert (code / "slug.py").read_text() == SLUG
 
 
-async def test_who_sends_the_same_again_is_asked_anew_each_time_and_tried_no_more_often(
+async def test_who_sends_the_same_again_is_asked_anew_and_what_nobody_changed_is_not_tried_again(
     bench: Roundtable, code: Path
 ) -> None:
-    held = Held(bench, claude=[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 5)
+    same = wrote({"slug.py": BROKEN_SLUG})
+    sorry = [{"round": name, "text": f"You are right, this mends it.\n\n{same}"} for name in ("*-mend", "*-anew")]
+    held = Held(bench, claude=[*sorry, {"text": same}])
+    decision = await held.hold("build", TASK, answers=YES, settings={"mends": 2})
+    session = await bench.session(held.session)
+    assert list(session.rounds) == ["build/1-propose", "build/2-mend", "build/2-anew"]
+    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 1
+    assert decision.outcome is Outcome.DEADLOCK
+    assert (code / "slug.py").read_text() == STUB
+
+
+async def test_who_tries_something_else_when_asked_anew_may_mend_it(bench: Roundtable, code: Path) -> None:
+    other = [
+        {"round": "build/2-anew", "text": wrote({"slug.py": f"{BROKEN_SLUG}\n# Another.\n"})},
+        {"round": "build/3-mend", "text": wrote({"slug.py": SLUG})},
+    ]
+    held = Held(bench, claude=[*other, *[{"text": wrote({"slug.py": BROKEN_SLUG})}] * 2])
     await held.hold("build", TASK, answers=YES, settings={"mends": 2})
     session = await bench.session(held.session)
-    again = [name for mend in MENDS[:2] for name in (mend, mend.replace("mend", "anew"))]
-    assert list(session.rounds) == ["build/1-propose", *again]
-    assert len([it for it in session.results.values() if isinstance(it, CandidatesTried)]) == 3
-    assert (code / "slug.py").read_text() == STUB
+    assert list(session.rounds) == ["build/1-propose", "build/2-mend", "build/2-anew", "build/3-mend"]
+    assert (code / "slug.py").read_text() == SLUG

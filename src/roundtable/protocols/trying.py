@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from roundtable.core.codecs.changes import changes_of
+from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
@@ -56,7 +58,7 @@ async def tried(
 ) -> tuple[tuple[Round, ...], CandidatesTried]:
     """Run what the seats wrote in a round of this number. Where nobody's passed, all write again, knowing why.
 
-    Who then sends the same is asked `anew`.
+    Who then sends the same is asked `anew`; where all have sent the same once more, there is nothing to run again.
     """
     rounds = (written,)
     result = await done(table, f"{stage}/try", all_written(rounds), CandidatesTried)
@@ -68,19 +70,28 @@ async def tried(
         mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=again, turns=MEND.turns)
         if not mended.moves:
             break
-        repeated = _repeated(rounds, mended)
+        before = _wanted(*rounds)
+        repeated = tuple(seat for seat, wanted in _wanted(mended).items() if wanted == before.get(seat))
         rounds = (*rounds, mended)
         name = f"{stage}/{number + mend}-anew"
         if repeated and await table.may_open(name):
             rounds += (await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
+        if _wanted(*rounds) == before:
+            break
         result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)
     return rounds, result
 
 
-def _repeated(rounds: Sequence[Round], mended: Round) -> tuple[str, ...]:
-    """Who wrote the same in this round as before it, word for word."""
-    before = {move.seat: move.text for it in rounds for move in it.moves}
-    return tuple(move.seat for move in mended.moves if move.text == before.get(move.seat))
+def _wanted(*rounds: Round) -> dict[str, object]:
+    """What each seat wants written by its last word in these rounds, whatever it says around it."""
+    return {move.seat: _changes(move.text) for it in rounds for move in it.moves}
+
+
+def _changes(text: str) -> object:
+    try:
+        return changes_of(text).operations
+    except Unreadable:
+        return text
 
 
 def all_written(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:

@@ -268,6 +268,25 @@ async def test_an_empty_folder_without_git_is_built_by_what_the_seats_test_thems
     assert (folder / "test_slug.py").read_text() == SLUG_TEST
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["a verdict stands", "no verdict stands"])
+async def test_what_was_neither_run_nor_judged_says_so_above_the_decision(
+    tmp_path: Path, bench_places: Places, *, turned: bool
+) -> None:
+    await sandbox()
+    (tmp_path / "new").mkdir()
+    judging = [
+        {"round": "*-judge-ab", "text": verdict("candidate-A")},
+        {"round": "*-judge-ba", "text": verdict("candidate-A" if turned else "candidate-B")},
+    ]
+    one, other = ([{"text": wrote({"Slug.java": f"class Slug {{ int x = {number}; }}\n"})}] for number in (1, 2))
+    async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
+        held = Held(desk, claude=[*judging, *one], gpt=[*judging, *other])
+        decision = await held.hold("build", "Write Slug.java", answers=YES, seed=7)
+    untried = (f"Nothing was run on {decision.author}'s candidate, and nobody judged it.",)
+    assert decision.notices == (untried if turned else ())
+    assert decision.degraded is turned
+
+
 async def test_what_runs_is_told_while_it_runs_and_not_stored(bench: Roundtable) -> None:
     held = Held(bench, claude=writer(BROKEN_SLUG, BROKEN_SLUG))
     heard: list[Delta] = []

@@ -85,8 +85,9 @@ async def build(table: Table) -> Decision:
         if settings.judge and len(best) > 1:
             merged = await judged(table, course, rounds, result)
         course.seat, course.before = merged.base, trying.warning(result, merged.base)
-        decision = trying.chosen(result, rounds, merged.base, table.charter.question, merged.why)
         needed = settings.approvals
+        judged_by = merged.ruled or needed > 0
+        decision = trying.chosen(result, rounds, merged.base, table.charter.question, merged.why, judged=judged_by)
         if needed and (lacks := await lacking(table, course, merged.draft, merged.authors, needed)):
             return carrying_out.unwritten(decision, lacks)
         return await carried_out(table, course, trying.with_who_was_asked(decision), merged.draft)

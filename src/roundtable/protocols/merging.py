@@ -22,12 +22,13 @@ REFINE = PlannedRound("refine", WHOLE, Turns(visibility="own"), likely=False)
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Whose candidate is the base, what it came to, who wrote any of that, and how."""
+    """Whose candidate is the base, what it came to, who wrote any of that, how, and whether any verdict stands."""
 
     base: str
     draft: Digest
     authors: tuple[str, ...]
     why: str = ""
+    ruled: bool = False
 
 
 async def judged(table: Table, course: Course, rounds: Sequence[Round], result: CandidatesTried) -> Merged:
@@ -57,7 +58,7 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     base = next(iter(verdicts.tally()), first.seat)
     wanted = merging.wanted(heard, verdicts, base)
     draft = next(it.draft for it in best if it.seat == base)
-    stands = Merged(base, draft, (base,), merging.judged(heard, verdicts, base))
+    stands = Merged(base, draft, (base,), merging.judged(heard, verdicts, base), bool(verdicts.tally()))
     return await _merged(table, course, rounds, result, stands, wanted) if wanted else stands
 
 
@@ -77,11 +78,11 @@ async def _merged(
     it = await spliced(table, course.stage, best[base], drafts, wanted, refining, all_written(rounds))
     if it.broke:
         stands = f"{why} What the judges wanted besides did not pass, so {base}'s stands alone."
-        return Merged(base, it.draft, (base,), stands)
+        return msgspec.structs.replace(alone, draft=it.draft, why=stands)
     if it.draft == alone.draft:
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in it.made.took))))
-    return Merged(base, it.draft, authors, f"{why} {merging.spliced(it.made, base)}")
+    return Merged(base, it.draft, authors, f"{why} {merging.spliced(it.made, base)}", alone.ruled)
 
 
 async def _refine(made: Synthesised) -> Prompt:

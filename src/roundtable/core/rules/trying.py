@@ -119,8 +119,10 @@ def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
     return _decision(Outcome.DEADLOCK, f"{ended(fault.message)} {fault.help}".strip(), rounds)
 
 
-def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question: str, why: str = "") -> Decision:
-    """The decision for one seat's candidate, in that seat's own words."""
+def chosen(
+    tried: CandidatesTried, rounds: Sequence[Round], seat: str, question: str, why: str = "", *, judged: bool = False
+) -> Decision:
+    """The decision for one seat's candidate, in that seat's own words; `judged` where others have found for it."""
     it = _of(tried, seat)
     where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
@@ -134,13 +136,19 @@ def chosen(tried: CandidatesTried, rounds: Sequence[Round], seat: str, question:
         position=position(question, seat, it.files),
         text=last_words(rounds)[seat].text if seat in last_words(rounds) else "",
         proposals=proposals,
-        notices=(*decision.notices, *map(ended, tried.unrun)),
+        notices=(*decision.notices, *map(ended, tried.unrun), *_untried(it, judged=judged)),
     )
 
 
 def position(question: str, seat: str, files: Sequence[str]) -> str:
     """What was decided, in a line."""
     return f"{unbroken(question)}: {seat} changes {listed([unbroken(path) for path in files])}"
+
+
+def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
+    """That a candidate rests on its author's word alone."""
+    ran = it.checks or it.tests or it.cluster
+    return () if ran or judged else (f"Nothing was run on {it.seat}'s candidate, and nobody judged it.",)
 
 
 def _left_out(it: Candidate) -> str:

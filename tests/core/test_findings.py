@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from roundtable.core.codecs import read
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules.findings import Place, Standing, Weighed, place_of, pooled, unproven, weighed
+from roundtable.core.rules.findings import Place, Standing, Weighed, as_shown, place_of, pooled, unproven, weighed
 from roundtable.core.rules.reviewing import conclude
 from roundtable.core.values import Absence, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, Parse, Verdict
@@ -275,6 +275,13 @@ def test_a_program_refutes_only_the_words_it_was_written_for(
     assert it.standing is standing
     assert it.finding.text == text
     assert {CRASHES, ZERO} <= {*it.finding.in_full.replace("[high, a.py:1] ", "").split("\n")}
+
+
+def test_what_a_program_showed_is_gone_when_that_program_finds_it_no_more() -> None:
+    (before,) = weigh(TWO, Proof(CRASHES, "claude", True))
+    after = ClaimsProven((Proof(CRASHES, "claude", False),), {}, "bubblewrap")
+    assert weighed([before.finding], [after])[0].standing is Standing.UNPROVEN, "nobody ran anything for gpt's words"
+    assert weighed([as_shown(before)], [after])[0].standing is Standing.REFUTED
 
 
 def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> None:

@@ -75,6 +75,7 @@ def test_what_an_agent_changed_in_its_own_worktree_is_its_candidate_and_only_a_y
     assert git(cli.work, "status", "--porcelain") == before
     (told,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
     assert told["name"].startswith("agents-ada-")
+    assert (started["env"]["PORT"], started["env"]["ROUNDTABLE_PORT_BASE"]) == (str(told["port"]),) * 2
     assert sorted(told["unmerged"]) == ["calc.py", "notes.md"]
     tried = [it["result"] for it in facts(cli) if it["kind"] == "effect.done" and "candidates" in it["result"]]
     best = tried[-1]["candidates"][0]

@@ -16,7 +16,7 @@ from roundtable.app.workplaces import SetUpFailed
 from roundtable.core.faults import RoundtableError
 from roundtable.workshop.worktrees import Worktree
 from tests.doors.terminal import Cli
-from tests.repository import git, repository, write
+from tests.repository import commit, git, repository, write
 
 
 @pytest.fixture
@@ -121,6 +121,16 @@ def test_the_set_up_of_a_trusted_config_makes_it_ready_and_knows_its_ports(cli: 
     assert made.branch == "two-by-gpt"
     assert (made.path / "ready").read_text() == f"{made.port} {made.port}"
     assert (made.path / "local.cfg").read_text() == "mine"
+
+
+def test_a_set_up_names_its_programs_as_a_person_would(cli: Cli) -> None:
+    write(cli.work, {"ready.sh": "#!/bin/sh\necho so > $1\n"})
+    (cli.work / "ready.sh").chmod(0o755)
+    commit(cli.work, "A script")
+    _config(cli, '[worktrees]\nsetup = [["sh", "-c", "echo so > bare"], ["./ready.sh", "by-path"]]\n')
+    cli.run("trust", "--yes")
+    made = _open(cli, "gpt", "t")
+    assert [(made.path / name).read_text() for name in ("bare", "by-path")] == ["so\n", "so\n"]
 
 
 @pytest.mark.parametrize(

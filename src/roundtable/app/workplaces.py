@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 from roundtable.app.config import WorktreeSettings
 from roundtable.core.changes import Edits
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
+from roundtable.core.values import Workplace
 from roundtable.core.views import one_line
 from roundtable.voices.agents.child import Child
 from roundtable.voices.agents.places import allowed
@@ -29,7 +31,7 @@ class AgentWorkplaces:
         self.worktrees = Worktrees(root, workspace)
         self._settings = settings
 
-    async def open(self, session: str, turn: str) -> str | Fault:
+    async def open(self, session: str, turn: str) -> Workplace | Fault:
         """The folder of one turn. What a turn that is asked again had left there goes: it begins clean."""
         round, _, seat = turn.rpartition("/")
         task = f"{session[-8:]}-{round}"
@@ -42,8 +44,8 @@ class AgentWorkplaces:
             return Fault.of(FaultKind.CRASHED, error.message, help=error.help, retryable=False)
         if not made.base:
             await asyncio.to_thread(self.worktrees.discard, made.name)
-            return ""
-        return made.folder
+            return Workplace()
+        return Workplace(made.folder, made.variables)
 
     async def edits(self, place: str) -> Edits | Fault:
         """What was changed in a folder."""
@@ -72,7 +74,8 @@ class AgentWorkplaces:
 async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
     environment = {**allowed(os.environ, ()), **worktree.variables}
     try:
-        child = await Child.start(argv, b"", worktree.path, environment)
+        program = shutil.which(argv[0], path=environment.get("PATH")) or argv[0]
+        child = await Child.start((program, *argv[1:]), b"", worktree.path, environment)
     except OSError as error:
         raise _failed(worktree, argv, error.strerror or "it cannot be started") from None
     said = ""

@@ -24,6 +24,7 @@ from roundtable.core.values import (
     Seat,
     Turns,
     Value,
+    Workplace,
 )
 
 
@@ -169,8 +170,8 @@ class Sandbox(Protocol):
 class Workplaces(Protocol):
     """Folders in which voices that edit files do so: a clean copy of the workspace each, and nobody else's."""
 
-    async def open(self, session: str, turn: str) -> str | Fault:
-        """The folder of one turn, as clean as the workspace's last commit; nothing where there is no commit."""
+    async def open(self, session: str, turn: str) -> Workplace | Fault:
+        """The folder of one turn, as clean as the workspace's last commit; none where there is no commit."""
         ...
 
     async def edits(self, place: str) -> Edits | Fault:

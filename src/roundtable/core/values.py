@@ -388,11 +388,19 @@ class Message(Value, frozen=True):
     text: str
 
 
+class Workplace(Value, frozen=True):
+    """A folder in which a voice may change files, if there is one, and what programs that run there are told."""
+
+    folder: str = ""
+    variables: dict[str, str] = {}
+
+
 class Request(Value, frozen=True):
     """Everything a voice needs for one call; serialisable, so that a remote worker could take it.
 
     Within one `session`, a seat's later requests begin with the messages of its earlier ones, byte for byte, but for
-    those that were asked `aside`: a ballot is never heard of again. `workplace` is a folder it may change files in.
+    those that were asked `aside`: a ballot is never heard of again. `workplace` is a folder it may change files in,
+    and `variables` are what programs there are told.
     """
 
     call: str
@@ -401,6 +409,7 @@ class Request(Value, frozen=True):
     session: str = ""
     aside: bool = False
     workplace: str = ""
+    variables: dict[str, str] = {}
     schema: dict[str, object] | None = None
     schema_name: str = ""
     max_tokens: int = 2048

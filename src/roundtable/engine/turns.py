@@ -20,7 +20,7 @@ from roundtable.core.ports import Voice, Voices, Workplaces
 from roundtable.core.redacted_stream import RedactedStream
 from roundtable.core.session import RoundRecord
 from roundtable.core.usage import Usage
-from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits
+from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits, Workplace
 from roundtable.core.verdict import Parse
 from roundtable.core.wording import fenced, unbroken
 from roundtable.engine.clerk import Clerk
@@ -72,7 +72,7 @@ class TurnTaker:
     ) -> None:
         self._round_clock = round_clock
         self._workplaces = workplaces
-        self._place = ""
+        self._place = Workplace()
         self._useless = useless
         self._clerk = clerk
         self._voices = voices
@@ -278,7 +278,7 @@ class TurnTaker:
             asked = msgspec.structs.replace(asked, structured=False)
             messages = self._layout.messages(self._round, self._seat.name, asked)
         messages += more
-        if self._place:
+        if self._place.folder:
             *earlier, last = messages
             messages = (*earlier, msgspec.structs.replace(last, text=f"{last.text}\n\n{_BY_HAND}"))
         asked = msgspec.structs.replace(asked, prompt_bytes=_size(messages))
@@ -288,7 +288,8 @@ class TurnTaker:
             messages,
             session="/".join(filter(None, (session.id, self._round.opened.turns.stage))),
             aside=self._round.opened.turns.secret,
-            workplace=self._place,
+            workplace=self._place.folder,
+            variables=self._place.variables,
             schema=self._codec.schema(self._expect) if structured and self._codec.schema else None,
             schema_name=self._codec.name,
             max_tokens=self._expect.tokens or self._limits.max_tokens,
@@ -297,17 +298,17 @@ class TurnTaker:
         )
         return asked, request
 
-    async def _workplace(self, voice: Voice) -> str | Fault:
+    async def _workplace(self, voice: Voice) -> Workplace | Fault:
         """A folder of its own for a voice that edits files, where the round is at the bench and one can be had."""
         if self._workplaces is None or not (voice.edits and self._round.opened.turns.at_bench):
-            return ""
+            return Workplace()
         return await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
 
     async def _with_changes(self, end: Reply | Fault) -> Reply | Fault:
         """A reply with what was changed in its workplace: that is the answer then, and its words are only words."""
-        if self._workplaces is None or not self._place or isinstance(end, Fault):
+        if self._workplaces is None or not self._place.folder or isinstance(end, Fault):
             return end
-        edits = await self._workplaces.edits(self._place)
+        edits = await self._workplaces.edits(self._place.folder)
         if isinstance(edits, Fault):
             return msgspec.structs.replace(edits, usage=end.usage)
         told = end.text.strip()

@@ -325,7 +325,7 @@ class _Run:
     def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
         variables = allowed(environ, (*agent.variables, *agent.key_variables))
-        variables[SEAT_VARIABLE] = self._request.seat
+        variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
         return variables | {name: filled(value, self._names) for name, value in agent.set.items()}
 
 

@@ -65,6 +65,14 @@ def test_clean_takes_only_those_with_which_nothing_is_lost(cli: Cli) -> None:
     assert not gemini.path.exists()
 
 
+def test_clean_leaves_what_git_ignores_and_nobody_has_here(cli: Cli) -> None:
+    gpt = _open(cli, "gpt", "login")
+    write(gpt.path, {"local.cfg": "theirs\n"})
+    told = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login stays: 1 file made, and ignored, there and not here: local.cfg." in told
+    assert (gpt.path / "local.cfg").exists()
+
+
 def test_work_that_is_nowhere_else_goes_only_by_name_and_with_a_yes(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"a.py": "theirs\n"})

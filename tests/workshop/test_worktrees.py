@@ -155,6 +155,26 @@ def test_what_would_be_lost_is_what_does_not_stand_the_same_here(tmp_path: Path)
     assert trees.standing(made).unmerged == ("link",)
 
 
+@pytest.mark.parametrize("based", [True, False])
+def test_an_ignored_file_that_is_not_here_would_be_lost_too_and_what_is_installed_would_not(
+    tmp_path: Path, based: bool
+) -> None:
+    work, trees = _of(tmp_path)
+    if not based:
+        shutil.rmtree(work / ".git")
+    write(work, {"local.cfg": "mine", "sub/.gitignore": "*.db\nout\n"})
+    commit(work, "More") if based else None
+    made = trees.open("t", copy=["local.cfg"])
+    made_again = {"node_modules/a/b.js": "b", "sub/node_modules/c.js": "c", "sub/out/__pycache__/x.pyc": "x"}
+    write(made.path, made_again)
+    assert trees.standing(made).ignored == ()
+    write(made.path, {"sub/found.db": "1", "sub/out/deep/report": "r", "local.cfg": "theirs"})
+    standing = trees.standing(made)
+    assert (standing.changed, standing.ignored) == ((), ("local.cfg", "sub/found.db", "sub/out/"))
+    write(work, {"sub/found.db": "1", "sub/out/deep/report": "r"})
+    assert trees.standing(made).ignored == ("local.cfg",)
+
+
 def test_whoever_works_in_it_cannot_make_git_look_elsewhere_or_run_something(tmp_path: Path) -> None:
     work, trees = _of(tmp_path)
     made = trees.open("t")
@@ -223,8 +243,9 @@ def test_what_is_done_in_a_repository_within_a_copy_is_work_too(tmp_path: Path) 
     write(tmp_path / "work", {"a.py": "a\n"})
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
     made = trees.open("t")
-    repository(made.path / "tool", {"tool.py": "b\n"})
-    assert trees.standing(made).unmerged == ("tool/tool.py",)
+    repository(made.path / "tool", {"tool.py": "b\n", ".gitignore": "node_modules\n"})
+    write(made.path, {"tool/node_modules/left/index.js": "l"})
+    assert trees.standing(made).unmerged == ("tool/.gitignore", "tool/tool.py")
 
 
 def test_one_that_was_cut_off_while_it_was_made_can_be_discarded_and_made_again(tmp_path: Path) -> None:

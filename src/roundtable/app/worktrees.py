@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
@@ -53,7 +54,9 @@ async def clean(desk: Roundtable) -> tuple[list[Listed], list[Listed]]:
 async def _needed(desk: Roundtable, worktree: Worktree, standing: Standing) -> str:
     if worktree.session and await desk.holder(worktree.session):
         return "its session runs"
-    if standing.unmerged:
-        number = len(standing.unmerged)
-        return f"{number} file{'' if number == 1 else 's'} changed there and not here: {', '.join(standing.unmerged)}"
-    return ""
+    return "; ".join(filter(None, (_told(standing.unmerged, "changed"), _told(standing.ignored, "made, and ignored,"))))
+
+
+def _told(names: Sequence[str], how: str) -> str:
+    number = len(names)
+    return f"{number} file{'' if number == 1 else 's'} {how} there and not here: {', '.join(names)}" if names else ""

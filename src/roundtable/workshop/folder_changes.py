@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from roundtable.workshop.committing import GitRefused
-from roundtable.workshop.git import DIFF, LONGEST, names_in, no_filters, run_git
+from roundtable.workshop.git import DIFF, IGNORED, LONGEST, names_in, no_filters, run_git
 from roundtable.workshop.sandbox.owners import own_folder
 
 _REPOSITORY = "160000"
@@ -58,6 +58,10 @@ class FolderChanges:
     def diff(self) -> bytes:
         """The same as git shows it."""
         return self._asked("diff", *DIFF, self._base, "--", longest=LONGEST)
+
+    def ignored(self) -> list[str]:
+        """The files that are ignored, and the folders that are as a whole."""
+        return names_in(self._asked(*IGNORED, "-z"))
 
     def _made_known(self) -> tuple[str, ...]:
         """Have the index know every file of the folder and no repository, so that git never looks into one."""

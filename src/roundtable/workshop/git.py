@@ -43,6 +43,7 @@ DIFF = (
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--submodule=short", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
+IGNORED = ("ls-files", "-o", "-i", "--exclude-standard", "--directory")
 _SAME = re.compile(r"^diff --git [^\n]*\n(?=diff --git |\Z)", re.M)
 """What git says of a file that was touched and is still the same, where it may not write down that it is."""
 _LOG = ("--no-color", "--no-renames", "--relative", "--no-show-signature", "--ignore-submodules=all")
@@ -84,6 +85,10 @@ class Git:
     def files(self) -> list[str]:
         """Every file that is not ignored, relative to the workspace."""
         return self._names("ls-files", "-co", "--exclude-standard", "--deduplicate")
+
+    def ignored_files(self) -> list[str]:
+        """Every file that is ignored; of a folder that is ignored as a whole, its name and a slash."""
+        return self._names(*IGNORED)
 
     def untracked(self) -> tuple[str, ...]:
         """New files that nobody has added yet."""

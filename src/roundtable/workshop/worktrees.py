@@ -35,6 +35,11 @@ FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 _KNOWN = ".known"
+_MADE_AGAIN = frozenset({
+    "node_modules", "target", "venv", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
+    ".hypothesis", ".tox", ".nox", ".gradle", ".next", ".turbo", ".parcel-cache", ".cache", ".DS_Store", ".git",
+})  # fmt: skip
+"""Dependencies, caches and what is git's own: nobody's work lies there."""
 _FILE_OF_DIFF = re.compile(rb"^(?=diff --git )", re.M)
 _NO_TEXT = re.compile(rb"^Binary files ", re.M)
 
@@ -68,10 +73,14 @@ class Worktree(msgspec.Struct, frozen=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What was done in a worktree: the files changed there, and those of them that do not stand the same here."""
+    """What was done in a worktree: the files changed there, and those of them that do not stand the same here.
+
+    `ignored` are files and folders that git ignores and that do not stand the same here either.
+    """
 
     changed: tuple[str, ...] = ()
     unmerged: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 class Worktrees:
@@ -122,10 +131,11 @@ class Worktrees:
         """What was done in it, and what of that would be lost with it."""
         if not worktree.ready or not worktree.path.is_dir():
             return Standing()
-        changed = self._changed(worktree)
+        changed, ignored = self._changed(worktree)
         with Beneath.of(worktree.path) as there, Beneath.of(self._workspace) as here:
             lost = [path for path in changed if not _alike(there, here, path)]
-        return Standing(tuple(changed), tuple(lost))
+            made = [it for it in ignored if not all(_alike(there, here, path) for path in _own(worktree.path, it))]
+        return Standing(tuple(changed), tuple(lost), tuple(made))
 
     def edits(self, name: str) -> Edits:
         """What was done in it since the commit it began at, committed there or not, as git tells it.
@@ -169,13 +179,15 @@ class Worktrees:
         self._note(made)
         return made
 
-    def _changed(self, worktree: Worktree) -> list[str]:
-        """What differs from where it began, committed there or not."""
+    def _changed(self, worktree: Worktree) -> tuple[list[str], list[str]]:
+        """What differs from where it began, committed there or not; and what is ignored there."""
         if not self._index_of(worktree).exists():
             now = _digests(worktree.path)
-            return sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
+            changed = sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
+            with git_of(worktree.path) as git:
+                return changed, git.ignored_files()
         with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
-            return sorted({*changes.names(), *changes.inner})
+            return sorted({*changes.names(), *changes.inner}), changes.ignored()
 
     def _free_port(self) -> int:
         """The first of ten ports that no other worktree has, in any workspace, and that nobody listens at."""
@@ -243,14 +255,23 @@ def _beneath(workspace: Path, name: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
 
 
+def _own(folder: Path, place: str) -> Iterable[str]:
+    """What somebody may have made in a place that git does not look into: all but what is made again."""
+    if _MADE_AGAIN.isdisjoint(place.split("/")):
+        for name in _beneath(folder, place.rstrip("/")):
+            if _MADE_AGAIN.isdisjoint(name.split("/")):
+                yield name
+
+
 def _digests(folder: Path) -> dict[str, str]:
     """Every file of a copy that is not ignored, by its bytes; of a link, where it leads.
 
-    Git names a repository within by its folder alone: all in it counts but what is git's own.
+    Git names a repository within by its folder alone: all in it counts but what can be made again, since what that
+    repository ignores only whoever works there says.
     """
     with git_of(folder) as git:
-        found = [it for name in git.files() for it in _beneath(folder, name.rstrip("/"))]
-    names = [name for name in found if ".git" not in name.split("/") and _can_be_read(folder / name)]
+        found = [it for name in git.files() for it in (_own(folder, name) if name.endswith("/") else (name,))]
+    names = [name for name in found if _can_be_read(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
 
 

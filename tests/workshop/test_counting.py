@@ -57,6 +57,25 @@ E   ModuleNotFoundError: No module named 'django'
 """
 
 
+NODE = """
+> p@1.0.0 test
+> node test.js
+
+node:internal/modules/cjs/loader:1210
+  throw err;
+  ^
+
+Error: Cannot find module '{1}'
+Require stack:
+- /tmp/{0}/test.js
+    at Module._resolveFilename (node:internal/modules/cjs/loader:1207:15)
+
+Node.js v20.20.2
+"""
+RUSTUP = "error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly.\n"
+CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a dependency of package `r v0.1.0 (/tmp/{})`\n"
+
+
 @pytest.mark.parametrize(
     ("bare", "after"),
     [
@@ -67,9 +86,21 @@ E   ModuleNotFoundError: No module named 'django'
         (outcome(127, "check: there is no program checker\n"), outcome(127, "check: there is no program checker\n")),
         (outcome(126, "cannot run /a/0/check.sh after 0.12s\n"), outcome(126, "cannot run /a/1/check.sh after 3ms\n")),
         (outcome(4, CONFTEST.format("x/0")), outcome(4, CONFTEST.format("x/1"))),
+        (outcome(1, NODE.format("x/0", "leftish")), outcome(1, NODE.format("x/1", "leftish"))),
+        (outcome(1, RUSTUP), outcome(1, RUSTUP)),
+        (outcome(101, CARGO.format("x/0")), outcome(101, CARGO.format("x/1"))),
         (outcome(0, "Ran 0 tests in 0.0s\n\nOK\n"), outcome(0, "Ran 0 tests in 0.0s\n\nOK\n")),
     ],
-    ids=["no such module", "no such program", "no leave to run it", "no test was come to", "it ran nothing"],
+    ids=[
+        "no such module",
+        "no such program",
+        "no leave to run it",
+        "no test was come to",
+        "no package",
+        "no toolchain",
+        "no crate",
+        "it ran nothing",
+    ],
 )
 def test_a_check_that_cannot_be_started_with_a_change_or_without_says_nothing_of_it(
     bare: CheckOutcome, after: CheckOutcome
@@ -94,6 +125,8 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
             outcome(1, "Traceback:\nModuleNotFoundError: No module named 'calc'\n"),
             outcome(1, "Traceback:\nModuleNotFoundError: No module named 'calc'\n"),
         ),
+        (outcome(1, NODE.format("x/0", "./calc")), outcome(1, NODE.format("x/1", "./calc"))),
+        (outcome(1, f"ok 1\n{NODE}"), outcome(1, f"ok 1\n{NODE}")),
         (outcome(127, "line 3: calc: not found\n"), outcome(127, "line 4: calc: not found\n")),
         (outcome(1, "python: No module named calc\n"), outcome(0, "fine\n")),
         (outcome(0, "fine\n"), outcome(1, "python: No module named calc\n")),
@@ -107,6 +140,8 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
         "it found the same before",
         "it found more",
         "what it runs imports nothing",
+        "a file of the project is not there",
+        "it had begun",
         "it came further",
         "it was mended",
         "it broke",

@@ -151,6 +151,18 @@ def test_a_program_behind_a_version_managers_script_is_found_itself(tmp_path: Pa
     assert behind_shim(Path("/usr/bin/env")) == "/usr/bin/env"
 
 
+@pytest.mark.parametrize("how", ["symlink_to", "hardlink_to"])
+def test_a_program_in_whose_place_rustup_stands_is_found_itself(tmp_path: Path, how: str) -> None:
+    rustup = tmp_path / "rustup"
+    rustup.write_text('#!/bin/sh\necho "/opt/toolchain/bin/$2"\n')
+    rustup.chmod(0o755)
+    getattr(tmp_path / "cargo", how)(rustup)
+    (tmp_path / "other").write_text("#!/bin/sh\n")
+    assert behind_shim(tmp_path / "cargo") == "/opt/toolchain/bin/cargo"
+    assert behind_shim(tmp_path / "other") == str(tmp_path / "other")
+    assert behind_shim(rustup) == str(rustup)
+
+
 def test_a_link_beside_a_program_does_not_lead_out_of_its_installation(tmp_path: Path) -> None:
     secret = tmp_path / "home" / "secret"
     secret.mkdir(parents=True)

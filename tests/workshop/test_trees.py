@@ -12,8 +12,9 @@ import pytest
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.drafting import Written
+from roundtable.workshop.rehearsing import committed_tree
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
-from tests.repository import repository, write
+from tests.repository import commit, git, repository, write
 
 
 def _files(folder: Path) -> list[str]:
@@ -44,6 +45,25 @@ def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp
     assert os.access(tmp_path / "tree/run.sh", os.X_OK)
     assert os.access(tmp_path / "tree/deep/er/d.sh", os.X_OK)
     assert not os.access(tmp_path / "tree/a.py", os.X_OK)
+
+
+def test_a_tree_has_the_files_of_submodules_that_are_checked_out(tmp_path: Path) -> None:
+    deep = repository(tmp_path / "deep", {"deep.py": "d\n"})
+    library = repository(tmp_path / "library", {"lib.py": "l\n", ".gitignore": "*.o\n", ".env": "K=1\n"})
+    work = repository(tmp_path / "work", {"a.py": "a\n"})
+    for where, what, name in ((library, deep, "deep"), (work, library, "lib"), (work, library, "unused")):
+        git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(what), name)
+        commit(where, "With a library")
+    git(work / "lib", "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+    git(work, "submodule", "--quiet", "deinit", "unused")
+    write(work, {"lib/x.o": "x", "lib/lib.py": "ll\n", "a.py": "mine\n"})
+    repository(work / "beside", {"b.py": "b\n"})
+    expected = [".gitmodules", "a.py", "lib/.gitignore", "lib/.gitmodules", "lib/deep/deep.py", "lib/lib.py"]
+    made_tree(work, tmp_path / "tree")
+    assert _files(tmp_path / "tree") == expected
+    committed_tree(work, tmp_path / "committed")
+    assert _files(tmp_path / "committed") == expected
+    assert (tmp_path / "committed/a.py").read_text() == "a\n"
 
 
 def test_writing_in_a_tree_changes_nothing_in_the_workspace(tmp_path: Path) -> None:

@@ -18,9 +18,14 @@ _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
 _NO_PROGRAM = (126, 127)
 _NO_MODULE = re.compile(
-    r"[^\n]*python[\d.]*: No module named [\w.]+|ImportError while loading conftest\b.*\bNo module named\b.*", re.S
+    r"[^\n]*python[\d.]*: No module named [\w.]+|ImportError while loading conftest\b.*\bNo module named\b.*"
+    r"|(?:> [^\n]*\n|\s)*node:internal/modules/.*\bCannot find (?:module|package) '[^./'][^']*'.*"
+    r"|error: rustup could not choose a version of .*|error: no (?:override and no )?default toolchain .*"
+    r"|(?:\s*Updating [^\n]*\n|\s*warning: spurious [^\n]*\n)*error: failed to get `[^`]*` as a dependency of .*",
+    re.S,
 )
-"""All that Python says without the module it is to run, and what pytest says where its first file lacks one."""
+"""All that Python says without the module it is to run, what pytest says where its first file lacks one, Node where the
+first thing it does is to ask for a dependency that is not there, and Rust without a toolchain or its dependencies."""
 _PASSING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(?:/[\w.@+-]+)+")
 _RUN = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
 

@@ -14,11 +14,11 @@ from roundtable.workshop.drafting import Written
 from roundtable.workshop.git import git_of, own_head
 from roundtable.workshop.hunks import hunks_of
 from roundtable.workshop.revisions import checked_out
-from roundtable.workshop.trees import laid_over, made_tree
+from roundtable.workshop.trees import copied, laid_over, made_tree, names_in_submodules
 
 
 def committed_tree(workspace: Path, into: Path, files: Sequence[Written] = ()) -> None:
-    """Write out the last commit with a draft on top; where there is no git, the workspace as it is."""
+    """Write out the last commit, submodules as they are here, and a draft on top; without git, the workspace as is."""
     head = own_head(workspace)
     if head is None:
         made_tree(workspace, into, files)
@@ -26,6 +26,7 @@ def committed_tree(workspace: Path, into: Path, files: Sequence[Written] = ()) -
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     if head:
         checked_out(workspace, head, into)
+        copied(workspace, into, names_in_submodules(workspace))
     laid_over(into, files)
 
 

@@ -76,7 +76,22 @@ def names_for_trees(workspace: Path) -> tuple[str, ...]:
 
 def _names(workspace: Path) -> tuple[str, ...]:
     with git_of(workspace) as git:
-        return tuple(name for name in git.files() if not is_sensitive(name))
+        listed = git.files()
+    return tuple(name for name in (*listed, *_within(workspace, listed)) if not is_sensitive(name))
+
+
+def names_in_submodules(workspace: Path) -> tuple[str, ...]:
+    """The files of the submodules that are checked out here: git names only the folder of each."""
+    with git_of(workspace) as git:
+        listed = git.files()
+    return tuple(name for name in _within(workspace, listed) if not is_sensitive(name))
+
+
+def _within(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
+    for name in listed:
+        place = workspace / name
+        if not name.endswith("/") and not place.is_symlink() and os.path.lexists(place / ".git"):
+            yield from (f"{name}/{it}" for it in _names(place))
 
 
 def made_tree(workspace: Path, into: Path, files: Sequence[Written] = (), names: Sequence[str] | None = None) -> None:

@@ -44,15 +44,11 @@ def _stays(place: Path, root: Path) -> bool:
 
 
 def behind_shim(program: Path) -> str:
-    """The program itself, where a version manager (pyenv, rbenv, asdf…) has put a script of its own in its place.
+    """The program itself, where a version manager (pyenv, rbenv, asdf, rustup…) has put one of its own in its place.
 
     Such a script needs the manager, and the manager a home: nothing that a sandbox shows.
     """
-    if program.parent.name != "shims":
-        return str(program)
-    root = program.parent.parent
-    name = root.name.removeprefix(".")
-    for manager in (root / "bin" / name, root / "libexec" / name, shutil.which(name)):
+    for manager in _managers(program):
         if manager and os.access(manager, os.X_OK):
             told = _asked(manager, program.name)
             if told.startswith("/"):
@@ -60,9 +56,21 @@ def behind_shim(program: Path) -> str:
     return str(program)
 
 
+def _managers(program: Path) -> tuple[str | Path | None, ...]:
+    """Where the manager may be that a program is a shim of; none where it is no shim."""
+    rustup = program.with_name("rustup")
+    if program != rustup and rustup.exists() and program.samefile(rustup):
+        return (rustup,)
+    if program.parent.name != "shims":
+        return ()
+    root = program.parent.parent
+    name = root.name.removeprefix(".")
+    return root / "bin" / name, root / "libexec" / name, shutil.which(name)
+
+
 def _asked(manager: str | Path, name: str) -> str:
     """What a manager says of a program. It is asked far from the project, whose files it would read and obey."""
-    told = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    told = {name: os.environ[name] for name in ("PATH", "HOME", "RUSTUP_HOME", "CARGO_HOME") if name in os.environ}
     try:
         done = subprocess.run(
             [manager, "which", name],

@@ -18,6 +18,8 @@ COPY . .
 USER root
 RUN apt-get update && apt-get install -y curl | tee /tmp/log
 RUN curl --version && python -m compileall .
+RUN curl -fsSLo /etc/apt/keyrings/a.asc https://example.com/a.asc | sudo -u root tee /log && su app -c "python -m app"
+RUN curl -fsSL https://example.com/a.tgz | sudo -u root tar -xz -C /opt && sh setup.sh
 ENV PYTHONUNBUFFERED=1 PATH=/app/bin:$PATH
 ARG PIP=pip
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
@@ -90,6 +92,16 @@ def test_ordinary_files_are_let_through() -> None:
         "RUN curl https://example.com/x | tee /tmp/x | sh",
         "RUN curl https://example.com/x | env A=b sh",
         "RUN curl https://example.com/x | $SHELL",
+        "RUN curl https://example.com/x | /usr/bin/env bash",
+        "RUN curl https://example.com/x | sudo -u root bash",
+        "RUN curl https://example.com/x | sudo -E -u root -- bash -s",
+        "RUN wget -qO- https://example.com/x | /bin/busybox sh",
+        "RUN curl https://example.com/x | su root -c sh",
+        "RUN curl https://example.com/x | su - app -s /bin/bash",
+        "RUN curl https://example.com/x | gosu app:app bash",
+        "RUN curl https://example.com/x | xargs -0 -I {} sh -c '{}'",
+        "RUN curl -fsSLo get-docker.sh https://example.com && sh get-docker.sh",
+        "RUN wget -qO/tmp/i https://example.com && sudo -u root sh /tmp/i",
         "RUN echo Y3VybA== | base64 -d | sh",
         "RUN curl -o /tmp/install.sh https://example.com/x && sh /tmp/install.sh",
         "RUN wget https://example.com/install.sh\nRUN bash install.sh",
@@ -135,9 +147,16 @@ def test_a_command_that_hides_what_it_runs_is_refused(line: str) -> None:
     assert kinds("Dockerfile", f"FROM debian\n{line}\n") == {FindingKind.PIPE_TO_SHELL}
 
 
-@pytest.mark.parametrize("part", ["$(", "$", "a=$a ", "curl x | ", "eval ", "sh -c '", "a=b="])
-def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(part: str) -> None:
-    scanned({"Dockerfile": f"FROM debian\nRUN {part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60})
+@pytest.mark.parametrize("start", ["", "curl x | ", "curl -o a x && "])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("$(", "$", "a=$a ", "curl x | ", "eval ", "sh -c '", "a=b=", "su ", "sudo -u ", "sudo -x/sudo ", "a=/sudo "),
+        *("/su/sudo -E ", "xargs -I {} ", "-u sudo ", "env 5 5= "),
+    ],
+)
+def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(part: str, start: str) -> None:
+    scanned({"Dockerfile": f"FROM debian\nRUN {start}{part * (15_000 // len(part))}\n" + "RUN a=$a$a\n" * 60})
 
 
 @pytest.mark.feature("S0.62", "S0.63", "S0.64")
@@ -151,6 +170,7 @@ def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(par
         ("RUN --security=insecure make", FindingKind.PRIVILEGED),
         ("RUN docker run --privileged alpine", FindingKind.PRIVILEGED),
         ("RUN --network=host pip install x", FindingKind.HOST_NETWORK),
+        ('RUN --network="host" pip install x', FindingKind.HOST_NETWORK),
         ("RUN docker run --net host alpine", FindingKind.HOST_NETWORK),
         ("RUN docker run --pid=host alpine", FindingKind.HOST_PROCESSES),
         ("RUN --mount=type=ssh git clone x", FindingKind.HOST_MOUNT),

@@ -92,7 +92,8 @@ def _refused(it: Instruction, shell: ShellText) -> Iterator[FindingKind]:
 
 
 def _options(text: str) -> Iterator[FindingKind]:
-    """What the options of RUN ask for, and what a docker command inside it would."""
+    """What the options of RUN ask for, and what a docker command inside it would; the builder takes quotes away."""
+    text = re.sub(r"[\"'\\]", "", text)
     if re.search(r"--security[= ]+insecure|--privileged\b", text):
         yield FindingKind.PRIVILEGED
     if re.search(r"--net(?:work)?[= ]+host", text):

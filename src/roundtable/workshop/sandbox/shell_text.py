@@ -11,10 +11,14 @@ _SHELL = (
     r"(?:(?:ba|da|z|k|a|c|tc|fi)?sh|python[\d.]*|pypy\d*|perl|ruby|node|deno|bun|php\d*|lua[\d.]*|pwsh|powershell|iex"
     r"|source|eval|\.)"
 )
+_TAKES_A_WORD = r"(?:-\w*[ugUTCDRIado]|--(?:user|group|chdir|unset))\s"
 _BEFORE = (
-    r"(?:(?:sudo|env|exec|command|nohup|nice|xargs|busybox|doas|time|setsid|chronic|stdbuf|timeout)\b(?:\s+-\S+|\s+\d+[a-z]?(?!\w))*\s+"
+    r"(?:(?:[\w./]*/)?(?:sudo|env|exec|command|nohup|nice|xargs|busybox|doas|time|setsid|chronic|stdbuf|timeout)\b"
+    rf"(?:\s+{_TAKES_A_WORD}\s*[^\s;&|]+|\s+(?!{_TAKES_A_WORD})-\S+|\s+\d+[a-z]?(?!\w))*\s+"
     r"|\w+=\S*\s+|[({]\s*|(?:if|then|do|!)\s+)*"
+    r"(?:(?:[\w./]*/)?(?:su|runuser|gosu|su-exec)\s+(?:[^\s;&|]+\s+)*?)?"
 )
+"""What stands before a program and only runs it. A word must not fit two of these ways: reading would take for ever."""
 _END = r"(?=[\s;&|)}<>]|$)"
 _TO_A_SHELL = re.compile(rf"\|&?\s*{_BEFORE}(?:\S*/)?{_SHELL}{_END}", re.IGNORECASE)
 _TO_UNKNOWN = re.compile(rf"\|&?\s*{_BEFORE}[$`]")
@@ -25,7 +29,7 @@ _FETCHES_IN_CODE = re.compile(
     re.IGNORECASE,
 )
 _RUNS_IN_CODE = re.compile(r"\bexec\b|\beval\b|\biex\b|os\.system|subprocess|child_process|compile\(", re.IGNORECASE)
-_NAMED = re.compile(r"(?:-o|-O|--output|--output-document|>)[\s=]*([^\s;&|>-]\S*)")
+_NAMED = re.compile(r"(?:(?<!\S)-\w*[oO]|--output|--output-document|>)[\s=]*([^\s;&|>-]\S*)")
 _ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s;&|]+?/([\w.%+-]+)(?:[?#]\S*)?(?=[\s;&|]|$)", re.IGNORECASE)
 _FETCHING = re.compile(rf"(?<![\w.-]){_FETCHES}\s", re.IGNORECASE)
 _USED = re.compile(r"\$(?:(\w+)|\{(\w+)\})")

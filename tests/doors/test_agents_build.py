@@ -129,9 +129,11 @@ def test_an_agent_that_moves_main_and_plants_a_hook_has_moved_nothing_of_the_per
     assert (cli.work / "calc.py").read_text() == MENDED
 
 
-def test_an_agent_that_makes_a_repository_in_its_folder_keeps_its_turn(cli: Cli, agent: Agent) -> None:
-    agent.runs(MENDS, "git init -q sub", "echo x > sub/x.txt")
+def test_an_agent_that_makes_a_repository_or_a_picture_in_its_folder_keeps_its_turn(cli: Cli, agent: Agent) -> None:
+    agent.runs(MENDS, "git init -q sub", "echo x > sub/x.txt", "printf '\\000' > logo.png")
     cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
     assert (cli.work / "calc.py").read_text() == MENDED
     assert not (cli.work / "sub").exists()
-    assert "Left out, since it is a repository of its own: sub" in cli.run("show").stdout
+    told = cli.run("show").stdout
+    assert "Left out, since it is a repository of its own: sub" in told
+    assert "Left out, since it is no text: logo.png" in told

@@ -289,7 +289,11 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     (tree / "keep.bat").write_bytes(b"a\nb\r\n")
     (tree / "latin.txt").write_bytes(b"na\xefve\n")
     (tree / "picture").write_bytes(b"\0\1")
-    reply = f"> done\n\n{fenced(trees.edits('gpt').diff.removesuffix(chr(10)), 'diff')}"
+    (tree / "a b").mkdir()
+    (tree / "a b/c.png").write_bytes(b"\0\2")
+    edits = trees.edits("gpt")
+    assert edits.no_text == ("a b/c.png", "latin.txt", "picture")
+    reply = f"> done\n\n{fenced(edits.diff.removesuffix(chr(10)), 'diff')}"
     done = drafted(changes_of(reply), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: it.after for it in done.files} == {

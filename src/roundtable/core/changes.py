@@ -13,10 +13,14 @@ from roundtable.core.values import Digest, Value
 
 
 class Edits(Value, frozen=True):
-    """What was changed by hand in a folder, as a git diff; `inner` are repositories made there, which no diff holds."""
+    """What was changed by hand in a folder, as a git diff, and what no such diff holds.
+
+    `inner` are repositories made there, `no_text` files that are no text in UTF-8.
+    """
 
     diff: str = ""
     inner: tuple[str, ...] = ()
+    no_text: tuple[str, ...] = ()
 
 
 class Block(Value, frozen=True):

@@ -36,6 +36,8 @@ LASTING = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
 CACHED_FROM = 4096
 """Bytes of prompt below which no provider keeps it in its cache."""
 
+_MOST_NAMED = 20
+
 
 class _Spoken(msgspec.Struct):
     """How one call ended."""
@@ -312,8 +314,10 @@ class TurnTaker:
         if isinstance(edits, Fault):
             return msgspec.structs.replace(edits, usage=end.usage)
         told = end.text.strip()
-        if edits.inner:
-            told += f"\n\nLeft out, since it is a repository of its own: {unbroken(', '.join(edits.inner))}"
+        for why, names in (("it is a repository of its own", edits.inner), ("it is no text", edits.no_text)):
+            if names:
+                more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+                told += f"\n\nLeft out, since {why}: {unbroken(', '.join(names[:_MOST_NAMED]))}{more}"
         if not edits.diff:
             return msgspec.structs.replace(end, text=told)
         words = "\n".join(f"> {line}" for line in told.splitlines())

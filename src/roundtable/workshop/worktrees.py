@@ -140,14 +140,15 @@ class Worktrees:
     def edits(self, name: str) -> Edits:
         """What was done in it since the commit it began at, committed there or not, as git tells it.
 
-        Files that are no text are left out: what programs leave behind is nobody's work. A repository within it, made
-        there or a submodule that was worked in, is left out and named.
+        Files that are no text are left out and named, and so is a repository within it, made there or a submodule
+        that was worked in.
         """
         worktree = self.find(name)
         with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
             told, inner = changes.diff(), changes.inner
         named = tuple(os.fsencode(it).decode(errors="replace") for it in inner)
-        return Edits("".join(map(_text_of, _FILE_OF_DIFF.split(told))), named)
+        files = {diff: _text_of(diff) for diff in _FILE_OF_DIFF.split(told) if diff}
+        return Edits("".join(files.values()), named, tuple(_name_of(diff) for diff, text in files.items() if not text))
 
     def discard(self, name: str) -> None:
         """Take a worktree away, whatever is in it."""
@@ -286,6 +287,13 @@ def _text_of(diff: bytes) -> str:
         return "" if _NO_TEXT.search(diff) else diff.decode()
     except UnicodeDecodeError:
         return ""
+
+
+def _name_of(diff: bytes) -> str:
+    """The file that a diff is of, as git writes it; of one that was moved, where it is now."""
+    line = diff.partition(b"\n")[0].decode(errors="replace")
+    found = re.fullmatch(r"diff --git a/(.*) b/\1", line)
+    return found[1] if found else line.rpartition("b/")[2].rstrip('"')
 
 
 def _bytes(path: Path) -> bytes:

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.places import Places
+from roundtable.core.effects import Rehearsed
 from roundtable.core.events import ChangeUndone, SessionOpened
 from roundtable.core.redaction import Redactor
-from roundtable.core.values import Charter, Seat
+from roundtable.core.rules.carrying_out import written as said_written
+from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.sqlite import SqliteStore
-from roundtable.workshop.applying import applied
+from roundtable.workshop.applying import applied, applied_by
 from roundtable.workshop.drafting import Written
+from roundtable.workshop.undoing import undone
 from tests.doors.terminal import Cli
 from tests.repository import git, repository
 from tests.workshop.scenes import dies_at, seen, told, written
@@ -49,6 +52,10 @@ class Shop:
     def apply(self) -> None:
         """Have it written, as the desk does."""
         written(applied(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt")))
+
+    def take_back(self) -> None:
+        """Have it undone, without the desk."""
+        undone(self.cli.work, self.places.journals)
 
     def undone(self) -> list[ChangeUndone]:
         """What the session's record says of it."""
@@ -118,6 +125,43 @@ def test_after_a_death_while_writing_the_next_command_settles_it_and_says_so(sho
     assert (shop.cli.work / "src/new.py").read_text() == "n\n"
     assert git(shop.cli.work, "status", "--porcelain") == ""
     assert shop.cli.run("list").stderr.count("cut off") == 0
+
+
+def test_an_undo_that_was_killed_comes_on_the_record_with_the_command_that_finishes_it(shop: Shop) -> None:
+    shop.apply()
+    cut_off = next(step for step in count(1) if dies_at(step, shop.take_back) and _begun(shop))
+    said = shop.cli.run("list").stderr
+    assert "The undo of change 1 (src/cart.py, src/new.py) was cut off before anything counted" in said
+    assert shop.undone() == []
+    assert dies_at(cut_off + 1, shop.take_back)
+    said = shop.cli.run("list").stderr
+    assert "The undo of change 1 (src/cart.py, src/new.py) was cut off and is finished now." in said
+    (fact,) = shop.undone()
+    assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
+    assert "is undone already" in shop.cli.run("undo", "1", code=2).stderr
+    assert shop.undone() == [fact]
+
+
+def test_an_undo_that_was_killed_before_it_came_on_the_record_does_so_when_it_is_said_again(shop: Shop) -> None:
+    shop.apply()
+    shop.take_back()
+    assert shop.undone() == []
+    assert "is undone already" in shop.cli.run("undo", "1", code=2).stderr
+    assert [it.change for it in shop.undone()] == ["1"]
+
+
+def test_what_was_undone_before_its_session_knew_of_it_is_not_offered_to_be_taken_back(shop: Shop) -> None:
+    shop.apply()
+    key = f"{SESSION}/apply/1"
+    receipt = applied_by(shop.cli.work, shop.places.journals, key)
+    assert receipt is not None
+    assert not receipt.undone
+    shop.take_back()
+    receipt = applied_by(shop.cli.work, shop.places.journals, key)
+    assert receipt is not None
+    decision = said_written(Decision(Outcome.REACHED, how="", position="Sum the cart"), receipt, Rehearsed(""))
+    assert "It was undone since." in decision.how
+    assert "To take it back" not in decision.how
 
 
 def _begun(shop: Shop) -> list[Path]:

@@ -66,10 +66,10 @@ def test_an_index_locked_after_the_commit_is_told_of_and_brought_up_to_date_by_t
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
     (said,) = recover(work, journals)
-    assert "cannot be settled yet" in said
+    assert "cannot be settled yet" in said.told
     lock.unlink()
     (said,) = recover(work, journals)
-    assert "finished now" in said
+    assert "finished now" in said.told
     assert git(work, "status", "--porcelain") == ""
     assert undone(work, journals).change.id == receipt.undo
 
@@ -83,7 +83,7 @@ def test_what_was_staged_meanwhile_stays_staged(tmp_path: Path) -> None:
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
     (said,) = recover(work, journals)
-    assert "left as they are: src/cart.py" in said
+    assert "left as they are: src/cart.py" in said.told
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from typing import NamedTuple
 
 from roundtable.app.desk import Roundtable
-from roundtable.core.events import ChangeUndone
+from roundtable.app.said_undone import FINISHED_LATER, say_undone
 from roundtable.core.index import SessionRow
 from roundtable.workshop.journal import Journal
-from roundtable.workshop.undoing import Undone, changes, undone
+from roundtable.workshop.undoing import Undone, UndoneAlready, changes, undone
 
 
 async def undo(desk: Roundtable, id: str = "") -> Undone:
     """Take a change back, the newest if none is named, and say so where it came from."""
-    done = await asyncio.to_thread(undone, desk.workspace, desk.places.journals, id)
-    session = done.change.session
-    if session and await desk.store.read(session):
-        fact = ChangeUndone(done.change.id, done.change.files, done.how, getpass.getuser())
-        await desk.store.append(session, fact)
+    try:
+        done = await asyncio.to_thread(undone, desk.workspace, desk.places.journals, id)
+    except UndoneAlready as already:
+        await say_undone(desk.store, already.change, already.change.id, FINISHED_LATER)
+        raise
+    await say_undone(desk.store, done.change, done.change.id, done.how)
     return done
 
 

@@ -350,7 +350,7 @@ class Applied(Value, frozen=True, tag="applied", tag_field="result"):
     """What was written: the id `roundtable undo` takes, the files, and the commit where there is one.
 
     `left` are files that somebody changed in the very moment of writing: they were left as they are. `note` says what
-    is still to be done, if anything is.
+    is still to be done, if anything is. `undone` is set where it was taken back before this came on the record.
     """
 
     undo: str
@@ -359,6 +359,7 @@ class Applied(Value, frozen=True, tag="applied", tag_field="result"):
     branch: str = ""
     left: tuple[str, ...] = ()
     note: str = ""
+    undone: bool = False
 
 
 class Proof(Value, frozen=True):

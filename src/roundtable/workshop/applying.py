@@ -70,8 +70,12 @@ def applied(
 def applied_by(workspace: Path, journals: Path, key: str) -> Applied | None:
     """What a step wrote before the process ended, once what it left half done is settled; None if it wrote nothing."""
     recover(workspace, journals)
-    done = [*listed(folder_of(journals, workspace), DONE), *listed(folder_of(journals, workspace), UNDONE)]
-    return next((_told(it, Carried()) for it in done if it.key == key and not it.undoes), None)
+    found = ((it, part) for part in (DONE, UNDONE) for it in listed(folder_of(journals, workspace), part))
+    written = next(((it, part) for it, part in found if it.key == key and not it.undoes), None)
+    if written is None:
+        return None
+    journal, part = written
+    return msgspec.structs.replace(_told(journal, Carried()), undone=part == UNDONE)
 
 
 # --- what is to be done ----------------------------------------------------------------------------

@@ -41,6 +41,13 @@ class Carried(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+class Settled(msgspec.Struct, frozen=True):
+    """What became of something left half done: a sentence for people, and the undo that was finished, if it was one."""
+
+    told: str
+    undo: Journal | None = None
+
+
 @contextmanager
 def opened(workspace: Path, journals: Path) -> Generator[Place]:
     """A workspace with nobody else at it, once what was left half done there is settled."""
@@ -54,15 +61,15 @@ def opened(workspace: Path, journals: Path) -> Generator[Place]:
         raise _not_written(error, "Mend that and say it again; the next command settles what was begun.") from None
 
 
-def recover(workspace: Path, journals: Path) -> tuple[str, ...]:
-    """Finish or take back what a process that ended left half done; a sentence for each, for people."""
+def recover(workspace: Path, journals: Path) -> tuple[Settled, ...]:
+    """Finish or take back what a process that ended left half done."""
     if not unfinished(folder_of(journals, workspace)):
         return ()
     try:
         with Journals.alone(journals, workspace, wait=False) as books, Beneath.of(workspace) as tree:
             return () if books is None else tuple(_recovered(Place(books, tree, _repository(workspace))))
     except (OSError, ValueError, msgspec.MsgspecError, RoundtableError) as error:
-        return (f"A change that was cut off cannot be settled yet: {str(error).rstrip('.')}.",)
+        return (Settled(f"A change that was cut off cannot be settled yet: {str(error).rstrip('.')}."),)
 
 
 def carried_out(place: Place, journal: Journal) -> Carried | None:
@@ -105,18 +112,21 @@ def _moved(place: Place, ref: RefMove) -> bool:
     return place.repository.move(ref, "apply")
 
 
-def _recovered(place: Place) -> list[str]:
-    told: list[str] = []
+def _recovered(place: Place) -> list[Settled]:
+    found: list[Settled] = []
     for journal in place.journals.listed(OPEN):
-        what = f"Change {journal.id} ({', '.join(journal.files)}) was cut off"
+        change = f"The undo of change {journal.undoes}" if journal.undoes else f"Change {journal.id}"
+        what = f"{change} ({', '.join(journal.files)}) was cut off"
         if _decided(place, journal):
             left = _files_finished(place, journal)
             _closed(place, journal)
-            told.append(f"{what} and is finished now.{_left_alone(left)}")
+            told = f"{what} and is finished now.{_left_alone(left)}"
+            found.append(Settled(told, journal if journal.undoes else None))
         else:
             left = _taken_back(place, journal)
-            told.append(f"{what} before anything counted: the files are as they were.{_left_alone(left)}")
-    return told
+            as_before = "it can be said again" if journal.undoes else "the files are as they were"
+            found.append(Settled(f"{what} before anything counted: {as_before}.{_left_alone(left)}"))
+    return found
 
 
 def _left_alone(left: Sequence[str]) -> str:

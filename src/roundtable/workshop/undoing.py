@@ -15,6 +15,14 @@ from roundtable.workshop.journal import DONE, UNDONE, Draft, Journal, Journals, 
 from roundtable.workshop.settling import Place, States, carried_out, opened, same
 
 
+class UndoneAlready(UsageError):
+    """There is nothing left to take back of this change."""
+
+    def __init__(self, change: Journal) -> None:
+        super().__init__(f"Change {change.id} is undone already.", "`roundtable undo --list` shows what can be undone.")
+        self.change = change
+
+
 class Undone(msgspec.Struct, frozen=True):
     """What was taken back, for which step of which session, and how, in one sentence for people."""
 
@@ -73,8 +81,8 @@ def _found(place: Place, id: str) -> Journal:
                 "There is nothing to undo here.", "What `apply` and `build` write from now on can be undone."
             )
         return newest
-    if any(it.id == id for it in place.journals.listed(UNDONE)):
-        raise UsageError(f"Change {id} is undone already.", "`roundtable undo --list` shows what can be undone.")
+    if gone := next((it for it in place.journals.listed(UNDONE) if it.id == id), None):
+        raise UndoneAlready(gone)
     found = next((it for it in done if it.id == id), None)
     if found is None:
         raise NotFound(f"There is no change {id} to undo here.", "`roundtable undo --list` shows what can be undone.")

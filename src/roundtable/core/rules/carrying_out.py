@@ -161,7 +161,8 @@ def written(
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
     files = listed([unbroken(path) for path in applied.files])
-    how = f"Written{commit}{_checked(rehearsed)}: {files}. To take it back: roundtable undo {applied.undo}"
+    back = "It was undone since" if applied.undone else f"To take it back: roundtable undo {applied.undo}"
+    how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
     unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS
     own = _made_of_it(took(choice))
     told = (ended(how), unchecked, applied.note, _leaning(rehearsed), own or decision.how)

@@ -155,8 +155,11 @@ def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
         assert not armed, f"git {command} was never called"
 
 
-def disk_fails_at(step: int, work: Callable[[], object]) -> tuple[bool, str]:
-    """Do it in a process whose n-th change of the disk fails: whether one did, and what was raised if anything was."""
+def disk_fails_at(step: int, work: Callable[[], object], *, for_good: bool = False) -> tuple[bool, str]:
+    """Do it in a process whose n-th change of the disk fails: whether one did, and what was raised if anything was.
+
+    `for_good` is a disk that takes nothing from there on.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -166,7 +169,7 @@ def disk_fails_at(step: int, work: Callable[[], object]) -> tuple[bool, str]:
             nonlocal count
             if _is_step(event, args):
                 count += 1
-                if count == step:
+                if count == step or (for_good and count > step):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         raised = ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -13,9 +15,9 @@ from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.applying import applied
-from roundtable.workshop.committing import Commit
+from roundtable.workshop.committing import Commit, GitRefused
 from roundtable.workshop.drafting import Written
-from roundtable.workshop.settling import recover
+from roundtable.workshop.settling import NotWritten, recover
 from roundtable.workshop.undoing import changes, undone
 from roundtable.workshop.worktrees import Worktrees
 from tests.repository import commit, git, repository, write
@@ -23,6 +25,7 @@ from tests.workshop.scenes import (
     Stage,
     dies_at,
     disk_fails_at,
+    does_before,
     everything,
     everything_applied,
     plain_folder,
@@ -48,6 +51,11 @@ def _settle_in(folder: Path) -> Path:
     repository(folder, {"src/cart.py": CART.decode(), "README.md": "# Shop\n"})
     git(folder, "config", "user.name", "Ada")
     git(folder, "config", "user.email", "ada@localhost")
+    return folder
+
+
+def _without_git(folder: Path) -> Path:
+    write(folder, {"src/cart.py": CART.decode(), "README.md": "# Shop\n"})
     return folder
 
 
@@ -312,6 +320,57 @@ def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_com
             assert git(work, "status", "--porcelain") == ""
         ends.append(bool(error))
     assert set(ends) == {True, False}
+
+
+@pytest.mark.parametrize("begin", [_settle_in, _without_git])
+def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
+    in_memory: Path, begin: Callable[[Path], Path]
+) -> None:
+    files = [Written("README.md", b"# Shop\n", b"# A\n"), CHANGE, Written("src/z.py", None, b"z\n")]
+    stage = Stage(in_memory, begin)
+    stage.again()
+    work, journals = stage.workspace, stage.journals
+    before = seen(work)
+    ends: set[bool] = set()
+    for step in count(1):
+        stage.again()
+        failed, error = disk_fails_at(step, lambda: applied(work, journals, files, commit=told()), for_good=True)
+        if not failed:
+            break
+        recover(work, journals)
+        assert error in ("", "NotWritten")
+        assert (seen(work) == before) == bool(error), f"step {step}"
+        ends.add(bool(error))
+    assert ends == {True, False}
+
+
+def test_a_file_that_cannot_be_written_is_named_and_no_draft_of_it_is_left(tmp_path: Path) -> None:
+    work = _settle_in(tmp_path / "work")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = seen(work)
+    large = Written("src/new.py", None, b"x = 1\n" * 100_000)
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+
+    try:
+        with does_before("update-ref", small_disk), pytest.raises(NotWritten, match=r"^src/new\.py cannot be written"):
+            applied(work, tmp_path / "journals", [large], commit=told())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert seen(work) == before
+
+
+def test_a_ref_that_git_will_not_move_is_told_in_the_words_of_git(tmp_path: Path) -> None:
+    work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
+    before = seen(work)
+    lock = work / ".git/refs/heads/main.lock"
+    lock.touch()
+    with pytest.raises(GitRefused, match=r"main\.lock"):
+        applied(work, journals, [CHANGE], commit=told())
+    lock.unlink()
+    assert seen(work) == before
+    assert recover(work, journals) == (), "nothing is left to be settled"
 
 
 def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: Path) -> None:

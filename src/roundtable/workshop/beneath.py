@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -80,15 +81,14 @@ class Beneath:
         with self.folder_of(path) as (name, at):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=at)
-            with os.fdopen(os.open(draft, NEW, 0o600, dir_fd=at), "wb") as file:
-                file.write(content.data)
-                file.flush()
-                if content.owner is not None:
-                    with contextlib.suppress(PermissionError):
-                        os.fchown(file.fileno(), *content.owner)
-                os.fchmod(file.fileno(), content.mode)
-                os.fsync(file.fileno())
-            os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
+            try:
+                with os.fdopen(os.open(draft, NEW, 0o600, dir_fd=at), "wb") as file:
+                    _fill(file, content)
+                os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(draft, dir_fd=at)
+                raise
             os.fsync(at)
 
     def remove(self, path: str) -> None:
@@ -140,6 +140,16 @@ class Beneath:
                 at = _step(path, folder, at)
                 stack.callback(os.close, at)
             yield name, at
+
+
+def _fill(file: BinaryIO, content: Content) -> None:
+    file.write(content.data)
+    file.flush()
+    if content.owner is not None:
+        with contextlib.suppress(PermissionError):
+            os.fchown(file.fileno(), *content.owner)
+    os.fchmod(file.fileno(), content.mode)
+    os.fsync(file.fileno())
 
 
 def _step(path: str, folder: str, at: int) -> int:

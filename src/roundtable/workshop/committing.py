@@ -274,10 +274,14 @@ class Repository:
 
     def move(self, move: RefMove, why: str) -> bool:
         """Move a ref in one step; False where it is no longer where it was."""
-        reason = ("-m", f"roundtable: {why}", "--no-deref")
-        if move.new:
-            return self._ask("update-ref", *reason, move.name, move.new, move.old or "0" * len(move.new))[0] == 0
-        return self._ask("update-ref", *reason, "-d", move.name, move.old)[0] == 0
+        how = (move.name, move.new, move.old or self._nothing) if move.new else ("-d", move.name, move.old)
+        try:
+            self._must("update-ref", "-m", f"roundtable: {why}", "--no-deref", *how)
+        except GitRefused:
+            if self.resolve(move.name) == move.old:
+                raise
+            return False
+        return True
 
     def stage(self, old: str, new: str, paths: Sequence[str]) -> None:
         """Make the person's index say of these paths what the new commit says, where it says what the old one did.

@@ -21,6 +21,8 @@ States = dict[str, Content | None]
 
 UNSETTLED = "Git's index or our journal could not be brought up to date yet; the next command here does that."
 
+UNWRITTEN = "The disk would not take every file ({why}); the next command here writes the rest."
+
 
 class NotWritten(RoundtableError):
     """The disk would not take it; nothing is half done for longer than until our next command."""
@@ -73,16 +75,17 @@ def recover(workspace: Path, journals: Path) -> tuple[Settled, ...]:
 
 
 def carried_out(place: Place, journal: Journal) -> Carried | None:
-    """Do what a journal says; None where the ref was not where it was. What the disk refuses is taken back at once."""
-    if journal.ref and not _moved(place, journal.ref):
-        place.journals.dropped(journal)
+    """Do what a journal says; None where the ref was not where it was.
+
+    What the disk refuses is taken back at once; where not even that can be done, it counts, and is finished later.
+    """
+    if journal.ref and not _begun(place, journal, journal.ref):
         return None
     try:
         left = _files_finished(place, journal)
     except OSError as error:
-        if journal.ref and not _moved(place, RefMove(journal.ref.name, journal.ref.new, journal.ref.old)):
-            raise _not_written(error, "The commit stands already; the next command here writes the rest.") from None
-        _taken_back(place, journal)
+        if not _given_up(place, journal):
+            return Carried(note=UNWRITTEN.format(why=_reason(error)))
         raise _not_written(error, "Nothing was changed; mend that and say it again.") from None
     try:
         _closed(place, journal)
@@ -104,7 +107,39 @@ def _repository(workspace: Path) -> Repository | None:
 
 
 def _not_written(error: OSError, help: str) -> NotWritten:
-    return NotWritten(f"{error.filename or 'A file'} cannot be written: {error.strerror}.", help)
+    return NotWritten(f"{_reason(error)}.", help)
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename or 'A file'} cannot be written: {error.strerror}"
+
+
+def _begun(place: Place, journal: Journal, ref: RefMove) -> bool:
+    """Pass the commit point; a journal that cannot is dropped."""
+    try:
+        moved = _moved(place, ref)
+    except GitRefused:
+        place.journals.dropped(journal)
+        raise
+    if not moved:
+        place.journals.dropped(journal)
+    return moved
+
+
+def _given_up(place: Place, journal: Journal) -> bool:
+    """Go back behind the commit point and take everything back; False where that cannot be passed again."""
+    try:
+        if journal.ref and not _moved(place, RefMove(journal.ref.name, journal.ref.new, journal.ref.old)):
+            return False
+    except (OSError, RoundtableError):
+        return False
+    try:
+        _taken_back(place, journal)
+    except OSError:
+        if journal.ref:
+            raise
+        return False
+    return True
 
 
 def _moved(place: Place, ref: RefMove) -> bool:
@@ -176,14 +211,23 @@ def _settled(
                 continue
             if not same(standing, source):
                 left.append(entry.path)
-            elif target is None:
-                place.tree.remove(entry.path)
             else:
-                for folder in place.tree.missing_folders(entry.path):
-                    place.tree.make_folder(folder)
-                place.tree.write(entry.path, target, journal.draft)
+                _put(place.tree, entry.path, target, journal.draft)
         except Astray:
             left.append(entry.path)
     for folder in reversed(unmade):
         place.tree.remove_folder(folder)
     return tuple(left)
+
+
+def _put(tree: Beneath, path: str, target: Content | None, draft: str) -> None:
+    """Have this stand there, or nothing; what the disk refuses is told of by the name of that file."""
+    try:
+        if target is None:
+            tree.remove(path)
+            return
+        for folder in tree.missing_folders(path):
+            tree.make_folder(folder)
+        tree.write(path, target, draft)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error

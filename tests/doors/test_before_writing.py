@@ -60,6 +60,17 @@ def test_a_bare_repository_is_refused_before_anything_of_it_is_shown(cli: Cli, t
     assert _sessions(cli) == []
 
 
+def test_in_the_middle_of_a_merge_nobody_is_asked(cli: Cli) -> None:
+    seats = cli.script(ada=coder(RIGHT))
+    git(cli.work, "switch", "-qc", "side")
+    git(cli.work, "commit", "-q", "--allow-empty", "-m", "Side")
+    git(cli.work, "switch", "-q", "-")
+    git(cli.work, "merge", "-q", "--no-ff", "--no-commit", "side")
+    told = cli.run("build", TASK, "--all", *seats, code=2).stderr
+    assert "A merge is under way in this repository, so nobody was asked." in told
+    assert _sessions(cli) == []
+
+
 async def test_files_that_git_converts_are_told_of_at_the_beginning(cli: Cli) -> None:
     await sandbox()
     git(cli.work, "config", "core.autocrlf", "true")

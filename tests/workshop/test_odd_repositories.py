@@ -117,6 +117,19 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
     assert (work / "src/cart.py").read_bytes() == CART
 
 
+def test_what_was_committed_on_no_branch_is_undone_on_the_branch_that_has_it(tmp_path: Path) -> None:
+    work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
+    git(work, "switch", "-q", "--detach")
+    receipt = written(applied(work, journals, [CHANGE], commit=told()))
+    git(work, "switch", "-q", "main")
+    git(work, "merge", "-q", "--ff-only", receipt.commit)
+    done = undone(work, journals)
+    assert done.how == "The files are as they were, and main is back where it was."
+    assert git(work, "rev-parse", "main").strip() != receipt.commit
+    assert (work / "src/cart.py").read_bytes() == CART
+    assert git(work, "status", "--porcelain") == ""
+
+
 # --- elsewhere -----------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from roundtable.core.faults import UsageError
 from roundtable.core.remembering import WRITING
 from roundtable.core.values import Charter
-from roundtable.workshop.committing import check_branch, repository_trouble
+from roundtable.workshop.committing import check_branch, repository_trouble, under_way
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 
@@ -22,6 +22,11 @@ async def refuse_if_in_vain(workspace: Path, charter: Charter, sandbox: SandboxS
         raise UsageError(
             f"{closed} cannot be written to, so nobody was asked.",
             "Make it writable, or add --dry-run to see a change that is not written.",
+        )
+    if writes and not charter.settings.get("dry_run") and (what := await asyncio.to_thread(under_way, workspace)):
+        raise UsageError(
+            f"{what} is under way in this repository, so nobody was asked.",
+            "Finish or abort it first, or add --dry-run to see a change that is not written.",
         )
     if branch := charter.settings.get("branch"):
         await asyncio.to_thread(check_branch, workspace, str(branch))

@@ -19,6 +19,9 @@ from roundtable.workshop.git import names_in, no_filters, own_head, repository_a
 WORKTREE_REFS = "refs/roundtable/worktrees/"
 """Where the commits are kept that worktrees began at; no branch or tag."""
 
+DETACHED = "HEAD"
+"""The ref that a commit moves where no branch is checked out."""
+
 _PLAIN, _EXECUTABLE = "100644", "100755"
 _WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
 _UNDER_WAY = {
@@ -99,7 +102,7 @@ class Repository:
 
     def checked_out(self) -> str:
         """The ref that a commit moves: the branch, or HEAD itself where none is checked out."""
-        return self._line("symbolic-ref", "--quiet", "HEAD") or "HEAD"
+        return self._line("symbolic-ref", "--quiet", "HEAD") or DETACHED
 
     def resolve(self, ref: str) -> str:
         """The commit of a ref; empty where there is none."""
@@ -160,13 +163,17 @@ class Repository:
 
         In the middle of a merge or the like it is all of them. `place` says where bytes lie as a file, for git to read.
         """
-        for name, what in _UNDER_WAY.items():
-            if os.path.lexists(self._folder / name):
-                sentence = f"{what.capitalize()} is under way in this repository; finish or abort it first."
-                return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
+        if what := self.under_way():
+            sentence = f"{what} is under way in this repository; finish or abort it first."
+            return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(now)[:1]]
         converted = self.converted(now, then)
         others = {path: it for path, it in now.items() if path not in converted}
         return [*map(_by_hand, converted), *self._uncommitted(others, place)]
+
+    def under_way(self) -> str:
+        """What the person is in the middle of, such as a merge; empty if nothing."""
+        found = (what for name, what in _UNDER_WAY.items() if os.path.lexists(self._folder / name))
+        return next(found, "").capitalize()
 
     def refuse_if_locked(self) -> None:
         """Another git at work in this repository, or one that died there, would not let us tell its index."""
@@ -346,6 +353,12 @@ def repository_trouble(workspace: Path) -> str:
         return ""
     why = told.complaint.splitlines()[0].removeprefix("fatal: ") if told.complaint else "its own folder lies elsewhere"
     return f"What is committed in {top} cannot be known, so nothing is written there ({why.rstrip('.')})."
+
+
+def under_way(workspace: Path) -> str:
+    """What the person is in the middle of in the repository of a workspace, if it has one."""
+    repository = Repository.of(workspace)
+    return repository.under_way() if repository else ""
 
 
 def check_branch(workspace: Path, name: str) -> None:

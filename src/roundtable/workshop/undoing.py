@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.beneath import Astray, Beneath
-from roundtable.workshop.committing import RefMove, Repository
+from roundtable.workshop.committing import DETACHED, RefMove, Repository
 from roundtable.workshop.journal import DONE, UNDONE, Draft, Journal, Journals, Kept, entries_of, folder_of, listed, now
 from roundtable.workshop.settling import Place, States, carried_out, opened, same
 
@@ -120,23 +120,24 @@ def _way_back(
     ref = change.ref
     if ref is None or repository is None:
         return None, "The files are as they were."
-    tip = repository.resolve(ref.name)
-    short = ref.name.removeprefix("refs/heads/")
+    name = repository.checked_out() if ref.name == DETACHED else ref.name
+    tip = repository.resolve(name)
+    short = name.removeprefix("refs/heads/")
     if change.branch:
         if tip != ref.new:
             raise UsageError(f"The branch {short} has moved on since.", "Delete it yourself if it can go.")
         if ref.name in repository.worktree_branches():
             raise UsageError(f"The branch {short} is checked out.", "Switch to another one first.")
         return RefMove(ref.name, ref.new, ""), f"The branch {short} is gone; the files here were never touched."
-    if repository.checked_out() != ref.name:
+    if repository.checked_out() != name:
         raise UsageError(f"The change was committed on {short}, and that is not checked out.", f"Switch to {short}.")
     repository.refuse_if_locked()
     if refused := repository.objections(before, after, draft.place):
         raise UsageError(f"{refused[0].path} cannot be put back.", refused[0].sentence)
-    if tip == ref.new and not repository.elsewhere(ref.new, ref.name):
-        return RefMove(ref.name, ref.new, ref.old), f"The files are as they were, and {short} is back where it was."
+    if tip == ref.new and not repository.elsewhere(ref.new, name):
+        return RefMove(name, ref.new, ref.old), f"The files are as they were, and {short} is back where it was."
     old = repository.entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
     text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis takes back commit {ref.new}.\n"
     made = repository.committed(tip, entries, text, getpass.getuser(), draft.index)
-    return RefMove(ref.name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."
+    return RefMove(name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."

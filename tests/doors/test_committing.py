@@ -39,9 +39,9 @@ def test_who_said_yes_ahead_is_named_as_that_in_the_commit(cli: Cli, tmp_path: P
     assert author == getpass.getuser()
 
 
-def test_while_a_merge_is_under_way_the_plan_says_so_and_nothing_is_written(cli: Cli) -> None:
+def test_while_a_merge_is_under_way_a_plan_that_is_only_shown_says_so(cli: Cli) -> None:
     (cli.work / ".git/MERGE_HEAD").write_text(git(cli.work, "rev-parse", "HEAD"))
-    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3).stdout
+    told = cli.run("build", TASK, "--dry-run", *cli.script(ada=coder(RIGHT)), code=3).stdout
     assert "A merge is under way in this repository" in told
     assert (cli.work / "calc.py").read_text() == CALC
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 import random
 import re
@@ -72,6 +71,7 @@ from roundtable.voices.agents.places import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
+from roundtable.workshop.person import person
 from roundtable.workshop.settling import recover
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Roundtable:
             name=agenda.name,
             workspace=str(self.workspace),
             opened_in=self.opened_in,
-            owner=getpass.getuser(),
+            owner=person(),
             language=config.language,
             headless=agenda.headless,
             answers=agenda.answers,
@@ -294,7 +294,7 @@ class Roundtable:
 
     async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
         """Put a note to the table; seats hear it at their next turn. `by` says so where the person did not type it."""
-        return await self._take_down(session, NoteSaid(text, by=by or getpass.getuser(), to=tuple(to)))
+        return await self._take_down(session, NoteSaid(text, by=by or person(), to=tuple(to)))
 
     async def _take_down(self, session: str, words: Event) -> Recorded:
         """Put a person's own words on the record; no key may be among them."""
@@ -320,23 +320,23 @@ class Roundtable:
             raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
-        return await self._take_down(session, GateAnswered(gate, option, text, by or getpass.getuser()))
+        return await self._take_down(session, GateAnswered(gate, option, text, by or person()))
 
     async def pause(self, session: str) -> Recorded:
         """Let no new turn start."""
-        return await self.store.append(session, PauseAsked(by=getpass.getuser()))
+        return await self.store.append(session, PauseAsked(by=person()))
 
     async def unpause(self, session: str) -> Recorded:
         """Let a paused session go on."""
-        return await self.store.append(session, ContinueAsked(by=getpass.getuser()))
+        return await self.store.append(session, ContinueAsked(by=person()))
 
     async def stop_run(self, session: str) -> Recorded:
         """End the program that a session runs now; the session goes on."""
-        return await self.store.append(session, StopAsked(by=getpass.getuser()))
+        return await self.store.append(session, StopAsked(by=person()))
 
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
-        recorded = await self._take_down(session, CancelAsked(by=getpass.getuser(), reason=reason))
+        recorded = await self._take_down(session, CancelAsked(by=person(), reason=reason))
         for row in await self.sessions(everywhere=True, limit=None):
             if row.child and row.parent == session and not row.outcome:
                 await self.cancel(row.id, reason)
@@ -356,7 +356,7 @@ class Roundtable:
         """Put a file before the table from the next round on."""
         self.keys.learn_all()
         item = await snapshot(self.store, self.redactor, self.workspace, path)
-        return await self.amend(session, SessionAmended(by=getpass.getuser(), context_added=(item,)))
+        return await self.amend(session, SessionAmended(by=person(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:
         """A new session that shares the record up to a round and goes its own way from there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -14,6 +13,7 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.store.holders import this_process
+from roundtable.workshop.person import person
 
 
 class Cleared(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ async def forget(desk: Roundtable, session: str) -> None:
     """
     lease, _ = await desk.store.acquire(session, this_process())
     try:
-        await desk.store.append(session, SessionForgotten(by=getpass.getuser()))
+        await desk.store.append(session, SessionForgotten(by=person()))
     finally:
         await desk.store.release(lease)
 

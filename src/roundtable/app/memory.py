@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from roundtable.core.values import Charter, Outcome, Recalled
 from roundtable.core.views import one_line
 from roundtable.core.wording import content_words, ended, in_full, words
 from roundtable.store.facts import stamp
+from roundtable.workshop.person import person
 
 NOTEBOOK = "notebook"
 """What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held
@@ -197,7 +197,7 @@ class Memory:
     async def _write(self, *entries: Entry) -> Entry:
         """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
         self._keys.learn_all()
-        user = getpass.getuser()
+        user = person()
         facts = [EntryWritten(_cut(entry), by=user) for entry in entries]
         notebook = await self._notebook()
         first, *_ = await self._store.append_many(notebook, facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from roundtable.app.places import person
 from roundtable.cli.choices import chosen
 from roundtable.cli.from_afar import check
 from roundtable.cli.options import LAST, HeadedCommand, limit, option, session_argument
@@ -211,7 +211,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
             raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
     limits = {name: given[name] for name in LIMITS if given[name] is not None}
     amendment = SessionAmended(
-        by=getpass.getuser(),
+        by=person(),
         name=given["rename"],
         seats_on=given["seat_on"],
         seats_off=given["seat_off"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import getpass
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ from pydantic import Field
 from roundtable.app import discovery
 from roundtable.app.background import run_in_background, why_stopped
 from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.places import person
 from roundtable.core.bounds import LEAST, MOST
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
@@ -244,7 +244,7 @@ async def _hold(
 
 def _by() -> str:
     """Who speaks through a program: it passes on what the person said, or says so."""
-    return f"{getpass.getuser()}, over MCP"
+    return f"{person()}, over MCP"
 
 
 def _within(limits: Limits, budget: float | None) -> Limits:

@@ -5,7 +5,6 @@ First everything is put in a journal, and what has to be done is made from it; s
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from roundtable.core.faults import UsageError
 from roundtable.workshop.beneath import Astray, Beneath, Content
 from roundtable.workshop.committing import Commit, RefMove
 from roundtable.workshop.journal import DONE, UNDONE, Draft, Journal, entries_of, folder_of, listed, now
+from roundtable.workshop.person import person
 from roundtable.workshop.settling import Carried, Place, States, carried_out, opened, recover, same
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _planned(
     alike = {it.path: it.was or it.path for it in files if it.executable == it.was_executable}
     entries = {**dict.fromkeys(after), **repository.stored(repository.with_tracked_modes(coming, alike))}
     text = (commit or Commit("")).text
-    made = repository.committed(repository.head, entries, text, getpass.getuser(), draft.index)
+    made = repository.committed(repository.head, entries, text, person(), draft.index)
     if branch:
         plan, move = Journal(plan.id, plan.at, branch=branch), RefMove(name, "", made)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.committing import DETACHED, RefMove, Repository
 from roundtable.workshop.journal import DONE, UNDONE, Draft, Journal, Journals, Kept, entries_of, folder_of, listed, now
+from roundtable.workshop.person import person
 from roundtable.workshop.settling import Place, States, carried_out, opened, same
 
 
@@ -139,5 +139,5 @@ def _way_back(
     old = repository.entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
     text = f"Undo change {change.id}: {repository.subject(ref.new)}\n\nThis takes back commit {ref.new}.\n"
-    made = repository.committed(tip, entries, text, getpass.getuser(), draft.index)
+    made = repository.committed(tip, entries, text, person(), draft.index)
     return RefMove(name, tip, made), f"The files are as they were; commit {made[:12]} on {short} takes it back."

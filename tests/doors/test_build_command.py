@@ -62,7 +62,9 @@ def test_a_terminal_that_is_behind_is_shown_a_whole_hunk_before_it_is_asked_abou
     with cli.terminal("build", TASK, *cli.script(ada=coder(f"{RIGHT}\n{long}"))) as terminal:
         terminal.expect("Keys: y take it")
         terminal.look_away()
-        assert "+     # Line 999 of" in terminal.expect("Take it?")
+        shown = terminal.expect("Take it?")
+        assert "+     # Line 999 of" in shown
+        assert "calc.py: hunk 1 of 1" in shown.rpartition("# Line 999 of")[2], "the heading has scrolled away"
         terminal.type("q\n")
         terminal.end(code=0)
 

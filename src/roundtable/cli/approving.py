@@ -93,7 +93,8 @@ class Approving:
             while (hunk := parley.current) is not None:
                 self._show(parley, hunk, plan)
                 senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
-                match await self._key("Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
+                which = one_line(_which(parley, hunk))
+                match await self._key(f"{which}. Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
                     case "q":
                         return Answer(NONE)
                     case "t":
@@ -119,11 +120,8 @@ class Approving:
     # --- what is shown ---------------------------------------------------------------------------
 
     def _show(self, parley: Parley, hunk: Hunk, plan: Plan) -> None:
-        every = parley.planned.hunks
-        own = [it for it in every if it.path == hunk.path]
-        which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
         self._tell("")
-        self._tell(f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{place(hunk)}", SYSTEM)
+        self._tell(_which(parley, hunk), SYSTEM)
         told = provenance_words(provenance(hunk, plan.session, authors_of(plan.session, plan.draft)))
         self._tell(told[:1].upper() + told[1:], WARNING if hunk.id in parley.planned.unasked else QUIET)
         self._console.print(shown_hunk(hunk, self._console))
@@ -191,3 +189,11 @@ class Approving:
                 self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING)
                 return None
         return None if code else written
+
+
+def _which(parley: Parley, hunk: Hunk) -> str:
+    """Where a hunk stands in the plan; said before it and, as it may scroll away, once more with the question."""
+    every = parley.planned.hunks
+    own = [it for it in every if it.path == hunk.path]
+    which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
+    return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{place(hunk)}"

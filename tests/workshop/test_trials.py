@@ -377,3 +377,76 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
     assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
     assert executed(trials.ran()).clusters[0] == ("bob", "eve")
+
+
+async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, tmp_path: Path) -> None:
+    one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
+    two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
+    trees = planted(tmp_path, ada=one, bob=two)
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([1, 2]) must be 3.")
+    assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
+
+
+async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_evidence_nor_breakage(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
+    chance = "import os, sys, shop\nsys.exit(os.urandom(1)[0] % 2)\n"
+    for tree in trees.values():
+        (tree / "check.py").write_text(chance)
+    trials = Trials()
+    for _ in range(40):
+        trials = trials if trials.unsteady else await run(sandbox, trees, {})
+    assert trials.unsteady == ("sound",)
+    assert trials.telling("ada") == trials.telling("bob") == ()
+    assert [it.checks for it in trials.ran()] == [{}, {}]
+    assert trials.untold(("ada",)) == (
+        "The check sound ended in two ways on the very same files, so it says nothing of a change.",
+    )
+
+
+async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    trials = await run(sandbox, planted(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
+    assert [it.passed for it in trials.telling("bob")] == [False]
+    assert trials.unsteady == ()
+    assert [said.count(f"sound {it}") for it in ("passed before", "passed with ada", "failed with bob")] == [2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def total(prices):\n    prices.sort()\n    while True:\n        pass\n",
+        f"import nothing_like_it\n\n{SORTING}",
+        f"import sys\nsys.exit(1)\n\n{SORTING}",
+    ],
+    ids=["hung", "not imported", "ended"],
+)
+async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_blamed(
+    before: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=SORTING)
+    (trees[BEFORE] / "shop.py").write_text(before)
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([2, 1]) must be 3.")
+    assert trials.in_place == {"ada": ()}
+
+
+async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telling_inputs(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada="def total(find, give=0):\n    find.sort()\n    return find[0]\n")
+    for tree in trees.values():
+        (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
+    task = "total(find=[2, 1], give=1) must be 1."
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=task)
+    assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == "= 1"
+    assert "shop.total(find=[2, 1], give=1)" in trials.in_place["ada"]
+
+
+async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> None:
+    trees = planted(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([2, 1]) must be 3.")
+    assert [trials.outputs[it]["shop.total([2, 1])"] for it in ("ada", "bob")] == ["= 1", "= 3"]
+    assert "shop.total([2, 1])" in trials.in_place["bob"]

@@ -8,21 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
+from roundtable.workshop import inside_calls
 from roundtable.workshop.literals import is_literal_call
+from roundtable.workshop.observing import text_of
 
 MOST = 200
-SETUP = """
-import copy, os, sys
-sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), 'src')]
-
-def came_and_changed(find, *given, **named):
-    before = copy.deepcopy((given, named))
-    try:
-        came = find()(*given, **named) is not None
-    except Exception:
-        came = False
-    return came, (given, named) != before
-"""
+SETUP = f"{text_of(inside_calls)}\nlook_here()\n"
 """What is run before any call, so that modules are found where projects keep them."""
 
 
@@ -40,7 +31,7 @@ class Call(NamedTuple):
     @property
     def probe(self) -> str:
         """The call as an expression that stands alone."""
-        return f"{self._function}({self.arguments})"
+        return f"called({self._call})"
 
     @property
     def function(self) -> tuple[str, str]:
@@ -56,11 +47,11 @@ class Call(NamedTuple):
     @property
     def change(self) -> str:
         """Whether it comes to something, and whether it changes what it is given, as such an expression."""
-        return f"came_and_changed(lambda: {self._function}, {self.arguments})"
+        return f"came_and_changed({self._call})"
 
     @property
-    def _function(self) -> str:
-        return f"__import__('importlib').import_module({self.module!r}).{self.name}"
+    def _call(self) -> str:
+        return f"{self.module!r}, {self.name!r}, lambda give: give({self.arguments})"
 
 
 def _is_empty_set(node: ast.AST) -> bool:
@@ -152,14 +143,14 @@ def _imported(text: str) -> Iterator[Call]:
 def _shown(module: str, source: str) -> Iterator[Call]:
     """Calls of a module's own functions in the examples of its docstrings."""
     for node in ast.walk(_parsed(source)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             for example in _examples(ast.get_docstring(node) or ""):
                 yield from _own(module, source, _literal_calls(_parsed(example)))
 
 
 def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[Call]:
     """Those among these that are of a module's own functions."""
-    own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef)}
+    own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)}
     for call in calls:
         if isinstance(call.func, ast.Name) and call.func.id in own:
             yield Call(module, call.func.id, _arguments(call))

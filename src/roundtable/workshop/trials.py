@@ -6,6 +6,7 @@ import ast
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import ERROR, Ran
-from roundtable.core.sandbox import Bounds, Job
+from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.core.values import Value
 from roundtable.core.wording import many
 from roundtable.workshop import inside_tests
@@ -30,6 +31,7 @@ BEFORE = ""
 
 EXAMPLES = "the examples in the task"
 
+_UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
 _LONGEST = 1 << 20
 _CALL_SECONDS = 1.0
 _SECONDS = Bounds().seconds
@@ -39,7 +41,8 @@ class Trials(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
     `in_place` are the calls with which a candidate, and nothing before it, changes what it is given besides coming to
-    something. `unrun` says which checks could not be run at all, a sentence each.
+    something. `unsteady` are the checks that ended otherwise when they were run again on the same tree. `unrun` says
+    which checks could not be run at all, a sentence each.
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
@@ -47,6 +50,7 @@ class Trials(Value, frozen=True):
     outputs: dict[str, dict[str, str]] = {}
     in_place: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
+    unsteady: tuple[str, ...] = ()
     unrun: tuple[str, ...] = ()
 
     @property
@@ -71,7 +75,8 @@ class Trials(Value, frozen=True):
     def _silent(self, candidate: str) -> dict[str, str]:
         bare = {it.name: it for it in self.checks.get(BEFORE, ())}
         outcomes = self.checks.get(candidate, ())
-        return {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
+        silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
+        return silent | {it: _UNSTEADY.format(it) for it in self.unsteady}
 
     def shown_by(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
@@ -99,14 +104,21 @@ class Trials(Value, frozen=True):
         return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BEFORE)
 
     def _breaks(self, candidate: str) -> bool:
-        return any(not it.passed and self.before.get(it.name, False) for it in self.checks.get(candidate, ()))
+        return any(not it.passed and self.before.get(it.name, False) for it in self._steady(candidate))
+
+    def _steady(self, candidate: str) -> list[CheckOutcome]:
+        return [it for it in self.checks.get(candidate, ()) if it.name not in self.unsteady]
 
     def ran(self) -> tuple[Ran, ...]:
         """The same as the rule reads it."""
         return tuple(
-            Ran(name, {it.name: it.passed for it in outcomes}, self.tests.get(name, {}), self.outputs.get(name, {}))
-            for name, outcomes in self.checks.items()
-            if name != BEFORE
+            Ran(
+                name,
+                {it.name: it.passed for it in self._steady(name)},
+                self.tests.get(name, {}),
+                self.outputs.get(name, {}),
+            )
+            for name in self.candidates
         )
 
 
@@ -128,7 +140,10 @@ async def tried(
     nobody looks at what calls change in place.
     """
     bench = _Bench(sandbox, checks, python, tell or (lambda line: None))
-    outcomes = bench.counted(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())))
+    first = dict(zip(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())), strict=True))
+    unsteady = await bench.unsteady(trees, first)
+    outcomes = bench.counted(first)
+    trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
     if examples:
         shown = await asyncio.gather(*(bench.failures(EXAMPLES, examples, *it) for it in trees.items()))
         outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
@@ -146,32 +161,41 @@ async def tried(
     outputs, in_place = await bench.tell_apart(trees, tests, task)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
-        checks=dict(zip(trees, outcomes, strict=True)),
+        checks=outcomes,
         tests={
             name: {
-                f"{author}: {test}": found[author][name].get(test, False) for author in names for test in names[author]
+                f"{author}: {test}": found[author].get(name, {}).get(test, False)
+                for author in names
+                for test in names[author]
             }
-            for name in trees
+            for name in outcomes
         },
         outputs=outputs,
         in_place=in_place,
         authors={f"{author}: {test}": author for author in names for test in names[author]},
+        unsteady=unsteady,
     )
 
 
+def _hung(checks: Iterable[CheckOutcome]) -> bool:
+    """Whether the clock stopped a check: whatever else is run then would only wait for the clock again."""
+    return any(it.limit is Limit.TIME for it in checks)
+
+
 def _with_examples(
-    outcomes: Sequence[tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]]
-) -> list[tuple[CheckOutcome, ...]]:
+    outcomes: Mapping[str, tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]]
+) -> dict[str, tuple[CheckOutcome, ...]]:
     """The checks of every tree, and the examples in the task among them. One that held before says nothing of it."""
     before = shown.get(BEFORE, {})
     counted = list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
     if not counted:
-        return list(outcomes)
-    found: list[tuple[CheckOutcome, ...]] = []
-    for checks, seen in zip(outcomes, shown.values(), strict=True):
-        failed = [seen.get(name, "One of them could not be run.") for name in counted if seen.get(name) != ""]
+        return dict(outcomes)
+    found: dict[str, tuple[CheckOutcome, ...]] = {}
+    for name, checks in outcomes.items():
+        seen = shown.get(name, {})
+        failed = [seen.get(it, "One of them could not be run.") for it in counted if seen.get(it) != ""]
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
-        found.append((*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed)))))
+        found[name] = (*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed))))
     return found
 
 
@@ -189,17 +213,33 @@ class _Bench:
         """The repository's checks on one tree, with these files laid over it."""
         return tuple([await self._checked(check, name, tree, files or {}) for check in self._checks])
 
-    def counted(
-        self, trees: Iterable[str], outcomes: Sequence[tuple[CheckOutcome, ...]]
-    ) -> list[tuple[CheckOutcome, ...]]:
+    async def unsteady(
+        self, trees: Mapping[str, Path], first: Mapping[str, tuple[CheckOutcome, ...]]
+    ) -> tuple[str, ...]:
+        """The checks that end otherwise on the same tree: what a candidate changed is run again, with it and without.
+
+        Nobody waits again for what had to be stopped.
+        """
+        bare = {it.name: it.passed for it in first.get(BEFORE, ())}
+        differ = {it.name for checks in first.values() for it in checks if it.passed != bare.get(it.name, it.passed)}
+        doubted = [
+            (it, name)
+            for name, checks in first.items()
+            for it in checks
+            if it.name in differ and it.code is not None and (name == BEFORE or it.passed != bare[it.name])
+        ]
+        again = await asyncio.gather(*(self._checked(it.name, name, trees[name], {}) for it, name in doubted))
+        found = (it.name for (it, _), second in zip(doubted, again, strict=True) if it.passed != second.passed)
+        return tuple(dict.fromkeys(found))
+
+    def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
         """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
-        found = dict(zip(trees, outcomes, strict=True))
-        for name, checks in found.items():
-            found[name] = no_fewer(checks, found.get(BEFORE, ()))
+        found = {name: no_fewer(checks, outcomes.get(BEFORE, ())) for name, checks in outcomes.items()}
+        for name, checks in outcomes.items():
             for old, new in zip(checks, found[name], strict=True):
                 if old.passed != new.passed:
                     self._tell(f"{new.name} failed after all {_on(name)}: fewer tests ran than before")
-        return list(found.values())
+        return found
 
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
@@ -251,31 +291,53 @@ class _Bench:
         if not inputs or not (changeable or len(candidates) > 1):
             return {}, {}
         seconds = SECONDS if commands else _CALL_SECONDS
-        asked = Asked((SETUP,), [*(it.probe for it in inputs), *(it.change for it in changeable)], seconds, _SECONDS)
+        probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
+        self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
+        seen = await self._asked({name: trees[name] for name in candidates}, [*probes, *changes], seconds)
+        outputs = {name: _by_input(inputs, row) for name, row in seen.items()}
+        if len({frozenset(it.items()) for it in outputs.values()}) > 1:
+            again = await self._asked({name: trees[name] for name in candidates}, probes, seconds)
+            outputs = _lasting(outputs, {name: _by_input(inputs, row) for name, row in again.items()})
+        bare = await self._asked({BEFORE: trees[BEFORE]}, changes, seconds) if changes else {BEFORE: ()}
+        before = _not_left_alone(changeable, bare[BEFORE])
+        in_place = {name: _changing(changeable, seen[name][len(inputs) :]) for name in candidates}
+        return outputs, {
+            name: tuple(str(it) for it in calls if it.function not in before) for name, calls in in_place.items()
+        }
+
+    async def _asked(
+        self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
+    ) -> dict[str, Sequence[str]]:
+        """What each of these shows on each tree; nothing where nothing could be observed."""
+        asked = Asked((SETUP,), probes, seconds, _SECONDS)
 
         async def one(tree: Path) -> Sequence[str]:
             async with self._free:
                 seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
             return seen.rows[0] if seen.rows else ()
 
-        self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
-        seen = dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
-        outputs = {name: _by_input(inputs, seen[name]) for name in candidates}
-        before = {it.function for it in _changing(changeable, seen.get(BEFORE, ())[len(inputs) :], came=False)}
-        in_place = {name: _changing(changeable, seen[name][len(inputs) :], came=True) for name in candidates}
-        return outputs, {
-            name: tuple(str(it) for it in calls if it.function not in before) for name, calls in in_place.items()
-        }
+        return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
 
 
 def _by_input(inputs: Sequence[Call | Command], row: Sequence[str]) -> dict[str, str]:
     return {str(it): _came(it, said) for it, said in zip(inputs, row, strict=False)}
 
 
-def _changing(calls: Sequence[Call], row: Sequence[str], *, came: bool) -> list[Call]:
-    """The calls that change what they are given: those that come to something besides, or all of them."""
-    told = ("= (True, True)",) if came else ("= (True, True)", "= (False, True)")
-    return [it for it, said in zip(calls, row, strict=False) if said in told]
+def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Without the inputs for which something else comes out of the same candidate each time: chance tells nothing."""
+    chance = {it for name, seen in outputs.items() for it, said in seen.items() if again[name].get(it) != said}
+    return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
+
+
+def _changing(calls: Sequence[Call], row: Sequence[str]) -> list[Call]:
+    """The calls that change what they are given, besides coming to something."""
+    return [it for it, said in zip(calls, row, strict=False) if said == "= (True, True)"]
+
+
+def _not_left_alone(calls: Sequence[Call], row: Sequence[str]) -> set[tuple[str, str]]:
+    """The functions that changed what they were given, or of which nobody can say that they did not."""
+    left = ("= (True, False)", "= (False, False)")
+    return {it.function for it, said in zip_longest(calls, row) if said not in left}
 
 
 def _programs(tree: Path) -> list[str]:

@@ -80,6 +80,13 @@ def test_words_that_only_speak_of_tests(words: str) -> None:
         "deposit(account, amount) adds the amount to the balance and returns it.",
         "merge(a, b) merges b into a and returns a.",
         "It marks the cell on the board. It must not change anything else.",
+        "Write pop_min(heap), which returns the smallest item: pop_min([2, 1]) must be 1.",
+        "Write add_user(users, name), which returns whether it was new: add_user(['a'], 'b') must be True.",
+        "add_unique(items, x): if x is not in items, append it and return items.",
+        "When no key exists, insert it and return the value.",
+        "Don't raise; append None instead.",
+        "enqueue(queue, item) returns the new length: enqueue([1], 2) must be 2.",
+        "dfs(graph, node, seen) returns the nodes in order.",
     ],
 )
 def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
@@ -95,6 +102,8 @@ def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
         "It must not change the list it is given: median([3, 1, 2]) must be 2.",
         "Write it without modifying items.",
         "Never mutate the input.",
+        "It makes no changes to what it is given: unique([1, 1]) must be set([1]).",
+        "It must not change or drop an item.",
         "Popular items come first in a clearer order, as in a dropdown.",
     ],
 )

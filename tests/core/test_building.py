@@ -89,6 +89,27 @@ def test_no_candidate_passed_is_said_with_each_reason() -> None:
     assert "E assert 1 == 2" in trying.told_of(broken)
 
 
+@pytest.mark.parametrize(("code", "how"), [(1, "failed with exit code 1"), (None, "was stopped")])
+def test_no_candidate_passed_says_what_did_not_pass_before_either(code: int | None, how: str) -> None:
+    tests, examples = CheckOutcome("tests", ("pytest",), code), CheckOutcome("the examples in the task", (), 1)
+    lint = CheckOutcome("lint", ("ruff",), 1)
+    broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
+    decision = trying.none_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
+    assert decision.how.endswith(f"The check tests {how} before the change too.")
+
+
+def test_who_is_not_chosen_only_for_changing_what_it_is_given_is_named() -> None:
+    changes = CheckOutcome(trying.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy.")
+    failed = CheckOutcome("tests", ("pytest",), 1)
+    others = (
+        Candidate("claude", "sha256:2", checks=(changes,)),
+        Candidate("eve", "sha256:3", checks=(changes, failed)),
+    )
+    decision = trying.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
+    assert "claude's passes everything else, but f([2]) changes what it is given, unasked." in decision.how
+    assert "eve's" not in decision.how
+
+
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = Planned((hunk,), unasked=("a.py#1",))

@@ -35,15 +35,20 @@ _NOT = re.compile(r"\b(?:not|never|without|no|nor|neither|leave|keep|avoid|canno
 _DONE_TO_IT = (
     "mutate modify update change move rename remove delete discard drop pop push append insert extend put fill clear "
     "empty drain consume shuffle swap exchange replace reverse rotate keep store record register mark count increment "
-    "accumulate collect deposit withdraw enroll cache memoize"
+    "decrement accumulate collect deposit withdraw enroll cache memoize"
 )
 _IN_PLACE = re.compile(
     rf"\bin[ -]place\b|\b(?:{'|'.join(it.rstrip('ey') for it in _DONE_TO_IT.split())})"
-    r"(?:e?s|e|(?:p|pp)?ed|(?:p|pp)?ing|y|ies|ied)?\b|\b(?:adds|adding|sets|into|memo)\b"
+    r"(?:e?s|e|(?:p|pp)?ed|(?:p|pp)?ing|y|ies|ied)?\b|\b(?:adds|adding|sets|into|memo|seen|visited)\b"
     r"|\btak(?:es?|en|ing) .{1,40}\b(?:off|out|away|from)\b",
     re.IGNORECASE,
 )
 """Words for what may be done to something that is given; too many rather than too few."""
+_CHANGER = re.compile(r"\b(?:(?:add|reset|toggle|enqueue|dequeue|transfer)(?:_\w+)?|set_\w+|heapify)\(")
+"""Names of functions that say the same."""
+_NOT_THIS = re.compile(
+    r"(?:\b(?:not|never|without|avoid|cannot)|n['’]t)\s+(?:[\w'’-]+\s+){0,2}\Z|\b(?:no|nor)\s+\Z", re.IGNORECASE
+)
 _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
@@ -91,7 +96,8 @@ def asks_to_change(session: Session, file: Written) -> bool:
 def asks_to_change_in_place(session: Session) -> bool:
     """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
     words = f"{session.charter.question}\n\n{session.charter.settings.get('position', '')}"
-    return any(not _denied(match) for it in _SENTENCE.split(words) for match in _IN_PLACE.finditer(it))
+    found = (match for it in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(it))
+    return _CHANGER.search(words) is not None or any(not _NOT_THIS.search(it.string[: it.start()]) for it in found)
 
 
 def _denied(match: re.Match[str]) -> bool:

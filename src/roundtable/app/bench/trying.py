@@ -21,7 +21,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Me
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
-from roundtable.core.rules.trying import AS_THEY_WERE
+from roundtable.core.rules.trying import AS_THEY_WERE, SIDE_EFFECTS
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -40,7 +40,7 @@ from roundtable.workshop.yardsticks import as_it_was, yardsticks
 
 MOST_APART = 3
 OWN_TESTS = "its own tests"
-EVIDENCE, SIDE_EFFECTS = "evidence", "side effects"
+EVIDENCE = "evidence"
 NO_EVIDENCE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it. "
     "Write such a test, in a file of its own, or mend the one you wrote."
@@ -131,6 +131,7 @@ class Trying:
             sandbox.name,
             apart(trials.outputs, decided.best) if sound else {},
             self.clean_words(trials.untold(trials.candidates)),
+            self.clean(trials.checks.get(BEFORE, ())),
         )
 
     async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:

@@ -16,6 +16,8 @@ from roundtable.core.wording import ended, many, unbroken
 
 AS_THEY_WERE = ", as they were before it,"
 """Stands in the name of a check that was run with the tests that a candidate had made others."""
+SIDE_EFFECTS = "side effects"
+"""The name of the check that a function leaves what it is given as it is."""
 _GIST = 200
 _SAID = 3
 TOLD = 1_500
@@ -111,7 +113,15 @@ def check_words(outcome: CheckOutcome) -> str:
 def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     """Nothing was found that could be relied on, and why not, seat by seat."""
     why = [f"{it.seat}: {why_not(it) or 'it did not pass.'}" for it in tried.candidates]
-    return _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why)), rounds)
+    return _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
+
+
+def _failed_before(tried: CandidatesTried) -> Iterator[str]:
+    """The programs that no candidate passed and that did not pass without one either."""
+    failing = {check.name for it in tried.candidates for check in it.checks if not check.passed}
+    for it in tried.before:
+        if it.argv and it.name in failing and not it.passed:
+            yield f"{check_words(it).removesuffix('.')} before the change too."
 
 
 def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
@@ -126,7 +136,7 @@ def chosen(
     it = _of(tried, seat)
     where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
-    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, why)))
+    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
@@ -157,6 +167,15 @@ def _left_out(it: Candidate) -> str:
     said = [f"Left out, since they do not go with the code: {without}." if without else ""]
     said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
     return " ".join(filter(None, said))
+
+
+def _set_aside(tried: CandidatesTried) -> Iterator[str]:
+    """Who is not chosen only for changing what it is given: a person may have meant just that."""
+    for it in tried.candidates:
+        failing = [check for check in it.checks if not check.passed]
+        if it.draft and not it.refused and [check.name for check in failing] == [SIDE_EFFECTS]:
+            why = unbroken(failing[0].output.partition("\n")[0])
+            yield f"{it.seat}'s passes everything else, but {ended(why)}"
 
 
 def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:

@@ -217,7 +217,16 @@ def test_a_workspace_may_choose_the_sandbox_only_once_it_is_trusted(places: Plac
     assert config.load(places, workspace).config.sandbox == SandboxSettings("docker", "theirs")
 
 
-@pytest.mark.parametrize("line", ['use = "bare"', "image = 1", "network = true"])
+async def test_a_person_says_how_long_a_check_may_take(places: Places, workspace: Path) -> None:
+    places.config.mkdir(parents=True)
+    places.user_config.write_text('[sandbox]\nuse = "bubblewrap"\nseconds = 0.5\n')
+    settings = config.load(places, workspace).config.sandbox
+    sleeper = {"slow": (sys.executable, "-c", "import time; time.sleep(60)")}
+    [outcome] = (await Checks(sleeper, workspace, Redactor(), settings).run(["slow"])).outcomes
+    assert outcome.limit is Limit.TIME
+
+
+@pytest.mark.parametrize("line", ['use = "bare"', "image = 1", "network = true", "seconds = 0"])
 def test_nobody_can_ask_for_less_than_a_sandbox(places: Places, workspace: Path, line: str) -> None:
     places.config.mkdir(parents=True)
     places.user_config.write_text(f"[sandbox]\n{line}\n")

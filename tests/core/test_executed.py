@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +130,14 @@ def test_two_that_only_differ_are_left_even() -> None:
 def test_nothing_run_is_nobody_best() -> None:
     assert executed([]) == Executed(how="No candidate could be run.")
     assert executed([Ran("ada", {"unit": True})]).how == ""
+
+
+@pytest.mark.parametrize("outputs", [{}, {"m.Cart()": "= <m.Cart object>"}])
+def test_candidates_on_which_no_input_could_be_tried_are_not_said_to_behave_alike(outputs: dict[str, str]) -> None:
+    ran = [Ran(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
+    assert executed(ran).how.startswith(
+        "By the checks, the 2 candidates are even, and no inputs could be tried on them. Running them does not tell"
+    )
 
 
 @given(candidates, authors)

@@ -11,13 +11,13 @@ import pytest
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import executed
-from roundtable.core.sandbox import Bounds
+from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop import inside_tests
 from roundtable.workshop.distinguishing import Call, module_of, telling_calls
 from roundtable.workshop.examples import examples_of, unittest_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}
@@ -119,7 +119,7 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
     trials = await tried(
-        sandbox, trees, CHECKS, {}, sys.executable, task="total([1, 2]) must be 3, other(1) must be 2."
+        sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2]) must be 3, other(1) must be 2.")
     )
     differ = [it for it, said in trials.outputs["ada"].items() if trials.outputs["bob"][it] != said]
     assert differ == ["shop.total([])"]
@@ -133,7 +133,7 @@ async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     only_sorting = "def total(prices):\n    prices.sort()\n"
     trees = planted(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
     task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=task)
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task(task))
     assert trials.outputs["ada"] == trials.outputs["bob"]
     in_place = trials.in_place
     assert "shop.total([2, 1])" in in_place["bob"]
@@ -156,7 +156,7 @@ async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
     (trees[BEFORE] / "shop.py").write_text(before)
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task="total([2, 1]) must be 3.")
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
     assert bool(trials.in_place["ada"]) is faulty
 
 
@@ -211,7 +211,9 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
 
 async def run_on_task(sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None) -> Trials:
     examples = {"test_task.py": unittest_of(found, ["shop"])} if (found := examples_of(task)) else {}
-    return await tried(sandbox, trees, CHECKS, {}, sys.executable, said.append if said is not None else None, examples)
+    return await tried(
+        sandbox, trees, CHECKS, {}, sys.executable, said.append if said is not None else None, Task(examples=examples)
+    )
 
 
 async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed_before(
@@ -370,7 +372,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     task = (
         "A program count.py: 'python3 count.py 1 3' prints 1 2 3; other commands such as python3 gone.py do not count."
     )
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=task)
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task(task))
     assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
     assert not any("gone.py" in it for it in trials.outputs["ada"])
     assert trials.outputs["bob"] == trials.outputs["eve"]
@@ -383,7 +385,7 @@ async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, t
     one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
     two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
     trees = planted(tmp_path, ada=one, bob=two)
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([1, 2]) must be 3.")
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([1, 2]) must be 3."))
     assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
 
 
@@ -429,7 +431,7 @@ async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_b
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
     (trees[BEFORE] / "shop.py").write_text(before)
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([2, 1]) must be 3.")
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
     assert trials.in_place == {"ada": ()}
 
 
@@ -440,13 +442,29 @@ async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telli
     for tree in trees.values():
         (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
     task = "total(find=[2, 1], give=1) must be 1."
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=task)
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task(task))
     assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == "= 1"
     assert "shop.total(find=[2, 1], give=1)" in trials.in_place["ada"]
 
 
 async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task="total([2, 1]) must be 3.")
+    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
     assert [trials.outputs[it]["shop.total([2, 1])"] for it in ("ada", "bob")] == ["= 1", "= 3"]
     assert "shop.total([2, 1])" in trials.in_place["bob"]
+
+
+async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
+    said: list[str] = []
+    task = "total([1, 2]) must be 3"
+    examples = {"test_task.py": unittest_of(examples_of(task), ["shop"])}
+    tests = {"bob": {"test_bob.py": sums(_12=3)}}
+    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable, said.append, Task(task, examples), 2)
+    assert trials.checks["ada"][0].limit is Limit.TIME
+    assert not trials.checks["ada"][-1].passed
+    assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
+    assert [it for it in said if "ada" in it] == ["sound failed with ada"]
+    assert executed(trials.ran(), trials.before, trials.authors).best == ("bob",)

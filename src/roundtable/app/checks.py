@@ -24,13 +24,13 @@ class Checks:
         workspace: Path,
         redactor: Redactor,
         sandbox: SandboxSettings = SandboxSettings(),
-        bounds: Bounds = Bounds(),
+        bounds: Bounds | None = None,
     ) -> None:
         self._commands = commands
         self._workspace = workspace
         self._redactor = redactor
         self._sandbox = sandbox
-        self._bounds = bounds
+        self._bounds = bounds or Bounds(sandbox.seconds)
 
     async def run(self, names: Sequence[str]) -> ChecksRun:
         """Run those that are listed; say of the others why they are not."""

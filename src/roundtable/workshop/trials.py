@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -35,6 +36,16 @@ _UNSTEADY = "The check {} ended in two ways on the very same files, so it says n
 _LONGEST = 1 << 20
 _CALL_SECONDS = 1.0
 _SECONDS = Bounds().seconds
+
+
+class Task(NamedTuple):
+    """What a person asks for, and the examples in it as a file of tests.
+
+    Without the words, nobody looks at what calls change in place.
+    """
+
+    words: str = ""
+    examples: Mapping[str, str] = {}
 
 
 class Trials(Value, frozen=True):
@@ -129,23 +140,22 @@ async def tried(
     tests: Mapping[str, Mapping[str, str]],
     python: str,
     tell: Tell | None = None,
-    examples: Mapping[str, str] = {},
-    task: str = "",
+    task: Task = Task(),
+    seconds: float = _SECONDS,
 ) -> Trials:
     """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
 
     Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
-    checks run again: each check is then a test of that seat. `examples` are the person's own, as such a file: they are
-    one more check, of which only those count that fail on the bare tree. `task` is the text they stand in; without it,
-    nobody looks at what calls change in place.
+    checks run again: each check is then a test of that seat. The examples in the task are one more check, of which only
+    those count that fail on the bare tree. `seconds` is how long each check may take.
     """
-    bench = _Bench(sandbox, checks, python, tell or (lambda line: None))
+    bench = _Bench(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
     first = dict(zip(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())), strict=True))
     unsteady = await bench.unsteady(trees, first)
     outcomes = bench.counted(first)
     trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
-    if examples:
-        shown = await asyncio.gather(*(bench.failures(EXAMPLES, examples, *it) for it in trees.items()))
+    if task.examples:
+        shown = await asyncio.gather(*(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items()))
         outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
     found = {
         author: dict(
@@ -158,7 +168,7 @@ async def tried(
         for author, files in tests.items()
         if files
     }
-    outputs, in_place = await bench.tell_apart(trees, tests, task)
+    outputs, in_place = await bench.tell_apart(trees, tests, task.words)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
         checks=outcomes,
@@ -202,11 +212,14 @@ def _with_examples(
 class _Bench:
     """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
 
-    def __init__(self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: Tell) -> None:
+    def __init__(
+        self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: Tell, bounds: Bounds
+    ) -> None:
         self._sandbox = sandbox
         self._checks = checks
         self._python = python
         self._tell = tell
+        self._bounds = bounds
         self._free = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
@@ -244,7 +257,7 @@ class _Bench:
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
         async with self._free:
-            run = await ended(self._sandbox, Job(argv, str(tree), copied=True, files=dict(files)))
+            run = await ended(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds))
         self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
         return run.as_check(check, argv)
 

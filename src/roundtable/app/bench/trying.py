@@ -34,7 +34,7 @@ from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
 from roundtable.workshop.validating import objections
 from roundtable.workshop.yardsticks import as_it_was, yardsticks
 
@@ -96,11 +96,12 @@ class Wish(msgspec.Struct, frozen=True):
 class Trying:
     """Candidates and drafts of one workspace, tried in one sandbox."""
 
-    def __init__(self, drafts: Drafts, workspace: Path, redactor: Redactor, listed: Commands) -> None:
+    def __init__(self, drafts: Drafts, workspace: Path, redactor: Redactor, listed: Commands, seconds: float) -> None:
         self._drafts = drafts
         self._workspace = workspace
         self._redactor = redactor
         self._listed = listed
+        self._seconds = seconds
 
     def wish(self, move: Move, asked_by: str, over: Sequence[Written] = (), scope: Sequence[str] = ()) -> Wish:
         """Read a seat's words and carry them out on paper."""
@@ -260,7 +261,7 @@ class Trying:
             )
             own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE])
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
-            trials = await tried(sandbox, trees, own.commands, tests, python, tell, examples, task)
+            trials = await tried(sandbox, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
             return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
 
     def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from roundtable.core.wording import many
 
 ERROR = "!"
 """How an output begins that is no value but the kind of error that came instead."""
+_OPAQUE = "= <"
+"""How an output begins that shows nothing but of what class something is."""
 
 
 class Ran(Value, frozen=True):
@@ -151,9 +153,10 @@ def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], w
     """What the order rests on, for people."""
     if len(ran) == 1:
         return ""
-    inputs = {key for it in ran for key in it.outputs}
+    inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
     by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if evidence else ''}"
-    said = [f"{by}, the {len(ran)} candidates behave {'alike' if ways == 1 else f'in {ways} ways'}."]
+    behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
+    said = [f"{by}, the {len(ran)} candidates {behave if ways == 1 else f'behave in {ways} ways'}."]
     if kept < len(ran):
         said.append(f"{len(ran) - kept} of them broke a check that passed before.")
     tests = {test for it in ran for test in it.tests}

@@ -468,3 +468,14 @@ async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
     assert [it for it in said if "ada" in it] == ["sound failed with ada"]
     assert executed(trials.ran(), trials.before, trials.authors).best == ("bob",)
+
+
+async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
+    elsewhere = "from shop_of_bob import total\n\ndef test_total():\n    assert total([1]) == 1\n"
+    trees = planted(tmp_path, ada=f"import os\nos._exit(0)\n{RIGHT}", bob=RIGHT, eve=RIGHT)
+    (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)
+    tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
+    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable)
+    assert [it.passed for it in trials.telling("ada")] == [True, False]
+    assert trials.telling("ada")[-1].output == "It ends the program before bob's tests are done."
+    assert [it.passed for it in trials.telling("eve")] == [True], "what it lacks of bob's ends nothing"

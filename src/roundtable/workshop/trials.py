@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from roundtable.workshop.counting import no_fewer, says_nothing
 from roundtable.workshop.distinguishing import SETUP, Call, module_of, telling_calls
 from roundtable.workshop.distinguishing_commands import SECONDS, Command, commands_in
 from roundtable.workshop.examples import examples_of
+from roundtable.workshop.inside import DIED
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.sandbox import ended
@@ -31,6 +32,7 @@ BEFORE = ""
 """The name of the tree that has no candidate on it."""
 
 EXAMPLES = "the examples in the task"
+ENDS = "a sudden end"
 
 _UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
 _LONGEST = 1 << 20
@@ -171,7 +173,7 @@ async def tried(
     outputs, in_place = await bench.tell_apart(trees, tests, task.words)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
-        checks=outcomes,
+        checks=bench.lasting(outcomes, trees),
         tests={
             name: {
                 f"{author}: {test}": found[author].get(name, {}).get(test, False)
@@ -221,6 +223,7 @@ class _Bench:
         self._tell = tell
         self._bounds = bounds
         self._free = asyncio.Semaphore(os.cpu_count() or 1)
+        self._died: dict[str, set[str]] = {}
 
     async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
         """The repository's checks on one tree, with these files laid over it."""
@@ -241,6 +244,8 @@ class _Bench:
             for it in checks
             if it.name in differ and it.code is not None and (name == BEFORE or it.passed != bare[it.name])
         ]
+        if doubted:
+            self._tell("What did not end as it did before, once more:")
         again = await asyncio.gather(*(self._checked(it.name, name, trees[name], {}) for it, name in doubted))
         found = (it.name for (it, _), second in zip(doubted, again, strict=True) if it.passed != second.passed)
         return tuple(dict.fromkeys(found))
@@ -280,9 +285,22 @@ class _Bench:
         )
         async with self._free:
             seen = await observed(self._sandbox, tree, asked, python=self._python, files=dict(files))
+        if seen.rows and seen.rows[0][0] == DIED:
+            self._died.setdefault(author, set()).add(name)
         why = _read(seen.rows[0][0]) if seen.rows else {}
         self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
         return why
+
+    def lasting(
+        self, outcomes: Mapping[str, tuple[CheckOutcome, ...]], trees: Collection[str]
+    ) -> dict[str, tuple[CheckOutcome, ...]]:
+        """The checks of every tree; a candidate that ends a program which lasts on other trees has one that failed."""
+        found = dict(outcomes)
+        for author, died in self._died.items():
+            for name in died if len(died) < len(trees) else ():
+                why = f"It ends the program before {_tests_of(author)} are done."
+                found[name] = (*found[name], *((CheckOutcome(ENDS, (), 1, why),) if name != BEFORE else ()))
+        return found
 
     async def tell_apart(
         self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str

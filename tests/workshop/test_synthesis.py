@@ -157,6 +157,42 @@ def test_nothing_asked_for_is_the_base_itself() -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "keep Claude's login over GPT's",
+        "use Claude's login instead of GPT's",
+        "prefer the base login over GPT's",
+        "keep the base login instead of GPT's",
+        "replace GPT's login by Claude's",
+        "replace `login` by `Claude's` `login`",
+    ],
+)
+def test_what_is_the_bases_own_stays_as_it_is(said: str) -> None:
+    assert held(said) == Synthesis(dict(CANDIDATES["claude"]))
+
+
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [
+        ("gpt: login, digest, gemini: purge", {"Session.login": "gpt", "Session.digest": "gpt", "purge": "gemini"}),
+        ("gpt: digest, rollback; gemini: purge", {"Session.rollback": "gpt", "purge": "gemini"}),
+        ("login from gpt because it is bounded, and rollback from gemini", {"Session.rollback": "gemini"}),
+        ("login from gpt, which is safer. Add gemini's purge.", {"Session.login": "gpt", "purge": "gemini"}),
+    ],
+)
+def test_everything_in_a_list_comes_from_the_seat_it_was_said_of(said: str, taken: dict[str, str]) -> None:
+    made = held(said)
+    assert made.left == ()
+    assert taken.items() <= {it.symbol: it.seat for it in made.took}.items()
+
+
+def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> None:
+    made = held("take login from gpt then remove legacy_login")
+    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert made.removed == (Removed(PATH, "legacy_login"),)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "replace auth.login by GPT's",
         "Replace Session.login with GPT's version",
         "take login() from gpt",
@@ -167,6 +203,15 @@ def test_nothing_asked_for_is_the_base_itself() -> None:
         "1. Adopt gpt's login method, because it compares in constant time",
         "login from GPT.",
         "replace Claude's login by GPT's",
+        "use GPT's login instead of Claude's",
+        "prefer GPT's login over the base",
+        "add GPT's login to the base",
+        "login: use GPT's instead",
+        "take `GPT's` `login`, because Claude's login leaks",
+        "use `GPT's login`, rollback as is",
+        "take login from GPT and rollback from base",
+        "login: GPT, rollback: base",
+        "login from GPT, rollback as in base",
     ],
 )
 def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
@@ -174,6 +219,7 @@ def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
     assert made.left == ()
     assert made.took[0] == Took(PATH, "Session.login", "gpt")
     assert function(made.files[PATH], "login") == function(GPT, "login")
+    assert function(made.files[PATH], "rollback") == function(CLAUDE, "rollback")
 
 
 def test_several_symbols_come_from_one_seat_in_one_breath() -> None:
@@ -217,6 +263,13 @@ def test_a_function_can_be_taken_out() -> None:
         ("take from gpt", "It does not say what to take from gpt."),
         ("take login from gpt and gemini", "It does not say what to take from gemini."),
         ("replace gpt's login by gemini's", "It names several seats."),
+        ("use Claude's login with GPT's", "It does not say clearly whose is to stand."),
+        ("keep login over gpt's", "It does not say clearly whose is to stand."),
+        ("drop gpt's rollback", "Only what is in the base can be removed"),
+        ("remove login and rollback from gpt", "Only what is in the base can be removed"),
+        ("replace login by gpt's rollback", "several things to do at once"),
+        ("use gpt's login as rollback", "several things to do at once"),
+        ("take login from gpt remove rollback", "Only what is in the base can be removed"),
         ("add purge from gpt", "gpt has no purge in any file."),
         ("whole file notes.txt from gpt", "gpt has no notes.txt."),
         ("remove purge", "The base has no purge in any file."),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from roundtable.workshop.structure.wanted import Sort, wanted
@@ -18,12 +19,13 @@ _TAKE = {
     "bring", "copy", "insert", "prefer", "pull", "port", "merge", "keep", "splice",
 }  # fmt: skip
 _NEW = {"add", "insert"}
+_BASE = {"base", "as is", "unchanged"}
 _DROP = {"remove", "delete", "drop"}
 _INTO = {"to", "into", "in", "of"}
 _BETWEEN = {
     "the", "a", "an", "by", "with", "from", "version", "implementation", "helper", "constant", "its",
-    "candidate", "seat", "also", "then", "please", "one", "as",
-    "is", "instead", "definition", "module", "code", "over", "base", "whole", "entire", "complete", "full", "file",
+    "candidate", "seat", "also", "please", "one", "as",
+    "is", "instead", "definition", "module", "code", "over", "whole", "entire", "complete", "full", "file",
     "=", "*", "_", "(", ")", '"', "'", "“", "”", "→", "←", "->", "=>", ":", "?", "!", "**",
     "***", *_INTO,
 }  # fmt: skip
@@ -32,11 +34,19 @@ _SORTS = {
     "class": Sort.CLASS, "struct": Sort.CLASS, "type": Sort.CLASS, "function": Sort.FUNCTION,
     "functions": Sort.FUNCTION,
 }  # fmt: skip
-_AND = {",", ";", ".", "and", "&", "plus"}
-_REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*$", re.I | re.S)
+_END = {";", "."}
+_AND = {",", "and", "&", "plus", "then", *_END}
+_REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*?(?=\.(?:\s|$)|[;\n]|$)", re.I | re.S)
+_GIVES_WAY = re.compile(
+    r"(?!.*OTHER .*BASE ).*\b(?:replace|swap|exchange|overwrite|substitute) .*BASE .*\b(?:by|with|from) .*OTHER "
+    r"|(?!.*BASE .*OTHER ).*OTHER .*\b(?:to|into|over|instead of) (?:the )?BASE "
+    r"|(?!.*BASE ).*OTHER .*\binstead $"
+)
+"""How it is said that another's stands in for the base's: `replace BASE's by OTHER's`, `OTHER's instead of BASE's`."""
+_TURNS = {"by", "with", "as", "→", "->", "=>"}
 _BULLET = re.compile(r"^\s*(?:[*•-]|\d+[.)])\s+")
 _WORD = re.compile(
-    r"(?:`[^`]+`"
+    r"(?:(?i:as is\b)|`[^`]+`"
     r"|[\w$@#~/\\.:<>-]*\boperator ?(?:\(\)|\[\]|[-+*/%^&|~!=<>]+)(?:\([^()]*\))?"
     r"|(?:[\w$@~/\\.:<>-]+[.#])?(?:\[\]=?|(?<=[.#])[-+*/%^&|~!=<>]+@?|[-+*/%^&|~!=<>]{2,})(?![\w$])"
     r"|[\w$@#~/\\.:<>-]+(?:[?!]|=(?![\w=]))?(?:\([^()]*\))?)(?:['’]s)?"
@@ -44,7 +54,8 @@ _WORD = re.compile(
 )
 """A name, with the signs that names have in Ruby and C++; else a sign by itself."""
 _OF_FILE = re.compile(r"`?([^`]+?\.\w+)(?:::?|#)([^`]+)`?")
-_OWN = re.compile(r"['’]s$")
+_OWN = re.compile(r"['’]s(?=`?$)")
+_OWN_OF = re.compile(r"`([^`\s]+['’]s)\s+([^`]+)`")
 
 
 class Act(StrEnum):
@@ -104,13 +115,13 @@ class _Word(NamedTuple):
 
 
 _Piece = list[_Word]
+_VERBS = {_Is.TAKE, _Is.DROP}
 
 
 def understood(directive: str, known: Known) -> list[Order | Unclear]:
     """The orders in one directive, and the pieces of it that are none."""
-    pieces = _joined(list(_pieces(list(_words(directive, known)))))
     found: list[Order | Unclear] = []
-    for piece in pieces:
+    for piece in _pieces(list(_words(directive, known))):
         order = _order(piece, known)
         if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and _all(piece, _Is.SEAT):
             return [Unclear(directive, order.why)]
@@ -129,15 +140,26 @@ def _words(directive: str, known: Known) -> Iterator[_Word]:
             word = word._replace(what=_Is.HOLDER)
         yield word
         into = word.written.lower() in _INTO or (into and word.what in {_Is.BETWEEN, _Is.SORT})
-        if written.endswith(".") and len(written) > 1:
-            yield _Word(".", _Is.AND)
+        if written.endswith((".", ":")) and len(written) > 1:
+            yield _meaning(written[-1], known)
 
 
 def _written(directive: str, known: Known) -> Iterator[str]:
     """The words as they stand there; `app.py::run` is the file and the symbol."""
-    for written in _WORD.findall(_BULLET.sub("", _REASON.sub("", directive))):
-        of_file = _OF_FILE.fullmatch(written)
-        yield from of_file.groups() if of_file and _path(of_file[1], known) else (written,)
+    for written in _WORD.findall(_BULLET.sub("", _REASON.sub(lambda it: _more(it, known), directive))):
+        two = _OWN_OF.fullmatch(written) or _OF_FILE.fullmatch(written)
+        yield from two.groups() if two and (two.re is _OWN_OF or _path(two[1], known)) else (written,)
+
+
+def _more(reason: re.Match[str], known: Known) -> str:
+    """What a reason says that is none: its parts that name a seat, and a symbol that was not named before."""
+    before, *parts = (
+        [_meaning(it.rstrip(".:"), known) for it in _WORD.findall(text)]
+        for text in (reason.string[: reason.start()], *reason[0].split(","))
+    )
+    named = _all(before, _Is.SYMBOL)
+    more = (it for it in parts if _all(it, _Is.SEAT) and not set(_all(it, _Is.SYMBOL)) <= set(named))
+    return "".join(f", {' '.join(it.written for it in part)}" for part in more)
 
 
 def _path(word: str, known: Known) -> str:
@@ -148,6 +170,8 @@ def _path(word: str, known: Known) -> str:
 
 def _meaning(written: str, known: Known) -> _Word:
     plain, small = _OWN.sub("", written).strip("`"), written.lower()
+    if plain.lower() in _BASE and plain not in known.symbols:
+        return _Word(written, _Is.SEAT, known.base)
     seats = _seats(plain, known)
     if seats and (_OWN.search(written) or plain not in known.symbols):
         return _Word(written, _Is.SEAT, seats[0]) if len(seats) == 1 else _Word(written, _Is.UNKNOWN)
@@ -174,32 +198,54 @@ def _seats(word: str, known: Known) -> list[str]:
 
 
 def _pieces(words: list[_Word]) -> Iterator[_Piece]:
+    """What is said of one seat each; nothing is joined over the end of a sentence."""
     piece: _Piece = []
-    for word in words:
+    pieces: list[_Piece] = []
+    for word in (*words, _Word(".", _Is.AND)):
         if word.what is not _Is.AND:
             piece.append(word)
-        elif piece:
-            yield piece
-            piece = []
-    if piece:
-        yield piece
+            continue
+        pieces += [piece] if piece else []
+        piece = []
+        if word.written in _END:
+            yield from _joined(pieces)
+            pieces = []
 
 
 def _joined(pieces: list[_Piece]) -> list[_Piece]:
-    """`login, logout and rollback from gemini` is one piece: what has no seat goes with the next, or with the last."""
+    """`login, logout and rollback from gemini` is one piece: what has no seat goes with the next, or with the last.
+
+    It goes with the last one too where that began with its seat, as `gpt: login, logout` does.
+    """
     joined: list[_Piece] = []
     ahead: _Piece = []
     for index, piece in enumerate(pieces):
-        lacks = not _all(piece, _Is.SEAT) and not _all(piece, _Is.DROP) and not _all(piece, _Is.UNKNOWN)
+        lacks = not _all(piece, _Is.SEAT) and not _has(piece, _Is.UNKNOWN)
         after = pieces[index + 1] if index + 1 < len(pieces) else None
-        if lacks and after and after[0].what not in {_Is.TAKE, _Is.DROP} and not _all(after, _Is.UNKNOWN):
-            ahead += piece
-        elif lacks and joined and not ahead and piece[0].what is not _Is.TAKE:
+        goes_on = after is not None and not _verb(after) and not _has(after, _Is.UNKNOWN)
+        of_last = bool(joined) and not ahead and not _verb(piece)
+        if lacks and of_last and (not goes_on or _is_heading(joined[-1])):
             joined[-1] = joined[-1] + piece
+        elif lacks and goes_on:
+            ahead += piece
         else:
             joined.append(ahead + piece)
             ahead = []
     return joined
+
+
+def _verb(piece: _Piece) -> _Word | None:
+    """What a piece begins with, if that says what to do."""
+    first = next((it for it in piece if it.what is not _Is.BETWEEN), None)
+    return first if first and first.what in _VERBS else None
+
+
+def _is_heading(piece: _Piece) -> bool:
+    return any(one.what is _Is.SEAT and other.written == ":" for one, other in pairwise(piece))
+
+
+def _has(piece: _Piece, what: _Is) -> bool:
+    return any(it.what is what for it in piece)
 
 
 def _all(piece: _Piece, what: _Is) -> list[str]:
@@ -213,21 +259,54 @@ def _order(piece: _Piece, known: Known) -> Order | Unclear | None:
         several = " or ".join(_seats(_OWN.sub("", unknown.written).strip("`"), known))
         why = f"may be {several}" if several else "is neither a seat nor a file nor a symbol that anyone wrote"
         return Unclear(said, f"`{unknown.written}` {why}.")
-    seats = _all(piece, _Is.SEAT)
-    if len(seats) > 1:
-        seats = [it for it in seats if it != known.base]
-    if len(seats) > 1:
-        return Unclear(said, "It names several seats.")
-    names, paths = _named(piece, known), _all(piece, _Is.PATH)
-    if len(paths) > 1:
-        return Unclear(said, "It names several files.")
-    path = paths[0] if paths else ""
-    if piece[0].what is _Is.DROP:
+    seats = _whose(piece, known)
+    if why := _unfit(piece, seats, known):
+        return Unclear(said, why)
+    names, path = _named(piece, known), "".join(_all(piece, _Is.PATH))
+    if _has(piece, _Is.DROP):
         order = Order(Act.REMOVE, "", names, path, _sort(piece))
         return order if names else Unclear(said, "It does not say what to remove.")
     if seats == [known.base]:
         return None
     return _taken(piece, seats, names, path) or Unclear(said, _lacking(seats))
+
+
+def _whose(piece: _Piece, known: Known) -> list[str]:
+    """Whose is to stand, the base's or another's; all that are named where it does not say."""
+    seats = _all(piece, _Is.SEAT)
+    others = [it for it in seats if it != known.base]
+    if not others or (seats == others and not any(it.written.lower() in {"over", "instead"} for it in piece)):
+        return seats
+    for stands, gives_way in ((others, [known.base]), ([known.base], others)):
+        roles = dict.fromkeys(gives_way, "BASE") | dict.fromkeys(stands, "OTHER")
+        shape = "".join(f"{roles[it.means] if it.what is _Is.SEAT else it.written.lower()} " for it in piece)
+        if _GIVES_WAY.match(shape):
+            return stands
+    return [known.base, *others]
+
+
+def _unfit(piece: _Piece, seats: list[str], known: Known) -> str:
+    """Why words that are all known are no order."""
+    others = [it for it in _all(piece, _Is.SEAT) if it != known.base]
+    if len(others) > 1:
+        return "It names several seats."
+    if len(_all(piece, _Is.PATH)) > 1:
+        return "It names several files."
+    if _has(piece, _Is.DROP) and others:
+        return f"Only what is in the base can be removed, and it names {others[0]}."
+    if _says_more(piece, known):
+        return "It says several things to do at once."
+    return "It does not say clearly whose is to stand." if len(seats) > 1 else ""
+
+
+def _says_more(piece: _Piece, known: Known) -> bool:
+    """Whether there is a second verb, a verb in the middle, or one symbol that is to become another."""
+    verbs = [at for at, it in enumerate(piece) if it.what in _VERBS and it.written not in known.symbols]
+    if any(_verb(piece) is not piece[at] and piece[at - 1].written != ":" for at in verbs) or len(verbs) > 1:
+        return True
+    at = next((at for at, it in enumerate(piece) if it.written.lower() in _TURNS), len(piece))
+    before, after = ({wanted(it).parts[-1] for it in _all(part, _Is.SYMBOL)} for part in (piece[:at], piece[at:]))
+    return bool(before) and not after <= before
 
 
 def _sort(piece: _Piece) -> Sort:

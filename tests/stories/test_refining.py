@@ -72,3 +72,12 @@ async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: R
     assert any(isinstance(it, Drafted) for it in session.results.values())
     assert "did not pass, so claude's stands alone" in decision.how
     assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_what_a_judge_wants_in_only_one_order_is_void_and_said(bench: Roundtable, code: Path) -> None:
+    judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES))
+    judge[0]["text"] = verdict(CLAUDES, "replace slugify by candidate-A's")
+    held = Held(bench, claude=writer(SLUG), gpt=writer(JOINED_SLUG), gemini=judge)
+    decision = await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
+    assert "Void, since it was wanted in only one order: “replace slugify by gpt's”." in decision.how
+    assert (code / "slug.py").read_text() == SLUG

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.codecs import read
-from roundtable.core.rules.merging import with_seats
+from roundtable.core.rules.merging import wanted, with_seats
+from roundtable.core.rules.order_swapped import Verdicts
 from roundtable.core.values import Expect
+from roundtable.core.verdict import Directives
 from roundtable.workshop.structure.synthesis import synthesised
 from tests.stories.accounts import ACCOUNTS, DIRECTED
 
@@ -51,3 +53,44 @@ def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
 def test_a_base_that_is_nobodys_is_no_ruling(base: str) -> None:
     ruling = f"CONSENSUS: BASE={base}. INCORPORATE: none MUST_FIX: none"
     assert read(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
+
+
+def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a judge for claude wants who said the one and then the other, and what of that is void."""
+    made = wanted([{"grok": first}, {"grok": second}], Verdicts({"grok": "claude"}), "claude", NAMES.values())
+    return made.directives, made.once
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("replace login by gpt's", "take `login()` from gpt, because it is bounded"),
+        ("use gpt's login instead of claude's", "Use gpt's login function instead of claude's."),
+    ],
+)
+def test_what_a_judge_wants_in_both_orders_is_done_in_whatever_words(first: str, second: str) -> None:
+    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((first,), ())
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("replace login by gpt's", "replace login by gemini's"),
+        ("replace claude's login by gpt's", "replace gpt's login by claude's"),
+        ("login from gpt", "remove login from gpt"),
+    ],
+)
+def test_what_a_judge_wants_in_one_order_only_is_void(first: str, second: str) -> None:
+    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == ((), (first, second))
+    assert agreed(Directives("claude", (first,)), Directives("claude")) == ((), (first,))
+
+
+def test_nothing_is_taken_out_because_it_must_be_fixed() -> None:
+    said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
+    directives, _ = agreed(said, said)
+    sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
+    made = synthesised("claude", sources, directives)
+    assert made.files == {"accounts.py": DIRECTED.encode()}
+    assert [it.directive for it in made.left] == ["MUST_FIX: remove rollback"]
+    both = Directives("claude", ("remove rollback",), ("remove rollback",))
+    assert synthesised("claude", sources, agreed(both, both)[0]).removed

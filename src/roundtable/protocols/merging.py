@@ -56,10 +56,11 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
     bases = ({judge: it.base for judge, it in order.items()} for order in heard)
     verdicts = standing(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
-    wanted = merging.wanted(heard, verdicts, base)
+    wanted = merging.wanted(heard, verdicts, base, names.values())
     draft = next(it.draft for it in best if it.seat == base)
-    stands = Merged(base, draft, (base,), merging.judged(heard, verdicts, base), bool(verdicts.tally()))
-    return await _merged(table, course, rounds, result, stands, wanted) if wanted else stands
+    stands = Merged(base, draft, (base,), merging.judged(heard, verdicts, base, wanted.once), bool(verdicts.tally()))
+    directives = wanted.directives
+    return await _merged(table, course, rounds, result, stands, directives) if directives else stands
 
 
 async def _merged(

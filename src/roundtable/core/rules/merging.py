@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -14,6 +14,16 @@ from roundtable.core.rules.order_swapped import Verdicts
 from roundtable.core.rules.trying import why_not
 from roundtable.core.verdict import Directives
 from roundtable.core.wording import unbroken
+
+MUST_FIX = "MUST_FIX: "
+"""What stands before a directive that only says what to mend: nothing is taken out for it."""
+_Meaning = tuple[frozenset[str], tuple[str, ...]]
+_WORD = re.compile(r"[\w$./:#-]+")
+_ASIDE = re.compile(r"\b(?:because|since|which|so that|as it)\b[^,;]*|['’]s\b|\(\)")
+_FILLING = {
+    "", "replace", "swap", "take", "use", "add", "adopt", "incorporate", "by", "with", "from", "in", "of", "the", "a",
+    "an", "and", "its", "one", "version", "implementation", "function", "method", "class", "helper", "please", "also",
+}  # fmt: skip
 
 
 def candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
@@ -61,26 +71,47 @@ def _operation(it: Operation) -> str:
             return f"{it.path} becomes {it.to}."
 
 
-def wanted(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str) -> tuple[str, ...]:
-    """What those judges want taken over or mended whose verdict stands and is for the base."""
-    found: dict[str, None] = {}
-    for order in heard:
-        for judge, said in order.items():
-            if verdicts.preferred.get(judge) == base:
-                found |= dict.fromkeys((*said.incorporate, *said.must_fix))
-    return tuple(found)
+class Wanted(msgspec.Struct, frozen=True):
+    """What judges want taken over or mended, and what they wanted in only one order of reading."""
+
+    directives: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
 
 
-def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str) -> str:
+def wanted(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, seats: Collection[str]) -> Wanted:
+    """What those judges want whose verdict stands and is for the base; what the order may have made is not done."""
+    both: dict[str, None] = {}
+    once: dict[str, None] = {}
+    for judge in (it for it, preferred in verdicts.preferred.items() if preferred == base):
+        first, second = (_by_meaning(order[judge], seats) for order in heard)
+        both |= {said: None for meant, said in first.items() if meant in second}
+        once |= {said: None for meant, said in (first | second).items() if meant in first.keys() ^ second.keys()}
+    return Wanted(tuple(both), tuple(once))
+
+
+def _by_meaning(said: Directives, seats: Collection[str]) -> dict[_Meaning, str]:
+    taken = {_meaning(it, seats): it for it in said.incorporate}
+    return taken | {_meaning(it, seats): f"{MUST_FIX}{it}" for it in said.must_fix} | taken
+
+
+def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
+    """The words that matter, in whatever order, and the seats in theirs: who stands in for whom is told by that."""
+    words = [it.strip(".:-") for it in _WORD.findall(_ASIDE.sub("", directive.lower()))]
+    return frozenset(words) - _FILLING, tuple(it for it in words if it in {seat.lower() for seat in seats})
+
+
+def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, said_once: Sequence[str]) -> str:
     """How the judges came out, in a few words: whom they prefer, who does not count and why, who preferred itself."""
     said = [f"{seat} {votes}" for seat, votes in verdicts.tally().items()]
     once = [it for it in verdicts.void if not all(it in order for order in heard)]
     turned = [it for it in verdicts.void if it not in once]
+    turning = listed([f"“{unbroken(it)}”" for it in said_once])
     own = [it for it, preferred in verdicts.preferred.items() if preferred == it]
     parts = [f"Among equals the judges prefer: {', '.join(said)}." if said else ""]
     parts += [f"Void, since it turned with the order: {listed(turned)}." if turned else ""]
     parts += [f"Not counted, since only one order was answered: {listed(once)}." if once else ""]
     parts += [f"Its own work, unsigned, was preferred by {listed(own)}." if own else ""]
+    parts += [f"Void, since it was wanted in only one order: {turning}." if turning else ""]
     parts += ["" if said else f"{'No verdict stands' if verdicts.void else 'No judge answered'}; {_by_order(base)}"]
     return " ".join(filter(None, parts))
 

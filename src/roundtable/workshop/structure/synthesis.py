@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from roundtable.core.changes import RefusalKind
 from roundtable.core.effects import Left, Removed, Took
+from roundtable.core.rules.merging import MUST_FIX
 from roundtable.workshop.structure.directives import Act, Known, Order, Unclear, understood
 from roundtable.workshop.structure.fragments import Variant, unreadable
 from roundtable.workshop.structure.grafting import with_imports, with_needs
@@ -22,6 +23,7 @@ from roundtable.workshop.structure.trees import Refused, errors
 from roundtable.workshop.structure.wanted import Wanted, counterparts, named, read_alike, wanted
 
 Files = Mapping[str, bytes]
+_UNASKED = Refused(RefusalKind.MISSING, "What must only be mended is not taken out.")
 
 
 class Synthesis(NamedTuple):
@@ -50,11 +52,11 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
     gone: list[Removed] = []
     known = _known(base, candidates)
     for directive in directives:
-        for order in understood(directive, known):
+        for order in understood(directive.removeprefix(MUST_FIX), known):
             if isinstance(order, Unclear):
                 left.append(Left(order.words, order.why, _concerned(order.words, known)))
                 continue
-            done = _carried_out(order, files, candidates)
+            done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
             if isinstance(done, Refused):
                 left.append(Left(directive, done.sentence, _paths_of(order, files, candidates)))
                 continue
@@ -64,6 +66,10 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
             if done.clashes:
                 left.append(Left(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
     return Synthesis(files, tuple(took), tuple(left), tuple(gone))
+
+
+def _may(order: Order, directive: str) -> bool:
+    return order.act is not Act.REMOVE or not directive.startswith(MUST_FIX)
 
 
 def _known(base: str, candidates: Mapping[str, Files]) -> Known:

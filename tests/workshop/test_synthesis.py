@@ -366,6 +366,43 @@ def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> Non
     assert again.files == made.files
 
 
+@pytest.mark.parametrize(
+    ("path", "base", "donor", "name"),
+    [
+        (
+            "a.ts",
+            b"class A {\n  f() {\n    return 1;\n  }\n}\n",
+            b'import { Post } from "web";\n\nclass A {\n  @Post("/x")\n  f() {\n    return 2;\n  }\n}\n',
+            "A.f",
+        ),
+        ("a.rs", b"struct S;\n", b"use serde::Serialize;\n\n#[derive(Serialize)]\nstruct S { a: i32 }\n", "S"),
+    ],
+)
+def test_what_only_a_decorator_or_attribute_needs_comes_along(path: str, base: bytes, donor: bytes, name: str) -> None:
+    made = synthesised("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
+    assert made.files[path] == donor
+
+
+def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
+    again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
+    assert [it.seat for it in again if it.symbol == "Session.rollback"] == ["gemini"]
+    assert Took(PATH, "Session.digest", "gpt") in again
+    assert {it.seat for it in held("login from gpt", "use gemini's Session class").took if "." in it.symbol} == set()
+    assert held("login from gpt", f"whole file {PATH} from gemini").took == (Took(PATH, "", "gemini"),)
+    gone = held("rollback from gemini", "remove rollback")
+    assert (Removed(PATH, "Session.rollback"),) == gone.removed
+    assert [it.symbol for it in gone.took] == ["from contextlib import suppress"]
+    back = held("remove rollback", "add gemini's rollback to Session")
+    assert back.removed == ()
+
+
+def test_the_first_import_goes_after_the_mark_a_file_begins_with() -> None:
+    base = {"a.py": b"\xef\xbb\xbfdef f():\n    return 1\n"}
+    donor = {"a.py": b"import re\n\n\ndef f():\n    return re\n"}
+    made = synthesised("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
+    assert made.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
+
+
 def test_an_import_brings_the_file_it_names_where_the_base_has_none() -> None:
     donor = {
         "app/auth.py": b"from .locks import held\n\n\ndef login():\n    return held()\n",

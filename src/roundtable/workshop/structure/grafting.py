@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -110,7 +111,7 @@ def _clash(path: str, helper: Symbol, there: Symbol) -> str:
 def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
     """The import statements to add, and those that stand against one of the base."""
     words = [donor.words(it) for it in taken]
-    said = {name for it in words for name in it.used | it.called}
+    said = {name for it in words for name in it.used | it.called}.union(*map(donor.said_above, taken))
     ours = {it.name: it for it in base.imports if it.name}
     written = {_plain(it.text) for it in base.imports}
     defined = {it.simple for it in base.symbols}
@@ -157,7 +158,8 @@ def with_imports(path: str, base: Outline, made: bytes, lines: Iterable[str]) ->
     at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
     if at:
         return made[:at] + newline * 2 + text + made[at:]
-    return text + newline * (base.language.gap + 1) + made
+    at = len(BOM_UTF8) if made.startswith(BOM_UTF8) else 0
+    return made[:at] + text + newline * (base.language.gap + 1) + made[at:]
 
 
 def _after_preamble(file: Outline, limit: int) -> int:

@@ -14,7 +14,7 @@ from roundtable.workshop.structure.languages import Kind, Language, language_of
 from roundtable.workshop.structure.literals import DEEPEST, members
 from roundtable.workshop.structure.naming import name_and_kind
 from roundtable.workshop.structure.signatures import heading, leads_up
-from roundtable.workshop.structure.spans import beginning, ending, line_start, outermost
+from roundtable.workshop.structure.spans import beginning, ending, heads, line_start, outermost
 from roundtable.workshop.structure.trees import Refused, parsed
 from roundtable.workshop.structure.words import Words, words_in
 
@@ -77,6 +77,11 @@ class Outline:
     def words(self, symbol: Symbol | None = None) -> Words:
         """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
         return words_in(self.language, symbol.outer if symbol else self.root)
+
+    def said_above(self, symbol: Symbol) -> frozenset[str]:
+        """The names in the decorators and attributes that stand before a symbol's node."""
+        above = heads(self.language, symbol.outer, symbol.bare)
+        return frozenset(name for it in above for name in words_in(self.language, it).used)
 
     def text(self, symbol: Symbol) -> bytes:
         """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tree_sitter import Node
 
 from roundtable.workshop.structure.languages import Language
@@ -43,6 +45,13 @@ def beginning(language: Language, source: bytes, outer: Node) -> tuple[int, int]
         if not is_comment:
             bare = start
     return start, bare
+
+
+def heads(language: Language, outer: Node, start: int) -> Iterator[Node]:
+    """The decorators and attributes of a symbol that begins here, where they stand before its node."""
+    at: Node | None = outer
+    while (at := _above(language, at)) is not None and at.start_byte >= start:
+        yield at
 
 
 def _above(language: Language, node: Node) -> Node | None:

@@ -61,11 +61,19 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
                 left.append(Left(directive, done.sentence, _paths_of(order, files, candidates)))
                 continue
             files.update(done.files)
-            took += [it for it in done.took if it not in took]
-            gone += done.removed
+            now = (*done.took, *done.removed)
+            took = [it for it in took if not _undone(it, now)] + list(dict.fromkeys(done.took))
+            gone = [it for it in gone if not _undone(it, now)] + list(done.removed)
             if done.clashes:
                 left.append(Left(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
     return Synthesis(files, tuple(took), tuple(left), tuple(gone))
+
+
+def _undone(it: Took | Removed, later: Sequence[Took | Removed]) -> bool:
+    """Whether nothing is left of it: the same, the class around it or the whole file came later or went."""
+    inside = f"{it.symbol.partition(' ')[0]}."
+    now = [other.symbol for other in later if other.path == it.path]
+    return any(symbol in {"", it.symbol} or inside.startswith(f"{symbol}.") for symbol in now)
 
 
 def _may(order: Order, directive: str) -> bool:

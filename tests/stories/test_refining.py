@@ -74,6 +74,17 @@ async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: R
     assert (code / "slug.py").read_text() == SLUG
 
 
+async def test_a_wish_that_names_no_file_lets_nothing_be_changed_that_no_candidate_touches(
+    bench: Roundtable, code: Path
+) -> None:
+    claude = [{"round": "*-refine", "text": wrote({"slug.py": SAID, "README.md": "Mine.\n"})}, *writer(SLUG)]
+    judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, "say why the ends are trimmed"))
+    held = Held(bench, claude=claude, gpt=writer(JOINED_SLUG), gemini=judge)
+    await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
+    assert (code / "README.md").read_text() == "Slugs.\n"
+    assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
+
+
 async def test_what_a_judge_wants_in_only_one_order_is_void_and_said(bench: Roundtable, code: Path) -> None:
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES))
     judge[0]["text"] = verdict(CLAUDES, "replace slugify by candidate-A's")

@@ -296,6 +296,11 @@ def test_only_the_piece_that_was_not_understood_is_left() -> None:
     )
 
 
+@pytest.mark.parametrize("said", ["make it faster", "remove rollback.purge"])
+def test_what_names_no_file_concerns_only_what_the_candidates_touch(said: str) -> None:
+    assert [it.files for it in held(said).left] == [(PATH, "tests/test_purge.py", "notes.txt")]
+
+
 def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() -> None:
     candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
     assert synthesised("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"

@@ -58,7 +58,8 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
                 continue
             done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
             if isinstance(done, Refused):
-                left.append(Left(directive, done.sentence, _paths_of(order, files, candidates)))
+                paths = _paths_of(order, files, candidates) or _concerned(directive, known)
+                left.append(Left(directive, done.sentence, paths))
                 continue
             files.update(done.files)
             now = (*done.took, *done.removed)
@@ -94,7 +95,8 @@ def _outlines(files: Files, path: str = "") -> Iterator[Outline]:
 
 
 def _concerned(words: str, known: Known) -> tuple[str, ...]:
-    return tuple(it for it in known.paths if it in words)
+    """The files that words name; where they name none, all that any candidate touches."""
+    return tuple(it for it in known.paths if it in words) or tuple(known.paths)
 
 
 def _paths_of(order: Order, files: Files, candidates: Mapping[str, Files]) -> tuple[str, ...]:

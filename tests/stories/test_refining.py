@@ -85,6 +85,15 @@ async def test_a_wish_that_names_no_file_lets_nothing_be_changed_that_no_candida
     assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
 
 
+async def test_the_author_is_shown_the_work_that_the_wish_speaks_of(bench: Roundtable, code: Path) -> None:
+    claude = [{"round": "*-refine", "text": wrote({"slug.py": SAID})}, *writer(SLUG)]
+    judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES, "join the words as candidate-A does"))
+    held = Held(bench, claude=claude, gpt=writer(JOINED_SLUG), gemini=judge)
+    await held.hold("build", TASK, answers={"approve": "all"}, seed=7)
+    assert JOINED_SLUG.strip() in held.prompt("build/4-refine", "claude")
+    assert (code / "slug.py").read_text() == SAID
+
+
 async def test_what_a_judge_wants_in_only_one_order_is_void_and_said(bench: Roundtable, code: Path) -> None:
     judge = writer(BROKEN_SLUG, STUB, judge=verdict(CLAUDES))
     judge[0]["text"] = verdict(CLAUDES, "replace slugify by candidate-A's")

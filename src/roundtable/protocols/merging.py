@@ -74,7 +74,13 @@ async def _merged(
     """The base with what the judges want in it, or alone where that did not pass."""
     best = {it.seat: it for it in trying.alike(result)}
     base, why = alone.base, alone.why
-    refining = Refining(f"{course.stage}/{course.rounds}-refine", _refine, form_of(table), REFINE.turns)
+
+    async def refine(made: Synthesised) -> Prompt:
+        others = merging.spoken_of(made, [seat for seat in best if seat != base])
+        texts = tuple(f"{it}:\n{merging.unsigned(last_written(rounds, it))}" for it in others)
+        return Prompt(REFINE.template, quotes={"others": texts})
+
+    refining = Refining(f"{course.stage}/{course.rounds}-refine", refine, form_of(table), REFINE.turns)
     drafts = {seat: it.draft for seat, it in best.items()}
     it = await spliced(table, course.stage, best[base], drafts, wanted, refining, all_written(rounds))
     if it.broke:
@@ -84,7 +90,3 @@ async def _merged(
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in it.made.took))))
     return Merged(base, it.draft, authors, f"{why} {merging.spliced(it.made, base)}", alone.ruled)
-
-
-async def _refine(made: Synthesised) -> Prompt:
-    return Prompt(REFINE.template)

@@ -132,6 +132,12 @@ def left_over(made: Synthesised) -> str:
     )
 
 
+def spoken_of(made: Synthesised, seats: Collection[str]) -> tuple[str, ...]:
+    """The seats whose work is named in what could not be spliced."""
+    words = {word.strip(".:-").lower() for it in made.left for word in _WORD.findall(it.directive)}
+    return tuple(seat for seat in seats if seat.lower() in words)
+
+
 def concerned(made: Synthesised) -> tuple[str, ...]:
     """The only files that may change for what could not be spliced; none where it does not say which."""
     known = all(it.files for it in made.left)

@@ -32,11 +32,12 @@ from roundtable.core.events import (
     GateOpened,
     MoveMade,
     RoundOpened,
+    SessionAmended,
     SessionOpened,
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
-from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
+from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, digest_of
 from roundtable.workshop.drafting import drafted
 from tests.repository import commit, repository, write
 
@@ -224,3 +225,25 @@ def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> N
     looks = "import sys, roundtable.app.desk; print([it for it in ('tree_sitter', 'doctest') if it in sys.modules])"
     done = subprocess.run([sys.executable, "-c", looks], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        ("```python path=a.py\na = 2\n```", [RefusalKind.STALE]),
+        ("DELETE a.py", [RefusalKind.STALE]),
+        ("RENAME a.py -> c.py\n\n```python path=c.py\na = 2\n```", [RefusalKind.STALE]),
+        ("```python path=a.py\n<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE\n```", []),
+        ("```python path=b.py\nb = 2\n```", []),
+    ],
+)
+async def test_what_was_committed_while_a_seat_wrote_is_not_written_over(
+    bench: Bench, reply: str, refused: list[RefusalKind]
+) -> None:
+    shown = tuple(ContextItem(f"{name}.py", digest_of(f"{name} = 1\n".encode())) for name in "ab")
+    await bench.record(SessionAmended(context_added=shown))
+    write(bench.desk.workspace, {"a.py": "a = 1\nmore = 1\n"})
+    commit(bench.desk.workspace, "More")
+    tried = await bench.perform("build/try", await _written(bench, reply))
+    assert isinstance(tried, CandidatesTried)
+    assert [it.kind for it in tried.candidates[0].refused][:1] == refused

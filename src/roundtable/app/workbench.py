@@ -17,7 +17,7 @@ from roundtable.app.bench.project_files import Listing
 from roundtable.app.bench.project_in_window import Showing
 from roundtable.app.bench.running import Running
 from roundtable.app.bench.splicing import spliced
-from roundtable.app.bench.trying import Trying, asker
+from roundtable.app.bench.trying import Trying
 from roundtable.app.config import Config
 from roundtable.app.own_checks import Commands
 from roundtable.app.places import Places
@@ -163,6 +163,6 @@ def _own_fault(effect: AtTheBench, error: Exception) -> Fault:
 async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted:
     move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
     over = await tools.drafts.files(effect.over)
-    wish = await asyncio.to_thread(tools.trying.wish, move, asker(session), over, effect.scope)
+    wish = await asyncio.to_thread(tools.trying.wish, session, move, over, effect.scope)
     draft = await tools.drafts.keep(wish.files)
     return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)

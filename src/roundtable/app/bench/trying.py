@@ -14,7 +14,7 @@ from roundtable.app.bench.asking import asks_to_change, asks_to_change_in_place,
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
-from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.changes import Changeset, Create, Edit, Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
@@ -103,10 +103,10 @@ class Trying:
         self._listed = listed
         self._seconds = seconds
 
-    def wish(self, move: Move, asked_by: str, over: Sequence[Written] = (), scope: Sequence[str] = ()) -> Wish:
+    def wish(self, session: Session, move: Move, over: Sequence[Written] = (), scope: Sequence[str] = ()) -> Wish:
         """Read a seat's words and carry them out on paper."""
         try:
-            changes = changes_of(move.text, move.seat, asked_by, scope)
+            changes = _as_shown(changes_of(move.text, move.seat, asker(session), scope), session, over)
         except Unreadable as error:
             return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, self._redactor.finds, over)
@@ -151,9 +151,8 @@ class Trying:
     ) -> Sequence[Wish]:
         """What each of these seats wrote last in these rounds comes to."""
         moves = {move.seat: move for name in effect.rounds for move in session.rounds[name].moves()}
-        asked_by = asker(session)
         wishes = [
-            await asyncio.to_thread(self.wish, moves[seat], asked_by, over) for seat in effect.seats if seat in moves
+            await asyncio.to_thread(self.wish, session, moves[seat], over) for seat in effect.seats if seat in moves
         ]
         return list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
 
@@ -276,6 +275,20 @@ class Trying:
 def asker(session: Session) -> str:
     """What asks for a change: the decision that is carried out, or the task itself."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
+
+
+def _as_shown(changes: Changeset, session: Session, over: Sequence[Written]) -> Changeset:
+    """The same changes, of files as they were shown; an edit quotes what it rests on, and a draft knows what it did."""
+    shown = {item.name: item.digest for _, item in session.context()}
+    for file in over:
+        shown.pop(file.path, None)
+    return msgspec.structs.replace(
+        changes,
+        operations=tuple(
+            it if isinstance(it, Create | Edit) or it.base else msgspec.structs.replace(it, base=shown.get(it.path, ""))
+            for it in changes.operations
+        ),
+    )
 
 
 def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:

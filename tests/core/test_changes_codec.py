@@ -208,6 +208,8 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         ("```text my notes.txt\nhello\n```", "between quotes"),
         (f"### src/a.py\n```python\n{CODE}", "not closed"),
         ("### README.md\n```markdown\n# Hi\n```\nmake\n```\nBye.\n```\n", "four backticks"),
+        ("```markdown path=README.md\n# Hi\n\nUsage:\n\n```\npython main.py\n```\n", "four backticks"),
+        (f"```python path=a.py\n{CODE}```\nX = 1\n```", "not closed"),
         (f"### src/a.py\n```python\n{CODE}\n### src/b.py\n```python\n{CODE}```", "not closed"),
         (f"### path/to/file.py\n{FENCED}", "example"),
         ("### src/a.py\n```python\ndef f():\n    pass\n\n# ... rest unchanged\n```", "left out"),
@@ -278,6 +280,7 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
         f"```python\nsrc/a.py\n```python\n{CODE}```",
         f"```python src/a.py\n{CODE}```\n```",
         f"```python src/a.py\n{CODE}```\n\n```\n\n",
+        f"### src/a.py\n{FENCED}\n```",
     ],
 )
 def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply: str) -> None:

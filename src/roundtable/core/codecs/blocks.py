@@ -99,7 +99,7 @@ def taken_apart(text: str) -> Reply:
     at = 0
     while at < len(lines):
         opening = _opening(lines[at])
-        if opening is None or _is_stray(lines, at, opening[1], prose):
+        if opening is None or _is_stray(lines, at, opening):
             prose.append(lines[at])
             at += 1
             continue
@@ -142,9 +142,10 @@ def _opening(line: str) -> tuple[str, str] | None:
     return match[1], match[2].strip(" \t")
 
 
-def _is_stray(lines: Sequence[str], at: int, info: str, prose: Sequence[str]) -> bool:
-    """Whether a fence is one too many: the last thing in a reply, and nothing above it says what it would open."""
-    return not info and at + 1 == len(lines) and _by_line_above(prose, "") is None
+def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
+    """Whether a fence is one too many: the last thing in a reply, with nothing between it and the end of a block."""
+    above = next((line for line in reversed(lines[:at]) if line.strip()), "")
+    return not opening[1] and at + 1 == len(lines) and _opening(above) == opening
 
 
 def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[str]) -> int:

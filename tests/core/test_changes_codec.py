@@ -236,6 +236,38 @@ def test_what_is_not_plain_is_sent_back_with_the_reason(reply: str, reason: str)
     assert reason in reading.why
 
 
+@pytest.mark.parametrize(
+    ("path", "remark"),
+    [
+        *(
+            ("a.py", remark)
+            for remark in (
+                *("# Your existing code here", "# existing code", "# All other functions stay as they are"),
+                *("# [unchanged]", "# (b and c unchanged)", "# b() and c() remain unchanged", "# rest stays the same"),
+                *("    # existing methods", "    ...  # unchanged", "# (keep existing imports)"),
+            )
+        ),
+        ("a.html", "<!-- existing code -->"),
+        *((f"a.{ending}", "  ...") for ending in ("json", "html", "css", "toml")),
+        ("a.json", "  ...,"),
+    ],
+)
+def test_what_is_left_out_in_everyday_words_is_left_out(path: str, remark: str) -> None:
+    assert "left out" in why_not(f"### {path}\n```x\none\n{remark}\n```")
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        *("# other functions", "# Existing files are kept", "# the same as they are", "# rest of us", "# remaining"),
+        *("...  # type: ignore", "...  # pragma: no cover", "# the value is left unchanged", "# other imports"),
+        *("# existing_code()", "x = 1  # unchanged", "# here the rest goes to the server"),
+    ],
+)
+def test_everyday_remarks_are_no_omission(remark: str) -> None:
+    assert wanted(f"### a.py\n```python\n{remark}\n```") == (Replace("a.py", f"{remark}\n"),)
+
+
 def test_dots_that_are_code_are_no_omission() -> None:
     stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
     assert wanted(f"### a.pyi\n```python\n{stub}```") == (Replace("a.pyi", stub),)

@@ -154,7 +154,7 @@ def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
 def _check_whole(text: str, path: str) -> None:
     if text.strip().casefold() == _UNFILLED:
         raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
-    if any(map(is_elision, text.split("\n"))):
+    if any(is_elision(line, path) for line in text.split("\n")):
         raise _left_out(path)
 
 

@@ -69,6 +69,13 @@ def why_not(text: str) -> str:
         f"I changed **src/a.py** so that it adds.\n{FENCED}",
         f"```python\n# src/a.py\n{CODE}```",
         f"```python\n# File: src/a.py\n{CODE}```",
+        f"```python\n# filepath: src/a.py\n{CODE}```",
+        f"```python\n# Path: src/a.py\n{CODE}```",
+        f"### src/a.py\n{FENCED}\n\n```bash\npytest -q\n```",
+        f"### src/a.py\n{FENCED}\n```\n1 passed\n```",
+        f"### src/a.py\n```python\nsrc/a.py\n{CODE}```",
+        f"```python path=src/a.py\npath=src/a.py\n{CODE}```",
+        f"Here is `src/a.py`:\n```python\n# src/a.py\n{CODE}```",
         "- src/a.py\n  ```python\n  def add(a, b):\n      return a + b\n  ```",
         f"### src/a.py\n{FENCED}".replace("\n", "\r\n"),
         f"### src/a.py\n{FENCED}\n\nRun it:\n```bash\npytest src/a.py\n```\nIt prints:\n```\n1 passed\n```",
@@ -142,6 +149,19 @@ def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
     assert wanted(reply) == (Edit("src/a.py", (Block("one\n", "two\n"), Block("three\n", ""))),)
 
 
+def test_edits_in_several_blocks_may_stand_under_one_name() -> None:
+    marked = "```\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```\n"
+    assert wanted(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
+        Edit("src/a.py", (Block("a\n", "b\n"),)),
+        Edit("src/a.py", (Block("c\n", "d\n"),)),
+    )
+
+
+def test_sentences_may_name_several_files_where_nothing_else_does() -> None:
+    said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
+    assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/b.py", CODE))
+
+
 def test_a_function_is_named_behind_its_file() -> None:
     assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
 
@@ -200,6 +220,9 @@ def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the
         ("I would add a function.", "says which file"),
         (FENCED, "does not say which file"),
         (f"### src/a.py\n{FENCED}\n\nUse it:\n{FENCED}", "does not say which file"),
+        (f"```python path=src/a.py\n{CODE}```\nUse it in `main.py` so:\n{FENCED}", "does not say which file"),
+        (f"```python path=src/a.py\n{CODE}```\nAnd `a.cfg`:\n```\nx\n```", "does not say which file"),
+        ("In `src/a.py`:\n```python\n# Nothing to do here\n```", "does not say which file"),
         (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not say which file"),
         ("```text path=my notes.txt\nhello\n```", "between quotes"),
         (f"```python path=my calc.py\n{CODE}```", "between quotes"),
@@ -364,7 +387,11 @@ def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> Non
 
 @pytest.mark.parametrize(
     "block",
-    ["gitignore\nconfig.json\n*.log", "tree\nsrc/a.py\nsrc/b.py", "python\nsrc/a.py\nsrc/b.py", "python DELETE a.py\n"],
+    [
+        *("gitignore\nconfig.json\n*.log", "tree\nsrc/a.py\nsrc/b.py", "python\nsrc/a.py\nsrc/b.py"),
+        *("python\nsrc/a.py\n\nsrc/b.py", "python\nsrc/a.py\nsrc/tests/", "python\ncalc.py\n  tests/test_calc.py"),
+        "python DELETE a.py\n",
+    ],
 )
 def test_lists_of_files_and_orders_behind_a_fence_are_sent_back(block: str) -> None:
     why_not(f"```python path=src/b.py\n{CODE}```\n\n```{block}\n```")

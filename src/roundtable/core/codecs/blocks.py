@@ -32,7 +32,8 @@ _ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
 _WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
 _SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
 _COMMENT = re.compile(
-    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*(?:file(?:name)?[ \t]*:[ \t]*|path=)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
+    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*"
+    r"(?:(?:file[ _-]?(?:name|path)?|path)[ \t]*[:=][ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
     re.I,
 )
 _LONE = re.compile(r"(?:path=)?((?:[\w.-]+/)*[\w.-]+)[ \t]*")
@@ -59,6 +60,8 @@ ASIDE = frozenset(
 )
 """What is shown in passing: commands to run and what they print."""
 _DIFFS = ("diff", "patch")
+SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
+"""The line that opens the old lines of an edit."""
 LONGEST_LINE = 2_000
 """A line that names a file is not longer."""
 
@@ -72,12 +75,16 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class FencedBlock(msgspec.Struct, frozen=True):
-    """What stands between two fences: its language, what it is for, its text, and the line it opens on."""
+    """What stands between two fences: its language, what it is for, its text, and the line it opens on.
+
+    `by_sentence` is whether nothing but a sentence above it says what it could be for.
+    """
 
     language: str
     named: Named | None
     text: str
     line: int
+    by_sentence: bool = False
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -96,7 +103,7 @@ def taken_apart(text: str) -> Reply:
     lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
-    at = 0
+    at = behind = 0
     while at < len(lines):
         opening = _opening(lines[at])
         if opening is None or _is_stray(lines, at, opening):
@@ -107,10 +114,11 @@ def taken_apart(text: str) -> Reply:
             del lines[echo], exact[echo]
         end, following = _end(lines, at, opening[0])
         own = opening[1] in _DIFFS and not exact[at].endswith("\r")
-        blocks.append(_block(exact if own else lines, at, end, opening[1], prose))
+        above = prose[behind:] if _in_passing(opening[1], lines[at + 1 : end]) else prose
+        blocks.append(_block(exact if own else lines, at, end, opening[1], above))
         prose.append("")
-        at = following
-    return Reply(tuple(_named_by_the_one_before(blocks, lines)), tuple(prose))
+        at, behind = following, len(prose)
+    return Reply(tuple(_named_by_the_one_before(_without_talk(blocks), lines)), tuple(prose))
 
 
 def file_name(words: str) -> Named | None:
@@ -148,11 +156,36 @@ def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
     return not opening[1] and at + 1 == len(lines) and _opening(above) == opening
 
 
+def _in_passing(info: str, body: Sequence[str]) -> bool:
+    """Whether a block is not for the file of the one before it, where nothing stands between the two."""
+    language = _by_info(info)[0]
+    return (not language or language in ASIDE) and not any(re.match(SEARCH, line, re.I) for line in body)
+
+
+def _without_talk(blocks: Sequence[FencedBlock]) -> list[FencedBlock]:
+    """The blocks, where a sentence names the file of one only if no other has a name of its own.
+
+    Whoever can name a file shows with the others how it is used; and remarks alone are no file either.
+    """
+    others = any(block.named and not block.by_sentence for block in blocks)
+    return [
+        msgspec.structs.replace(block, named=None)
+        if block.by_sentence and (others or _has_only_remarks(block))
+        else block
+        for block in blocks
+    ]
+
+
+def _has_only_remarks(block: FencedBlock) -> bool:
+    lines = [line.lstrip() for line in block.text.split("\n") if line.strip()]
+    return block.language in _ENDINGS and bool(lines) and all(line.startswith(("#", "//")) for line in lines)
+
+
 def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[str]) -> int:
     """Where the same fence stands once more, behind that which names the file of its block; 0 where it does not."""
     language, named = _by_info(info)
     if named is None:
-        if at + 1 == len(lines) or _by_line_above(prose, language) or not _lone_name(lines[at + 1], language):
+        if at + 1 == len(lines) or _by_line_above(prose) or not _lone_name(lines[at + 1], language):
             return 0
         at += 1
     again = _opening(lines[at + 1]) if at + 1 < len(lines) else None
@@ -213,16 +246,27 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
         body = [line[indent:] for line in body]
     language, named = _by_info(info)
     if named is None:
-        named = _by_line_above(prose, language)
+        named = _by_line_above(prose)
     elif not named.asked_by:
         named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
-    if named is None and body:
-        lone = _lone_name(body[0], language) if any(map(str.strip, body[1:])) else None
-        if lone and len(body) > 1 and _lone_name(body[1], language):
-            lone = None
-        if first := lone or _by_first_line(body[0]):
-            named, body = first, body[1:]
-    return FencedBlock(language, named, "".join(f"{line}\n" for line in body), start)
+    if body and (first := _by_first_line_of(body, language, named)):
+        named, body = named or first, body[1:]
+    by_sentence = named is None and language not in ASIDE
+    if by_sentence and (said := _in_a_sentence(_above(prose))):
+        named = msgspec.structs.replace(said, asked_by=_asked_by(_above(prose)))
+    text = "".join(f"{line}\n" for line in body)
+    return FencedBlock(language, named, text, start, by_sentence and named is not None)
+
+
+def _by_first_line_of(body: Sequence[str], language: str, named: Named | None) -> Named | None:
+    """What the first line of a block names, where that line is no part of the file; a list of files names none."""
+    rest = [line.strip() for line in body[1:] if line.strip()]
+    lone = _lone_name(body[0], language) if rest else None
+    if lone and (_lone_name(rest[0], language) or rest[0].endswith("/")):
+        lone = None
+    if named:
+        return lone if lone and lone.path == named.path else None
+    return lone or _by_first_line(body[0])
 
 
 def _by_info(info: str) -> tuple[str, Named | None]:
@@ -273,14 +317,12 @@ def _asked_by(line: str) -> str:
     return match[1] if match else ""
 
 
-def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
+def _by_line_above(prose: Sequence[str]) -> Named | None:
     line = _above(prose)
     asked_by = _asked_by(line)
     words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
     plain = _undecorated(words.strip())
     named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", _undecorated(plain.rstrip(":"))))
-    if named is None and language not in ASIDE:
-        named = _in_a_sentence(line)
     return msgspec.structs.replace(named, asked_by=asked_by) if named else None
 
 

@@ -10,6 +10,7 @@ from roundtable.core.codecs.base import Codec, Reading
 from roundtable.core.codecs.blocks import (
     ASIDE,
     LONGEST_LINE,
+    SEARCH,
     FencedBlock,
     Named,
     file_name,
@@ -24,11 +25,10 @@ from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
-_SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
 _REPLACE = r">{5,9}[ \t]*(?:REPLACE|UPDATED)[ \t]*"
 _BETWEEN = r"={5,9}[ \t]*"
-_MARKED = re.compile(rf"^(?:{_SEARCH}|{_REPLACE})$", re.I | re.M)
-_MARKS = tuple(re.compile(mark, re.I) for mark in (_SEARCH, _BETWEEN, _REPLACE))
+_MARKED = re.compile(rf"^(?:{SEARCH}|{_REPLACE})$", re.I | re.M)
+_MARKS = tuple(re.compile(mark, re.I) for mark in (SEARCH, _BETWEEN, _REPLACE))
 
 _LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
 _PATH = r"(\"[^\"]+\"|`[^`]+`|[`*\"']{0,3}[^\s`*\"']+[`*\"']{0,3})"
@@ -74,7 +74,7 @@ def _in_reply(text: str) -> Iterator[Operation]:
     prose = any(block.named and block.named.path.lower().endswith(_PROSE) for block in reply.blocks)
     if prose and any(not block.language for block in nameless):
         raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
-    stray = [block for block in nameless if block.language not in ASIDE and block.language]
+    stray = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
     if stray or (nameless and len(nameless) == len(reply.blocks)):
         raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
 

@@ -32,7 +32,7 @@ from roundtable.app.memory import Memory
 from roundtable.app.performer import DeskPerformer
 from roundtable.app.places import Places, workspace_of
 from roundtable.app.requests import Requests
-from roundtable.app.said_undone import FINISHED_LATER, say_undone
+from roundtable.app.said_undone import settle
 from roundtable.app.secrets import Keys
 from roundtable.app.stages import StageLists, room_for_stages, with_stages
 from roundtable.app.to_apply import APPLY, to_apply
@@ -72,7 +72,6 @@ from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.person import person
-from roundtable.workshop.settling import recover
 
 if TYPE_CHECKING:
     from roundtable.app.workbench import Workbench
@@ -136,15 +135,8 @@ class Roundtable:
         keys = Keys(places, endpoints.values())
         store = await SqliteStore.open(places.database, keys.redactor)
         desk = cls(places, workspace, loaded, endpoints, keys, store)
-        await desk._settle()
+        desk.settled = await settle(store, workspace, places.journals)
         return desk
-
-    async def _settle(self) -> None:
-        """Have done with what was left half written here; an undo goes on the record of the session it was of."""
-        found = await asyncio.to_thread(recover, self.workspace, self.places.journals)
-        self.settled = tuple(it.told for it in found)
-        for undo in (it.undo for it in found if it.undo):
-            await say_undone(self.store, undo, undo.undoes, FINISHED_LATER)
 
     async def close(self) -> None:
         """Close voices and the record."""

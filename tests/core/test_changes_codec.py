@@ -378,6 +378,18 @@ def test_what_a_heading_names_keeps_its_first_line(path: str, language: str, tex
     )
 
 
+def test_another_such_comment_in_a_block_that_one_names_begins_another_file() -> None:
+    two = f"```python\n# kit/money.py\n{CODE}\n\n# kit/money_test.py\nimport money\n\n# a remark\nx = 1\n```"
+    assert wanted(two) == (
+        Replace("kit/money.py", CODE),
+        Replace("kit/money_test.py", "import money\n\n# a remark\nx = 1\n"),
+    )
+    one = f"{CODE}\n# kit/money_test.py\nimport money\n"
+    assert wanted(f"```python path=kit/money.py\n{one}```") == (Replace("kit/money.py", one),)
+    inner = f"{CODE}\n    # kit/money_test.py\n# kit/other.py\n"
+    assert wanted(f"```python\n# kit/money.py\n{inner}```") == (Replace("kit/money.py", inner),)
+
+
 def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> None:
     assert wanted(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
         Replace("tests/__init__.py", ""),

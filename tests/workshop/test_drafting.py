@@ -158,6 +158,22 @@ def test_a_file_written_twice_is_written_only_if_both_say_the_same(shop: Path) -
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
+def test_a_function_written_twice_is_written_only_if_both_say_the_same(shop: Path) -> None:
+    first, second = (f"def f(self):\n    return {number}\n" for number in (3, 4))
+    once = after(shop, PutSymbol("deep.py", "A.f", first))
+    assert after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == once
+    done = draft(shop, PutSymbol("deep.py", "A.f", first), PutSymbol("deep.py", "A.f", second))
+    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+
+
+def test_of_two_parts_of_a_file_with_the_same_function_neither_is_written(tmp_path: Path) -> None:
+    shop = repository(
+        tmp_path / "sums", {"m.py": "import os\n\n\ndef a():\n    return 1\n\n\ndef b():\n    return 2\n"}
+    )
+    done = draft(shop, *(Replace("m.py", f"def a():\n    return {number}\n") for number in (3, 4)))
+    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+
+
 def test_alike_lines_are_told_apart_by_their_number(shop: Path) -> None:
     assert after(shop, edit("twice.py", "x = 1\n", "x = 3\n", 3)) == {"twice.py": b"x = 1\ny = 2\nx = 3\n"}
 

@@ -57,6 +57,7 @@ def test_what_must_not_be_written_is_named_by_kind(file: Written, kind: RefusalK
         Written("a.unknown", None, b"def f(:\n"),
         Written("README.md", None, b"# Hi\n\n```\nmake\n```\n"),
         Written("a.py", None, b'"""Shows\n\n```\nmake\n```\n"""\n'),
+        Written("prompts/ask.j2", None, b"Answer so:\n```json\n{}\n```\nand no other way\n"),
         Written("a.md", b"<<<<<<< a\n", b"<<<<<<< a\nmore\n"),
         Written("a.rst", None, b"Title\n=======\n"),
         Written("a.py", b"x\n", None),

@@ -120,6 +120,7 @@ class _Paper:
         self._came: dict[str, str] = {}
         self._asked: dict[str, str] = {}
         self._whole: set[str] = set()
+        self._put_there: set[tuple[str, str]] = set()
         self._deleted: set[str] = set()
         self._refused: list[Refusal] = []
 
@@ -267,6 +268,10 @@ class _Paper:
         result = grafted(path, old.data, operation.symbol, _bytes(path, operation.text))
         if isinstance(result, Refused):
             raise _Refuse(path, result.kind, result.sentence)
+        if (path, operation.symbol) in self._put_there and result.source != old.data:
+            sentence = f"{operation.symbol} of {path} is written twice, and not the same."
+            raise _Refuse(path, RefusalKind.CONTRADICTION, sentence)
+        self._put_there.add((path, operation.symbol))
         self._now[path] = _File(result.source, old.executable)
 
     def _parts(self, path: str, symbols: Sequence[str], donor: bytes) -> None:

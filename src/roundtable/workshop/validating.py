@@ -78,14 +78,14 @@ def _content(file: Written, after: bytes) -> Iterator[Refusal]:
 
 
 def _leaks_fence(path: str, data: bytes) -> bool:
-    """Whether a file has fences where only a reply has them: around all of it, or anywhere in what is not prose."""
+    """Whether a file has fences where only a reply has them: at the edges, or without another that closes it."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     if not lines:
         return False
     if path.lower().endswith(_PROSE):
         return re.fullmatch(rb"`{3,}(?:markdown|md)\s*", lines[0]) is not None
-    edges = lines if language_of(path) is None else [lines[0], lines[-1]]
-    return any(_FENCE.fullmatch(line) for line in edges)
+    odd = language_of(path) is None and sum(1 for line in lines if _FENCE.fullmatch(line)) % 2
+    return bool(odd) or any(_FENCE.fullmatch(line) for line in (lines[0], lines[-1]))
 
 
 def _untracked(files: Sequence[Written], root: Path) -> set[str]:

@@ -115,7 +115,9 @@ def taken_apart(text: str) -> Reply:
         end, following = _end(lines, at, opening[0])
         own = opening[1] in _DIFFS and not exact[at].endswith("\r")
         above = prose[behind:] if _in_passing(opening[1], lines[at + 1 : end]) else prose
-        blocks.append(_block(exact if own else lines, at, end, opening[1], above))
+        block = _block(exact if own else lines, at, end, opening[1], above)
+        named_inside = block.named and at + 1 < end and _by_first_line(lines[at + 1]) == block.named
+        blocks += _file_by_file(block) if named_inside else (block,)
         prose.append("")
         at, behind = following, len(prose)
     return Reply(tuple(_named_by_the_one_before(_without_talk(blocks), lines)), tuple(prose))
@@ -154,6 +156,19 @@ def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
     """Whether a fence is one too many: the last thing in a reply, with nothing between it and the end of a block."""
     above = next((line for line in reversed(lines[:at]) if line.strip()), "")
     return not opening[1] and at + 1 == len(lines) and _opening(above) == opening
+
+
+def _file_by_file(block: FencedBlock) -> Iterator[FencedBlock]:
+    """A block that a comment names, taken apart where another such comment stands behind a blank line."""
+    body: list[str] = []
+    for line in block.text.split("\n"):
+        named = _by_first_line(line) if line[:1].strip() and body and not body[-1].strip() else None
+        if named and named != block.named and "\n".join(body).strip():
+            yield msgspec.structs.replace(block, text="\n".join(body).rstrip() + "\n")
+            block, body = msgspec.structs.replace(block, named=named), []
+        else:
+            body.append(line)
+    yield msgspec.structs.replace(block, text="\n".join(body))
 
 
 def _in_passing(info: str, body: Sequence[str]) -> bool:

@@ -209,6 +209,11 @@ def test_fences_inside_a_file_survive(reply: str) -> None:
     assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
 
 
+def test_fences_that_stand_deeper_than_that_of_the_block_belong_to_the_file() -> None:
+    text = "a: 1\ntext: |\n  Run:\n  ```\n  make\n  ```\nb: 2\n"
+    assert wanted(f"```yaml path=notes.yml\n{text}```") == (Replace("notes.yml", text),)
+
+
 def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the_same_length() -> None:
     reply = "### README.md\n```markdown\n# Hi\n\n```bash\nmake\n```\n\nBye.\n```"
     assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.changes import RefusalKind
-from roundtable.workshop.confining import in_scope, path_objection, place_objection, twin
+from roundtable.workshop.confining import in_scope, path_objection, place_objection, twin, twins_among
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,18 @@ def test_a_file_that_is_there_may_be_changed_whatever_letters_its_name_has(tmp_p
     (tmp_path / "\u0441alc.py").write_text("x\n")
     assert place_objection(tmp_path, "\u0441alc.py", 100) is None
     assert place_objection(tmp_path, "\u0441alculator.py", 100) is not None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("GITMOD~1", "gitatt~1", "GI7EBA~1", "a/ROUNDT~1/x"),
+        *("src\N{DIVISION SLASH}a.py", "src\N{FRACTION SLASH}a.py", "src\N{BIG SOLIDUS}a.py"),
+    ],
+)
+def test_short_names_and_letters_like_slashes_are_refused(path: str) -> None:
+    assert path_objection(path) is not None
+
+
+def test_new_folders_that_some_system_takes_for_the_same_are_twins() -> None:
+    assert [it.path for it in twins_among(["N/x.py", "n/y.py", "N/z.py"])] == ["n/y.py"]

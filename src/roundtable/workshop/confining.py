@@ -21,9 +21,13 @@ _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:/")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.I | re.S)
 _RESERVED_LETTERS = frozenset('<>:"|?*')
-_OF_GIT = re.compile(r"\.git|git~[0-9]+|\.gitmodules|\.gitattributes|\.gitconfig|\.lfsconfig|\.githooks|\.husky")
-"""Git itself, and what makes it fetch or run something."""
-_OURS = ".roundtable"
+_LIKE_SLASHES = frozenset("\N{FRACTION SLASH}\N{DIVISION SLASH}\N{BIG SOLIDUS}\N{SET MINUS}\N{BIG REVERSE SOLIDUS}")
+_OF_GIT = re.compile(
+    r"\.git|\.gitmodules|\.gitattributes|\.gitconfig|\.lfsconfig|\.githooks|\.husky"
+    r"|(?:git(?:mod|att|con|hoo)?|gi[0-9a-f]{4}|lfscon|husky)~[0-9]+"
+)
+"""Git itself, and what makes it fetch or run something; also by the short names that Windows gives them."""
+_OURS = re.compile(r"\.roundtable|roundt~[0-9]+")
 _WORDS = re.compile(r"[\W\d_]+")
 _OF_NO_SCRIPT = frozenset({"MODIFIER"})
 _WRITTEN_TOGETHER = frozenset(
@@ -110,9 +114,11 @@ def twins_among(paths: Sequence[str]) -> list[Refusal]:
     found: list[Refusal] = []
     seen: dict[str, str] = {}
     for path in paths:
-        if other := seen.get(_folded(path)):
-            found.append(_twin_refusal(path, other))
-        seen.setdefault(_folded(path), path)
+        names = path.split("/")
+        for place in ("/".join(names[:count]) for count in range(1, len(names) + 1)):
+            if (other := seen.setdefault(_folded(place), place)) != place:
+                found.append(_twin_refusal(path, other))
+                break
     for path in paths:
         above = path.split("/")[:-1]
         for count in range(1, len(above) + 1):
@@ -186,7 +192,7 @@ def _coded(path: str) -> Refusal | None:
         what = "has letters in it that nobody can see"
     elif _PERCENT.search(path):
         what = "has letters in it that are percent-encoded"
-    elif unicodedata.normalize("NFKC", path) != path:
+    elif unicodedata.normalize("NFKC", path) != path or _LIKE_SLASHES.intersection(path):
         what = "has letters in it that only look like others"
     return Refusal(path, RefusalKind.ENCODED, f"{_shown(path)} {what}.") if what else None
 
@@ -208,7 +214,7 @@ def _kept(path: str) -> Refusal | None:
         plain = name.rstrip(". ").partition(":")[0].casefold()
         if _OF_GIT.fullmatch(plain):
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} belongs to git, or makes it fetch or run something.")
-        if plain == _OURS:
+        if _OURS.fullmatch(plain):
             return Refusal(path, RefusalKind.OURS, f"{path} is part of the record of these meetings.")
     if is_sensitive(path) or is_sensitive("/".join(name.rstrip(". ") for name in path.split("/"))):
         return Refusal(path, RefusalKind.SENSITIVE, f"{path} is a file of secrets by its name.")

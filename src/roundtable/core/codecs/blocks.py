@@ -232,12 +232,13 @@ def _only_named(named: Named) -> Unreadable:
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
     """Where a block ends, and where to read on. Fences inside that say their language are closed by one of their own.
 
+    Those that stand deeper than the one that opens it belong to the file.
     One that is never closed ends where the next block of a file begins.
     """
     inner = 0
     for at in range(start + 1, len(lines)):
         mark = _opening(lines[at])
-        if mark is None or not mark[0].startswith(fence):
+        if mark is None or not mark[0].startswith(fence) or lines[at].index(mark[0]) > lines[start].index(fence):
             continue
         if mark[1]:
             inner += 1

@@ -457,3 +457,11 @@ def test_a_function_given_as_text_brings_its_imports_and_helpers() -> None:
     assert isinstance(made, Grafted)
     assert made.source == text
     assert (made.symbols, made.imports) == (("f", "near"), ("import q",))
+
+
+def test_a_function_may_be_called_what_reasons_begin_with() -> None:
+    versions = {
+        seat: {"find.js": f"function which() {{\n  return '{seat}'\n}}\n".encode()} for seat in ("claude", "gpt")
+    }
+    made = synthesised("claude", versions, ["replace `which` by gpt's"])
+    assert made.files == versions["gpt"]

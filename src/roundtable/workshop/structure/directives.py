@@ -36,7 +36,9 @@ _SORTS = {
 }  # fmt: skip
 _END = {";", "."}
 _AND = {",", "and", "&", "plus", "then", *_END}
-_REASON = re.compile(r"[\s,]*\b(?:because|since|which|so that|as it)\b.*?(?=\.(?:\s|$)|[;\n]|$)", re.I | re.S)
+_REASON = re.compile(
+    r"[\s,]*(?<![`\w])(?:because|since|which|so that|as it)\b(?!`).*?(?=\.(?:\s|$)|[;\n]|$)", re.I | re.S
+)
 _GIVES_WAY = re.compile(
     r"(?!.*OTHER .*BASE ).*\b(?:replace|swap|exchange|overwrite|substitute) .*BASE .*\b(?:by|with|from) .*OTHER "
     r"|(?!.*BASE .*OTHER ).*OTHER .*\b(?:to|into|over|instead of) (?:the )?BASE "

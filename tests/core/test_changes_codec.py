@@ -444,6 +444,7 @@ def test_a_diff_in_a_reply_is_read_as_its_operations(around: str) -> None:
         "@@ -4,3 +4,3 @@ def f():\n one\n-two\n+2\n three\n"
     )
     (edit,) = wanted(around.format(diff))
+    assert wanted(around.format(diff[diff.index("---") :])) == (edit,)
     assert edit == Edit("src/a.py", (Block("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
 
 

@@ -63,7 +63,7 @@ def _in_reply(text: str) -> Iterator[Operation]:
     if any(_MARKED.match(line) for line in reply.prose):
         raise Unreadable("A search-and-replace block stands outside of a fence. Put each one into a fenced block.")
     loose = "\n".join(reply.prose)
-    if at := re.search(r"^diff --git ", loose, re.M):
+    if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
         yield from operations_of(loose[at.start() :].rstrip("\n") + "\n")
     for line in spelled_out(reply.prose):
         yield from _in_line(line)

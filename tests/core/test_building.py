@@ -98,6 +98,11 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(code: int | No
     assert decision.how.endswith(f"The check tests {how} before the change too.")
 
 
+def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:
+    decision = trying.none_passed(CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ())
+    assert decision.notices == ("npm is not here.",)
+
+
 def test_who_is_not_chosen_only_for_changing_what_it_is_given_is_named() -> None:
     changes = CheckOutcome(trying.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy.")
     failed = CheckOutcome("tests", ("pytest",), 1)

@@ -19,7 +19,7 @@ LIMITS = Limits(seat_timeout=600, round_deadline=1800, max_tokens=700)
 async def council(tmp_path: Path, model: str, question: str, options: tuple[str, ...]) -> list[MoveMade]:
     """Hold one, with the person's own models and a home of its own for everything else."""
     async with desk_with(model, tmp_path) as desk:
-        agenda = Agenda(question, embedded_table(model), options=options, limits=LIMITS, headless=True)
+        agenda = Agenda(question, embedded_table(model), options=options, limits=LIMITS, headless=True, seed=1)
         session = await desk.convene(agenda)
         decision = await desk.run(session)
         assert decision.outcome in (Outcome.REACHED, Outcome.TIE, Outcome.DEADLOCK)

@@ -113,7 +113,8 @@ def check_words(outcome: CheckOutcome) -> str:
 def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     """Nothing was found that could be relied on, and why not, seat by seat."""
     why = [f"{it.seat}: {why_not(it) or 'it did not pass.'}" for it in tried.candidates]
-    return _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
+    decision = _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
+    return msgspec.structs.replace(decision, notices=(*decision.notices, *map(ended, tried.unrun)))
 
 
 def _failed_before(tried: CandidatesTried) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -93,6 +94,27 @@ async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandb
     assert judged.best == ("bob", "eve")
     assert "sound passed before" in said
     assert "bob's tests: 0 of 2 passed with ada" in said
+
+
+async def test_what_a_check_says_is_told_while_it_runs(sandbox: Sandbox, tmp_path: Path) -> None:
+    slow = {"slow": (sys.executable, "-c", "import time; print('half way', flush=True); time.sleep(600)")}
+    heard = asyncio.Event()
+    trying = asyncio.create_task(
+        tried(
+            sandbox,
+            planted(tmp_path, ada=RIGHT),
+            slow,
+            {},
+            sys.executable,
+            lambda line: heard.set() if line == "slow with ada: half way" else None,
+            seconds=600,
+        )
+    )
+    try:
+        await asyncio.wait_for(heard.wait(), 120)
+    finally:
+        trying.cancel()
+        await asyncio.gather(trying, return_exceptions=True)
 
 
 async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(

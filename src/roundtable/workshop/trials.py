@@ -25,7 +25,7 @@ from roundtable.workshop.distinguishing_commands import SECONDS, Command, comman
 from roundtable.workshop.examples import examples_of
 from roundtable.workshop.inside import DIED
 from roundtable.workshop.observing import Asked, observed, text_of
-from roundtable.workshop.running_lines import Tell
+from roundtable.workshop.running_lines import Lines, Tell
 from roundtable.workshop.sandbox import ended
 
 BEFORE = ""
@@ -262,7 +262,9 @@ class _Bench:
     async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
         argv = tuple(self._checks[check])
         async with self._free:
-            run = await ended(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds))
+            said = Lines(lambda line: self._tell(f"{check} {_on(name)}: {line}") if line.strip() else None)
+            run = await ended(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), said)
+            said.text()  # its last words need not end their line
         self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
         return run.as_check(check, argv)
 

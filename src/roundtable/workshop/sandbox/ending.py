@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -28,14 +28,15 @@ class Ended(msgspec.Struct, frozen=True):
         return CheckOutcome(name, tuple(argv), self.code, "\n".join(words), round(self.seconds, 3), self.limit)
 
 
-async def ended(sandbox: Sandbox, job: Job) -> Ended:
-    """Run a job to its end."""
+async def ended(sandbox: Sandbox, job: Job, hear: Callable[[bytes], None] = lambda data: None) -> Ended:
+    """Run a job to its end; `hear` is told what it says as it comes."""
     tail = _Tail(job.bounds.output)
     async with aclosing(sandbox.run(job)) as run:
         async for it in run:
             match it:
                 case Output(data):
                     tail.add(data)
+                    hear(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
                     return Ended(code, tail.kept(), seconds, stopped, limit, processor_seconds)
     raise AssertionError("A run ends in an Exit.")

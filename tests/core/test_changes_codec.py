@@ -290,6 +290,8 @@ def test_what_is_left_out_in_everyday_words_is_left_out(path: str, remark: str) 
         *("# other functions", "# Existing files are kept", "# the same as they are", "# rest of us", "# remaining"),
         *("...  # type: ignore", "...  # pragma: no cover", "# the value is left unchanged", "# other imports"),
         *("# existing_code()", "x = 1  # unchanged", "# here the rest goes to the server"),
+        *("# the rest of the logic is in utils.py", "# rest of the fields are optional", "...  # same as above"),
+        *("# All other functions are the same length", "// other fields are omitted when null"),
     ],
 )
 def test_everyday_remarks_are_no_omission(remark: str) -> None:
@@ -528,3 +530,46 @@ def test_a_reply_that_is_written_with_windows_line_ends_is_read_like_any_other()
 )
 def test_a_reply_that_is_made_to_be_hard_to_read_is_refused_without_a_wait(reply: str) -> None:
     assert why_not(reply)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "### 1. `src/a.py` (fixed the bug)",
+        "**`src/a.py`**, a helper:",
+        "#### 1) `src/a.py`: mend it",
+        "Here is the updated `src/a.py`:",
+    ],
+)
+def test_a_line_that_sets_a_file_off_names_it_beside_others_too(above: str) -> None:
+    assert wanted(f"{above}\n\n{FENCED}\n\n### src/b.py\n\n{FENCED}") == (
+        Replace("src/a.py", CODE),
+        Replace("src/b.py", CODE),
+    )
+
+
+def test_a_sentence_names_the_file_of_its_edits_beside_others_too() -> None:
+    edit = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
+    assert wanted(f"In `src/a.py`, this:\n\n{edit}\n\n```python path=b.py\n{CODE}```") == (
+        Edit("src/a.py", (Block("x = 1\n", "x = 2\n"),)),
+        Replace("b.py", CODE),
+    )
+
+
+@pytest.mark.parametrize("indent", [" ", "   "])
+def test_a_closing_fence_may_stand_a_little_deeper_than_the_one_it_closes(indent: str) -> None:
+    reply = f"```python path=a.py\n{CODE}{indent}```\n\nNow the other:\n\n```python path=b.py\n{CODE}```"
+    assert wanted(reply) == (Replace("a.py", CODE), Replace("b.py", CODE))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("Dockerfile", "FROM x\n\n# requirements.txt\nCOPY requirements.txt .\n"),
+        ("src/index.ts", "export * from './a'\n\n// utils.ts\nexport * from './utils'\n"),
+        ("docs/a.md", "Words.\n\n## src/a.py\nMore words.\n"),
+    ],
+)
+def test_the_name_of_a_file_over_a_part_of_another_begins_no_new_one(path: str, text: str) -> None:
+    assert wanted(f"```\n# {path}\n{text}```") == (Replace(path, text),)
+    assert wanted(f"```x path={path}\n# {path}\n{text}```") == (Replace(path, f"# {path}\n{text}"),)

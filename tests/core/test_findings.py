@@ -164,6 +164,17 @@ def test_near_the_same_words_about_one_file_are_one_finding_whatever_the_line() 
     assert len(pooled(found(claude=[one], gpt=[denied]))) == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Division by zero at line 12 for an empty list.", "Division by zero at line 13 for an empty list."),
+        ("Line 40: the file handle is never closed.", "Lines 38-44: the file handle is never closed."),
+    ],
+)
+def test_lines_that_a_sentence_names_make_no_other_finding_of_it(one: str, other: str) -> None:
+    assert len(pooled(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
+
+
 def test_different_faults_on_one_line_and_alike_faults_in_two_files_stay_apart() -> None:
     same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
     assert len(pooled(same_line)) == 2

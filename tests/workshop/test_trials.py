@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import pytest
 
+from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.rules.executed import executed
 from roundtable.core.sandbox import Bounds, Limit
@@ -421,12 +422,30 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
     trials = Trials()
     for _ in range(40):
         trials = trials if trials.unsteady else await run(sandbox, trees, {})
-    assert trials.unsteady == ("sound",)
+    assert trials.unsteady
+    assert set(trials.unsteady.values()) == {("sound",)}
     assert trials.telling("ada") == trials.telling("bob") == ()
     assert [it.checks for it in trials.ran()] == [{}, {}]
     assert trials.untold(("ada",)) == (
         "The check sound ended in two ways on the very same files, so it says nothing of a change.",
     )
+
+
+def test_what_is_chance_with_one_candidate_excuses_no_other() -> None:
+    failed, passed = CheckOutcome("sound", ("check",), 1), CheckOutcome("sound", ("check",), 0)
+    trials = Trials({BEFORE: (passed,), "ada": (failed,), "bob": (failed,)}, unsteady={"ada": ("sound",)})
+    assert trials.telling("ada") == ()
+    assert trials.telling("bob") == (failed,)
+    assert [it.checks for it in trials.ran()] == [{}, {"sound": False}]
+
+
+async def test_tests_that_end_the_program_with_every_candidate_are_no_fault_of_theirs(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    ends = "import os\n\nfrom shop import sums\n\nos._exit(0)\n\n\ndef test_it():\n    pass\n"
+    trees = planted(tmp_path, ada=f"{RIGHT}\nsums = total\n", bob=f"{ALSO_RIGHT}\nsums = total\n")
+    trials = await run(sandbox, trees, {"ada": ends})
+    assert [[it.passed for it in trials.telling(name)] for name in ("ada", "bob")] == [[True], [True]]
 
 
 async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
@@ -435,7 +454,7 @@ async def test_a_check_that_a_candidate_mends_or_breaks_is_run_again_and_tells(
     said: list[str] = []
     trials = await run(sandbox, planted(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
     assert [it.passed for it in trials.telling("bob")] == [False]
-    assert trials.unsteady == ()
+    assert trials.unsteady == {}
     assert [said.count(f"sound {it}") for it in ("passed before", "passed with ada", "failed with bob")] == [2, 1, 2]
 
 

@@ -54,7 +54,7 @@ class Trials(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
     `in_place` are the calls with which a candidate, and nothing before it, changes what it is given besides coming to
-    something. `unsteady` are the checks that ended otherwise when they were run again on the same tree. `unrun` says
+    something. `unsteady` are the checks, by tree, that ended otherwise when they were run there again. `unrun` says
     which checks could not be run at all, a sentence each.
     """
 
@@ -63,7 +63,7 @@ class Trials(Value, frozen=True):
     outputs: dict[str, dict[str, str]] = {}
     in_place: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
-    unsteady: tuple[str, ...] = ()
+    unsteady: dict[str, tuple[str, ...]] = {}
     unrun: tuple[str, ...] = ()
 
     @property
@@ -89,7 +89,7 @@ class Trials(Value, frozen=True):
         bare = {it.name: it for it in self.checks.get(BEFORE, ())}
         outcomes = self.checks.get(candidate, ())
         silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
-        return silent | {it: _UNSTEADY.format(it) for it in self.unsteady}
+        return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
 
     def shown_by(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
@@ -120,7 +120,12 @@ class Trials(Value, frozen=True):
         return any(not it.passed and self.before.get(it.name, False) for it in self._steady(candidate))
 
     def _steady(self, candidate: str) -> list[CheckOutcome]:
-        return [it for it in self.checks.get(candidate, ()) if it.name not in self.unsteady]
+        unsteady = self._unsteady(candidate)
+        return [it for it in self.checks.get(candidate, ()) if it.name not in unsteady]
+
+    def _unsteady(self, candidate: str) -> tuple[str, ...]:
+        """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
+        return (*self.unsteady.get(BEFORE, ()), *self.unsteady.get(candidate, ()))
 
     def ran(self) -> tuple[Ran, ...]:
         """The same as the rule reads it."""
@@ -231,7 +236,7 @@ class _Bench:
 
     async def unsteady(
         self, trees: Mapping[str, Path], first: Mapping[str, tuple[CheckOutcome, ...]]
-    ) -> tuple[str, ...]:
+    ) -> dict[str, tuple[str, ...]]:
         """The checks that end otherwise on the same tree: what a candidate changed is run again, with it and without.
 
         Nobody waits again for what had to be stopped.
@@ -247,8 +252,11 @@ class _Bench:
         if doubted:
             self._tell("What did not end as it did before, once more:")
         again = await asyncio.gather(*(self._checked(it.name, name, trees[name], {}) for it, name in doubted))
-        found = (it.name for (it, _), second in zip(doubted, again, strict=True) if it.passed != second.passed)
-        return tuple(dict.fromkeys(found))
+        found: dict[str, tuple[str, ...]] = {}
+        for (it, name), second in zip(doubted, again, strict=True):
+            if it.passed != second.passed:
+                found[name] = (*found.get(name, ()), it.name)
+        return found
 
     def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
         """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
@@ -299,9 +307,10 @@ class _Bench:
         """The checks of every tree; a candidate that ends a program which lasts on other trees has one that failed."""
         found = dict(outcomes)
         for author, died in self._died.items():
-            for name in died if len(died) < len(trees) else ():
+            candidates = set(trees) - {BEFORE}
+            for name in candidates & died if candidates - died else ():
                 why = f"It ends the program before {_tests_of(author)} are done."
-                found[name] = (*found[name], *((CheckOutcome(ENDS, (), 1, why),) if name != BEFORE else ()))
+                found[name] = (*found[name], CheckOutcome(ENDS, (), 1, why))
         return found
 
     async def tell_apart(

@@ -106,7 +106,7 @@ class Trying:
     def wish(self, session: Session, move: Move, over: Sequence[Written] = (), scope: Sequence[str] = ()) -> Wish:
         """Read a seat's words and carry them out on paper."""
         try:
-            changes = _as_shown(changes_of(move.text, move.seat, asker(session), scope), session, over)
+            changes = _as_shown(changes_of(move.text, move.seat, asker(session), scope), session, move, over)
         except Unreadable as error:
             return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, self._redactor.finds, over)
@@ -277,9 +277,10 @@ def asker(session: Session) -> str:
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
 
-def _as_shown(changes: Changeset, session: Session, over: Sequence[Written]) -> Changeset:
+def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[Written]) -> Changeset:
     """The same changes, of files as they were shown; an edit quotes what it rests on, and a draft knows what it did."""
-    shown = {item.name: item.digest for _, item in session.context()}
+    opened = session.rounds[move.round].opened
+    shown = {item.name: item.digest for item in (*(it for _, it in session.context()), *opened.prompt.files)}
     for file in over:
         shown.pop(file.path, None)
     return msgspec.structs.replace(

@@ -31,6 +31,12 @@ _AFTER_NAME = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edi
 _ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
 _WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
 _SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
+_LABELS = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]|(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(?:`|\*\*))"
+    r"|.*\b(?:updated?|changed?|rewr[oi]te|rewritten|new|created?|add(?:ed)?|complete|whole|full)\b",
+    re.I,
+)
+"""A line that sets a file off, or says that it is written: no talk about how something is used."""
 _COMMENT = re.compile(
     r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*"
     r"(?:(?:file[ _-]?(?:name|path)?|path)[ \t]*[:=][ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
@@ -116,8 +122,7 @@ def taken_apart(text: str) -> Reply:
         own = opening[1] in _DIFFS and not exact[at].endswith("\r")
         above = prose[behind:] if _in_passing(opening[1], lines[at + 1 : end]) else prose
         block = _block(exact if own else lines, at, end, opening[1], above)
-        named_inside = block.named and at + 1 < end and _by_first_line(lines[at + 1]) == block.named
-        blocks += _file_by_file(block) if named_inside else (block,)
+        blocks += _file_by_file(block) if _is_named_inside(block, opening[1], lines[at + 1 : end], above) else (block,)
         prose.append("")
         at, behind = following, len(prose)
     return Reply(tuple(_named_by_the_one_before(_without_talk(blocks), lines)), tuple(prose))
@@ -158,12 +163,23 @@ def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
     return not opening[1] and at + 1 == len(lines) and _opening(above) == opening
 
 
+def _is_named_inside(block: FencedBlock, info: str, body: Sequence[str], prose: Sequence[str]) -> bool:
+    """Whether nothing but its own first line, a comment, says which file a block is for, and it holds no edits."""
+    named_outside = _by_info(info)[1] or _by_line_above(prose)
+    first = _by_first_line(body[0]) if body and not named_outside else None
+    return first is not None and first == block.named and not _has_edits(body)
+
+
+def _has_edits(body: Sequence[str]) -> bool:
+    return any(re.match(SEARCH, line, re.I) for line in body)
+
+
 def _file_by_file(block: FencedBlock) -> Iterator[FencedBlock]:
     """A block that a comment names, taken apart where another such comment stands behind a blank line."""
     body: list[str] = []
     for line in block.text.split("\n"):
         named = _by_first_line(line) if line[:1].strip() and body and not body[-1].strip() else None
-        if named and named != block.named and "\n".join(body).strip():
+        if named and _is_another_of_its_kind(named, block) and "\n".join(body).strip():
             yield msgspec.structs.replace(block, text="\n".join(body).rstrip() + "\n")
             block, body = msgspec.structs.replace(block, named=named), []
         else:
@@ -171,10 +187,17 @@ def _file_by_file(block: FencedBlock) -> Iterator[FencedBlock]:
     yield msgspec.structs.replace(block, text="\n".join(body))
 
 
+def _is_another_of_its_kind(named: Named, block: FencedBlock) -> bool:
+    """Whether a comment names another file by its whole path; the bare name of one is a remark about it."""
+    assert block.named is not None
+    ending = block.named.path.rpartition(".")[2]
+    return named != block.named and "/" in named.path and named.path.rpartition(".")[2] == ending
+
+
 def _in_passing(info: str, body: Sequence[str]) -> bool:
     """Whether a block is not for the file of the one before it, where nothing stands between the two."""
     language = _by_info(info)[0]
-    return (not language or language in ASIDE) and not any(re.match(SEARCH, line, re.I) for line in body)
+    return (not language or language in ASIDE) and not _has_edits(body)
 
 
 def _without_talk(blocks: Sequence[FencedBlock]) -> list[FencedBlock]:
@@ -232,20 +255,12 @@ def _only_named(named: Named) -> Unreadable:
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
     """Where a block ends, and where to read on. Fences inside that say their language are closed by one of their own.
 
-    Those that stand deeper than the one that opens it belong to the file.
+    Those that stand deeper than the one that opens it belong to the file, unless nothing else would close it.
     One that is never closed ends where the next block of a file begins.
     """
-    inner = 0
-    for at in range(start + 1, len(lines)):
-        mark = _opening(lines[at])
-        if mark is None or not mark[0].startswith(fence) or lines[at].index(mark[0]) > lines[start].index(fence):
-            continue
-        if mark[1]:
-            inner += 1
-        elif inner:
-            inner -= 1
-        else:
-            return at, at + 1
+    for deeper in (0, 3):
+        if closing := _closing(lines, start, fence, lines[start].index(fence) + deeper):
+            return closing, closing + 1
     for at in range(start + 1, len(lines)):
         mark = _opening(lines[at])
         if mark is not None and mark[0] == fence and _by_info(mark[1])[1] is not None:
@@ -253,6 +268,22 @@ def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
     raise Unreadable(
         "A fenced block is not closed. Close every block; around a file with ``` in it, use four backticks."
     )
+
+
+def _closing(lines: Sequence[str], start: int, fence: str, deepest: int) -> int:
+    """Where a fence is closed by one that stands no deeper than so; 0 where it is not, or the next file comes first."""
+    inner = 0
+    for at in range(start + 1, len(lines)):
+        mark = _opening(lines[at])
+        if mark is None or not mark[0].startswith(fence) or lines[at].index(mark[0]) > deepest:
+            continue
+        if mark[1]:
+            inner += 1
+        elif inner:
+            inner -= 1
+        else:
+            return at
+    return 0
 
 
 def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequence[str]) -> FencedBlock:
@@ -271,7 +302,8 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
     if by_sentence and (said := _in_a_sentence(_above(prose))):
         named = msgspec.structs.replace(said, asked_by=_asked_by(_above(prose)))
     text = "".join(f"{line}\n" for line in body)
-    return FencedBlock(language, named, text, start, by_sentence and named is not None)
+    in_talk = by_sentence and named is not None and not (_LABELS.match(_above(prose)) or _has_edits(body))
+    return FencedBlock(language, named, text, start, in_talk)
 
 
 def _by_first_line_of(body: Sequence[str], language: str, named: Named | None) -> Named | None:

@@ -26,6 +26,9 @@ _PARTICULARS = (
 )
 """Numbers, literals, what is called, and other names: what makes sentences of nearly the same words two findings."""
 
+_LINES = re.compile(r"\b(?:lines?|l\.)\s*\d+(?:\s*[-–]\s*\d+)?|:\d+(?:-\d+)?", re.IGNORECASE)
+"""Where something is, as sentences say it: no particular of what it is."""
+
 _PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
 
 
@@ -234,6 +237,7 @@ def _same(one: Said, other: Said) -> bool:
 
 def _differ(one: str, other: str) -> bool:
     """Whether two sentences name different particulars; one that names fewer than the other may still mean the same."""
+    one, other = (_LINES.sub("", it) for it in (one, other))
     found = [({*it.findall(one)}, {*it.findall(other)}) for it in _PARTICULARS]
     return any(these and those and not (these <= those or those <= these) for these, those in found)
 

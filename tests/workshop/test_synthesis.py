@@ -211,6 +211,7 @@ def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> No
         "use `GPT's login`, rollback as is",
         "take login from GPT and rollback from base",
         "login: GPT, rollback: base",
+        "take GPT's login as is",
         "login from GPT, rollback as in base",
     ],
 )
@@ -465,3 +466,9 @@ def test_a_function_may_be_called_what_reasons_begin_with() -> None:
     }
     made = synthesised("claude", versions, ["replace `which` by gpt's"])
     assert made.files == versions["gpt"]
+
+
+def test_what_is_to_stay_as_it_is_takes_nothing_from_what_is_clear() -> None:
+    made = held("Take login from GPT and keep the rest as is")
+    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert [it.directive for it in made.left] == ["keep the rest as is"]

@@ -19,7 +19,9 @@ _TAKE = {
     "bring", "copy", "insert", "prefer", "pull", "port", "merge", "keep", "splice",
 }  # fmt: skip
 _NEW = {"add", "insert"}
-_BASE = {"base", "as is", "unchanged"}
+_AS_IS = {"as is", "unchanged"}
+"""Of what the base has, that it stays; of what another has, that nothing of it is changed."""
+_BASE = {"base", *_AS_IS}
 _DROP = {"remove", "delete", "drop"}
 _INTO = {"to", "into", "in", "of"}
 _BETWEEN = {
@@ -125,7 +127,7 @@ def understood(directive: str, known: Known) -> list[Order | Unclear]:
     found: list[Order | Unclear] = []
     for piece in _pieces(list(_words(directive, known))):
         order = _order(piece, known)
-        if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and _all(piece, _Is.SEAT):
+        if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and set(_all(piece, _Is.SEAT)) - {known.base}:
             return [Unclear(directive, order.why)]
         if order:
             found.append(order)
@@ -261,6 +263,8 @@ def _order(piece: _Piece, known: Known) -> Order | Unclear | None:
         several = " or ".join(_seats(_OWN.sub("", unknown.written).strip("`"), known))
         why = f"may be {several}" if several else "is neither a seat nor a file nor a symbol that anyone wrote"
         return Unclear(said, f"`{unknown.written}` {why}.")
+    if set(_all(piece, _Is.SEAT)) - {known.base}:
+        piece = [it for it in piece if it.written.lower() not in _AS_IS]
     seats = _whose(piece, known)
     if why := _unfit(piece, seats, known):
         return Unclear(said, why)

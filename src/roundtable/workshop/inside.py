@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from types import CodeType, FrameType
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 DONE, LATE, DIED = "done", "! late", "! died"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -171,7 +171,7 @@ def _outcome(probe: Probe, space: dict[str, object], limits: Limits) -> str:
         signal.setitimer(signal.ITIMER_PROF, limits.seconds, limits.seconds)
         try:
             value = eval(code, space)
-            said = f"= {_ADDRESS.sub('', repr(value))[: limits.longest]}" if valued else DONE
+            said = f"= {_ADDRESS.sub('', _written(value))[: limits.longest]}" if valued else DONE
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except _Late:
@@ -179,6 +179,26 @@ def _outcome(probe: Probe, space: dict[str, object], limits: Limits) -> str:
     except BaseException as error:
         return f"! {type(error).__name__}"
     return said
+
+
+def _written(value: Any) -> str:
+    """A value as it is written; equal dicts and sets alike, however they came about."""
+    text = repr(value)
+    if "{" not in text:
+        return text
+    match value:
+        case dict():
+            items = cast("dict[Any, Any]", value).items()
+            return f"{{{', '.join(sorted(f'{_written(key)}: {_written(it)}' for key, it in items))}}}"
+        case set() | frozenset():
+            return f"{{{', '.join(sorted(map(_written, cast('set[Any]', value))))}}}"
+        case list() if type(cast("object", value)) is list:
+            return f"[{', '.join(map(_written, cast('list[Any]', value)))}]"
+        case tuple() if type(cast("object", value)) is tuple:
+            items = list(map(_written, cast("tuple[Any, ...]", value)))
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        case _:
+            return text
 
 
 def _too_late(number: int, frame: FrameType | None) -> None:

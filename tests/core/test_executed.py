@@ -56,6 +56,16 @@ def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
     assert not judged.compared
 
 
+def test_who_wrote_all_the_tests_does_not_stand_below_who_passes_no_more_of_them() -> None:
+    own, both = {"t1": True, "t2": True}, {"f(1)": "= 1"}
+    ran = [
+        Ran("ada", tests=own, outputs=both | {"f(2)": "= 2"}),
+        Ran("bob", tests=own, outputs=both | {"f(2)": "! ValueError"}),
+        Ran("eve", tests={"t1": True, "t2": False}, outputs={"f(1)": "! ValueError", "f(2)": "! ValueError"}),
+    ]
+    assert executed(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
+
+
 def test_a_test_that_its_own_author_fails_is_no_evidence() -> None:
     ran = [Ran(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
     assert executed(ran, authors={"t": "ada"}).best == NAMES

@@ -125,9 +125,10 @@ def _alike(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> list[li
 def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """The share of the others' tests that each passes, every author weighing the same.
 
-    Who was heard on nobody's tests stands where the others stand on average: its own must not lift it.
+    Who was heard on nobody's tests stands where those stand on average that pass the same of all tests, or else where
+    all others stand: its own must not lift it, nor put it below who does no better.
     """
-    found: dict[str, float] = {}
+    heard: dict[str, float] = {}
     for one in ran:
         shares = [
             sum(one.tests.get(test, False) for test in tests) / len(tests)
@@ -135,9 +136,14 @@ def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict
             if author != one.candidate
         ]
         if shares:
-            found[one.candidate] = sum(shares) / len(shares)
-    average = sum(found.values()) / len(found) if found else 1.0
-    return {it.candidate: found.get(it.candidate, average) for it in ran}
+            heard[one.candidate] = sum(shares) / len(shares)
+    counted = [test for tests in evidence.values() for test in tests]
+    passed = {it.candidate: [it.tests.get(test, False) for test in counted] for it in ran}
+    found = dict(heard)
+    for name in passed.keys() - heard.keys():
+        even = [it for it in heard if passed[it] == passed[name]] or list(heard)
+        found[name] = sum(heard[it] for it in even) / len(even) if even else 1.0
+    return found
 
 
 def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:

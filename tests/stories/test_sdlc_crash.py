@@ -105,7 +105,7 @@ class Lives:
                 if gate := state.open_gate:
                     await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
                 assert not (why := why_stopped(self._desk.places, self._session)), why
-                await self._desk.store.changed(self._session, state.seq, 0.2)
+                await self._desk.store.changed(self._session, state.seq, 0.02)
         self._met |= new
         if holder := await self._desk.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
@@ -120,7 +120,7 @@ class Lives:
         if not isinstance(last.event, EffectStarted) or not isinstance(last.event.effect, RUNS_SOMETHING):
             return False
         async with asyncio.timeout(PATIENCE):
-            while not await self._desk.store.changed(self._session, last.seq, 0.02):
+            while not await self._desk.store.changed(self._session, last.seq, 0.005):
                 if any(_name(it) == "bwrap" for it in _children(pid)):
                     return True
         return False

@@ -91,6 +91,7 @@ class Lives:
         self._session = session
         self._target = target
         self._met: set[tuple[str, ...]] = set()
+        self.records: list[Recorded] = []
         self.deaths = 0
         self.deaths_in_a_sandbox = 0
 
@@ -98,14 +99,14 @@ class Lives:
         """One life, until something happens that happened in no life before; whether there is to be another."""
         await run_in_background(self._desk, self._session)
         async with asyncio.timeout(PATIENCE):
-            while not (new := set(moments(await self.records())) - self._met):
-                state = await self._desk.session(self._session)
+            while not (new := await self._unmet()):
+                state = Session.fold(self._session, self.records)
                 if state.ended:
                     return False
                 if gate := state.open_gate:
                     await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
-                assert not (why := why_stopped(self._desk.places, self._session)), why
-                await self._desk.store.changed(self._session, state.seq, 0.02)
+                while not await self._desk.store.changed(self._session, state.seq, 0.02):
+                    assert not (why := why_stopped(self._desk.places, self._session)), why
         self._met |= new
         if holder := await self._desk.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
@@ -116,11 +117,11 @@ class Lives:
 
     async def _in_a_sandbox(self, pid: int) -> bool:
         """Where the last thing that happened is a step that runs something: wait until it runs. Whether it does."""
-        last = (await self.records())[-1]
-        if not isinstance(last.event, EffectStarted) or not isinstance(last.event.effect, RUNS_SOMETHING):
+        event = self.records[-1].event
+        if not isinstance(event, EffectStarted) or not isinstance(event.effect, RUNS_SOMETHING):
             return False
         async with asyncio.timeout(PATIENCE):
-            while not await self._desk.store.changed(self._session, last.seq, 0.005):
+            while not await self._news(0.005):
                 if any(_name(it) == "bwrap" for it in _children(pid)):
                     return True
         return False
@@ -130,9 +131,18 @@ class Lives:
         if holder := await self._desk.holder(self._session):
             killed(pid_of(holder))
 
-    async def records(self) -> list[Recorded]:
-        """The facts so far."""
-        return await self._desk.store.read(self._session)
+    async def _unmet(self) -> set[tuple[str, ...]]:
+        await self._news()
+        return set(moments(self.records)) - self._met
+
+    async def _news(self, wait: float = 0.0) -> list[Recorded]:
+        """The facts since the last look; only these are read, so that a look takes less time than a step."""
+        seen = self.records[-1].seq if self.records else 0
+        if wait and not await self._desk.store.changed(self._session, seen, wait):
+            return []
+        found = await self._desk.store.read(self._session, seen)
+        self.records += found
+        return found
 
 
 def handed_over(target: Path) -> dict[str, str]:
@@ -160,11 +170,10 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
                     pass
             finally:
                 await lives.end()
-            records = await lives.records()
-            for end in stage_ends(Session.fold("", records)):
+            for end in stage_ends(Session.fold("", lives.records)):
                 files = {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
                 assert files == project(end.stage), end.stage
-    assert nothing_twice(records)
+    assert nothing_twice(lives.records)
     assert handed_over(work / "todo") == project()
     assert sorted(it.name for it in work.iterdir()) == ["todo"]
     left = [it for it in scratch.rglob("*") if it.parent != scratch or it.name != f"roundtable-{os.getuid()}"]

@@ -12,6 +12,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from roundtable.core.ports import Sandbox
@@ -148,6 +149,21 @@ class SandboxKit:
             os.chown(folder / "a.txt", 1234, 1234)
         end = await ended(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
         assert (end.code, end.output) == (0, b"ran\nrun.sh\nhello")
+
+    async def test_what_is_lent_to_a_copy_is_seen_there_and_not_to_be_written(
+        self, sandbox: Sandbox, folder: Path, tmp_path: Path
+    ) -> None:
+        (there := tmp_path / "installed").mkdir()
+        (there / "one.txt").write_text("lent")
+        (folder / "own").mkdir()
+        lent = {"modules": str(there), "own": str(there), "a.txt/modules": str(there), "no/modules": str(there)}
+        job = shell("cat modules/one.txt; touch modules/x || ls . own; echo mine > own/y", folder, copied=True)
+        end = await ended(sandbox, msgspec.structs.replace(job, lent=lent))
+        assert end.code == 0
+        assert end.output.startswith(b"lent")
+        assert end.output.endswith(b"\n.:\na.txt\nmodules\nown\n\nown:\n")
+        assert contents(there) == {"one.txt": "lent"}
+        assert (await ended(sandbox, msgspec.structs.replace(shell("ls", folder), lent=lent))).output == b"a.txt\nown\n"
 
     @pytest.mark.feature("S0.55")
     async def test_files_are_laid_over_a_copy_and_are_gone_with_the_run(self, sandbox: Sandbox, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,21 @@ async def proofs(desk: Roundtable, held: Held) -> ClaimsProven:
     result = (await desk.session(held.session)).results["review/1-blind/proofs"]
     assert isinstance(result, ClaimsProven)
     return result
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="Node is not here")
+async def test_a_proof_may_use_what_is_installed_in_the_repository(desk: Roundtable) -> None:
+    module = "node_modules/close-to/index.js"
+    write(desk.workspace, {".gitignore": "node_modules/\n", "sum.js": "exports.sum = (a, b) => a + b\n"})
+    commit(desk.workspace, "A sum")
+    write(desk.workspace, {module: "module.exports = (a, b) => Math.abs(a - b) < 0.01\n"})
+    write(desk.workspace, {"sum.js": "exports.sum = (a, b) => a + b + 1\n"})
+    proof = "process.exit(require('close-to')(require('./sum.js').sum(1, 2), 3) ? 1 : 0)"
+    wrong = finding("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
+    held, decision = await reviewed(desk, changed(desk.workspace), claude=reviewer(wrong), gpt=reviewer())
+    assert decision.position == "Not as it is: one fault was reproduced."
+    (proven,) = (await proofs(desk, held)).proofs
+    assert (proven.held, proven.held_before) == (True, False)
 
 
 async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_change(desk: Roundtable) -> None:

@@ -12,7 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
 from roundtable.core.effects import Planned
 from roundtable.core.values import Decision, Outcome
-from tests.repository import git, own_python, repository, sandbox
+from tests.repository import git, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.test_build import YES
 from tests.stories.writing import wrote
@@ -170,3 +170,39 @@ async def test_scripts_that_a_person_names_their_yes_for_are_written(shop: Shop)
     decision = await shop.built(cheat, **{"approve-tests": "all"})
     assert decision.next_step == "applied"
     assert (shop.code / "package.json").read_text() == package("exit 0")
+
+
+INSTALLED = {
+    "node_modules/close-to/package.json": json.dumps({"name": "close-to", "bin": "bin.js"}) + "\n",
+    "node_modules/close-to/index.js": "module.exports = (a, b) => Math.abs(a - b) < 0.01\n",
+    "node_modules/close-to/bin.js": "#!/usr/bin/env node\nrequire(process.cwd() + '/test.js')\n",
+}
+"""What npm would have installed."""
+OLD, CLOSE, FAR = (f"exports.double = n => {it}\n" for it in ("n", "n + n", "n + 3"))
+ITS_TEST = """const close = require('close-to')
+const given = require('./calc.js').double(2)
+if (!close(given, 4)) { console.error(`want 4, got ${given}`); process.exit(1) }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+@pytest.mark.parametrize("check", ["", 'close = ["node_modules/.bin/close-to"]'], ids=["npm test", "a program there"])
+async def test_what_is_installed_in_the_repository_is_there_for_its_checks(shop: Shop, check: str) -> None:
+    files = {
+        "calc.js": OLD,
+        "test.js": ITS_TEST,
+        ".gitignore": "node_modules/\n",
+        "package.json": package("node test.js"),
+    }
+    shop.holds(files, check)
+    write(shop.code, INSTALLED)
+    (shop.code / "node_modules/close-to/bin.js").chmod(0o755)
+    (shop.code / "node_modules/.bin").mkdir()
+    (shop.code / "node_modules/.bin/close-to").symlink_to("../close-to/bin.js")
+    task = "Make double() in calc.js return twice its argument."
+    decision = await shop.built({"calc.js": FAR}, task)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "want 4, got 5" in decision.how
+    assert shop.unchanged()
+    assert (await shop.built({"calc.js": CLOSE}, task)).next_step == "applied"
+    assert git(shop.code, "show", "--name-only", "--format=") == "calc.js\n"

@@ -28,11 +28,11 @@ class OwnChecks(msgspec.Struct, frozen=True):
     unrun: tuple[str, ...] = ()
 
 
-def own_checks(listed: Mapping[str, Sequence[str]], workspace: Path, tree: Path) -> OwnChecks:
-    """The checks for a tree of this workspace; none where nothing says how."""
+def own_checks(listed: Commands, workspace: Path, tree: Path, lent: Iterable[str] = ()) -> OwnChecks:
+    """The checks for a tree of this workspace, where a run sees what is lent; none where nothing says how."""
     if listed:
         return OwnChecks(
-            {name: (_reached(program, workspace, tree), *rest) for name, (program, *rest) in listed.items()}
+            {name: (_reached(program, workspace, tree, lent), *rest) for name, (program, *rest) in listed.items()}
         )
     return _told(workspace, tree, {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()})
 
@@ -63,10 +63,11 @@ def python_for(checks: Commands, workspace: Path) -> str:
     return next(named, "") or str(project_python(workspace) or sys.executable)
 
 
-def _reached(program: str, workspace: Path, tree: Path) -> str:
+def _reached(program: str, workspace: Path, tree: Path, lent: Iterable[str]) -> str:
     """A program as it is reached from a tree, which has no environments and nothing else that git ignores."""
     beside = "/" in program and not (tree / program).is_file() and (workspace / program).is_file()
-    return str(workspace / program) if beside else program
+    there = any(Path(program).is_relative_to(it) for it in lent)
+    return str(workspace / program) if beside and not there else program
 
 
 def _python(tree: Path, files: Collection[str], workspace: Path) -> OwnChecks:

@@ -21,6 +21,7 @@ from roundtable.core.rules.findings import place_of
 from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.core.views import one_line
+from roundtable.workshop.dependencies import Lending, installed
 from roundtable.workshop.drafting import Drafting, Written, drafted
 from roundtable.workshop.proofs import Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
@@ -61,7 +62,8 @@ class Proving:
                 proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
                 return ClaimsProven(tuple(proofs), nowhere)
             known = await asyncio.to_thread(interpreters, self._workspace)
-            bench = _Bench(sandbox, trees, known, self._redactor)
+            lending = Lending(sandbox, await asyncio.to_thread(installed, self._workspace))
+            bench = _Bench(lending, trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 

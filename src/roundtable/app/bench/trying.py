@@ -27,6 +27,7 @@ from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
 from roundtable.core.values import Move
 from roundtable.core.views import clean
+from roundtable.workshop.dependencies import Lending, installed
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
@@ -258,9 +259,14 @@ class Trying:
             await side_by_side(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE])
+            lent = await asyncio.to_thread(installed, self._workspace)
+            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], lent)
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
-            trials = await tried(sandbox, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
+            trials = await tried(
+                *(Lending(sandbox, lent), trees, own.commands, tests, python, tell),
+                Task(task, examples),
+                self._seconds,
+            )
             return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
 
     def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, view_of
+from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, lent, view_of
 
 PROGRAM = "bwrap"
 
@@ -120,6 +120,8 @@ class Bubblewrap:
             options += ["--tmpfs", os.path.join(shown, path), "--remount-ro", os.path.join(shown, path)]
         for path in view.emptied_files:
             options += ["--ro-bind", str(NOTHING), os.path.join(shown, path)]
+        for place, source in lent(job).items():
+            options += ["--ro-bind", source, place]
         for name, value in {**VARIABLES, "PATH": view.path}.items():
             options += ["--setenv", name, value]
         return [*options, "--remount-ro", "/", "--chdir", job.folder]

@@ -19,7 +19,7 @@ from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, view_of
+from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, lent, view_of
 
 _ONCE = ("--rm", "--interactive", "--pull", "never")
 _ALONE = (
@@ -114,6 +114,9 @@ class Container:
             options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
         for path in view.emptied_files:
             options += _bound(str(NOTHING), os.path.join(shown, path))
+        for place, source in lent(job).items():
+            if os.path.dirname(place) == job.folder:  # the engine would make the folders above it, as root's
+                options += _bound(source, place)
         for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():
             options += ["--env", f"{name}={value}"]
         return options

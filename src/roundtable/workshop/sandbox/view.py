@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -48,10 +49,10 @@ class View(msgspec.Struct, frozen=True):
 def view_of(job: Job) -> View | None:
     """What a job would see with the programs of this machine; None where there is no such program."""
     folder = Path(job.folder)
-    program = _located(job.argv[0], folder)
+    program = _located(job.argv[0], folder, lent(job))
     if program is None:
         return None
-    programs = [*filter(None, (_lent(it, folder) for it in job.programs)), program]
+    programs = [*filter(None, (_lendable(it, folder) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
     places += [place for it in programs for place in toolchain(it, folder)]
     files, folders = emptied(folder)
@@ -76,7 +77,19 @@ def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(it for it in found if it not in whole), whole
 
 
-def _lent(name: str, folder: Path) -> str | None:
+def lent(job: Job) -> dict[str, str]:
+    """Where a job is shown the folders that are lent to it; where something of its own is, that is shown instead."""
+    if not job.works_on_copy:
+        return {}
+    places = {os.path.join(job.folder, path): source for path, source in job.lent.items()}
+    return {
+        place: source
+        for place, source in places.items()
+        if os.path.isdir(os.path.dirname(place)) and not os.path.lexists(place)
+    }
+
+
+def _lendable(name: str, folder: Path) -> str | None:
     """A program that a project names, if it is one of the system, a usual one or our own interpreter.
 
     To find a program is to show the folders beside it, and a project could name anything.
@@ -87,10 +100,12 @@ def _lent(name: str, folder: Path) -> str | None:
     return found if os.path.realpath(found).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
 
 
-def _located(name: str, folder: Path) -> str | None:
+def _located(name: str, folder: Path, lent: Mapping[str, str] = {}) -> str | None:
     """The program of that name: on the person's path, or within the folder if it is given as a path."""
     if "/" in name:
-        path = folder / name
-        return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+        path = os.path.normpath(folder / name)
+        above = next((it for it in lent if path.startswith(f"{it}/")), "")
+        really = lent[above] + path.removeprefix(above) if above else path
+        return path if os.path.isfile(really) and os.access(really, os.X_OK) else None
     found = shutil.which(name)
     return behind_shim(Path(found)) if found else None

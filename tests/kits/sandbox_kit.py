@@ -129,6 +129,17 @@ class SandboxKit:
         end = await ended(sandbox, Job(("printf", "%s|", "$(touch x)", "`id`", "a  b", ""), str(folder)))
         assert end.output == b"$(touch x)|`id`|a  b||"
 
+    async def test_a_run_reaches_itself_as_localhost(self, sandbox: Sandbox, folder: Path) -> None:
+        program = """
+import socket
+server = socket.create_server(("localhost", 0))
+client = socket.create_connection(("localhost", server.getsockname()[1]), 5)
+server.accept()[0].sendall(b"heard")
+print(client.recv(5).decode())
+"""
+        end = await ended(sandbox, Job((sys.executable, "-c", program), str(folder)))
+        assert (end.code, end.output) == (0, b"heard\n")
+
     async def test_the_folder_is_read_only_and_a_copy_of_it_is_the_runs_own(
         self, sandbox: Sandbox, folder: Path
     ) -> None:

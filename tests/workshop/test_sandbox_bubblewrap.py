@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 from pathlib import Path
 
 from roundtable.core.sandbox import Job
@@ -16,6 +17,13 @@ from tests.repository import sandbox
 
 class TestBubblewrap(SandboxKit):
     use = "bubblewrap"
+
+
+async def test_a_run_knows_its_user_by_name(tmp_path: Path) -> None:
+    found = await sandbox()
+    program = "import grp, os, pwd; print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name)"
+    end = await ended(found, Job((sys.executable, "-c", program), str(tmp_path)))
+    assert (end.code, end.output) == (0, b"nobody nogroup\n")
 
 
 async def test_what_is_inside_ends_by_itself_when_nobody_holds_its_input_any_more() -> None:

@@ -16,7 +16,7 @@ from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, lent, view_of
+from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, lent, view_of
 
 PROGRAM = "bwrap"
 
@@ -112,6 +112,8 @@ class Bubblewrap:
         options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
         for place in view.places:
             options += ["--ro-bind", place, place]
+        for place, source in {**OWN_USER, **({} if job.network else OWN_NAMES)}.items():
+            options += ["--ro-bind", source, place]
         shown = SOURCE if job.works_on_copy else job.folder
         if job.works_on_copy:
             options += ["--size", disk, "--tmpfs", job.folder]

@@ -19,7 +19,7 @@ from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.owners import own_name
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, VARIABLES, View, emptied, lent, view_of
+from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, VARIABLES, View, emptied, lent, view_of
 
 _ONCE = ("--rm", "--interactive", "--pull", "never")
 _ALONE = (
@@ -107,6 +107,9 @@ class Container:
         options += ["--user", f"{os.getuid()}:{os.getgid()}"]
         for place in view.places:
             options += _bound(place, place)
+        if not (self._own_image or job.network):
+            for place, source in OWN_NAMES.items():
+                options += _bound(source, place)
         options += _bound(job.folder, shown)
         if job.works_on_copy:
             options += self._engine.fresh(job.folder, writable(job.bounds))

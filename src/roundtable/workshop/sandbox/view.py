@@ -16,6 +16,9 @@ from roundtable.workshop.sandbox.toolchain import behind_shim, is_usual, toolcha
 
 NOTHING = Path(__file__).parent / "nothing.txt"
 """An empty file, shown in the place of those that nobody may see."""
+OWN_NAMES = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("hosts", "nsswitch.conf")}
+"""What a run without a network needs to know itself as localhost."""
+OWN_USER = {f"/etc/{name}": str(Path(__file__).parent / "etc" / name) for name in ("passwd", "group")}
 VARIABLES = {
     "HOME": "/tmp",
     "LANG": "C.UTF-8",

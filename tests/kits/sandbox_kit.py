@@ -161,6 +161,19 @@ print(client.recv(5).decode())
         end = await ended(sandbox, shell("./link; readlink link; cat a.txt", folder, copied=True))
         assert (end.code, end.output) == (0, b"ran\nrun.sh\nhello")
 
+    async def test_a_copy_may_be_seen_in_another_place_and_that_stays_as_it_is(
+        self, sandbox: Sandbox, folder: Path, tmp_path: Path
+    ) -> None:
+        (there := tmp_path / "there").mkdir()
+        (there / "a.txt").write_text("mine")
+        (there / "secret.txt").write_text("secret")
+        script = f"pwd; ls; cat {there}/a.txt; echo more > {there}/a.txt; ls {tmp_path}"
+        (folder / "run.sh").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "run.sh").chmod(0o755)
+        end = await ended(sandbox, Job(("./run.sh",), str(folder), copied=True, place=str(there)))
+        assert (end.code, end.output.decode()) == (0, f"{there}\na.txt\nrun.sh\nhellothere\n")
+        assert contents(there) == {"a.txt": "mine", "secret.txt": "secret"}
+
     async def test_what_is_lent_to_a_copy_is_seen_there_and_not_to_be_written(
         self, sandbox: Sandbox, folder: Path, tmp_path: Path
     ) -> None:

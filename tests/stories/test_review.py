@@ -250,7 +250,8 @@ async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
 
 
 HOSTILE: dict[str, Callable[[Path], str]] = {
-    "writes": lambda work: f"import pathlib, sys\npathlib.Path({str(work / 'shop.py')!r}).write_text('x')\nsys.exit(0)",
+    "writes": lambda work: f"import pathlib, sys\npathlib.Path({str(work / 'shop.py')!r}).write_text('x')\nsys.exit(2)",
+    "writes beside": lambda work: f"import pathlib, sys\npathlib.Path({str(work.parent / 'x')!r}).touch()\nsys.exit(2)",
     "reads a secret": lambda work: "import sys\nprint(open('.env').read())\nsys.exit(0)",
     "calls out": lambda work: "import socket, sys\nsocket.create_connection(('192.0.2.1', 80), 2)\nsys.exit(0)",
 }
@@ -266,6 +267,7 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
     assert [it.held for it in (await proofs(desk, held)).proofs] == [None]
     assert decision.outcome is Outcome.REACHED
     assert (desk.workspace / "shop.py").read_text() == AFTER
+    assert not (desk.workspace.parent / "x").exists()
     assert "tulip" not in str(await desk.store.read(held.session))
 
 

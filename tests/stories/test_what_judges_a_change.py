@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import venv
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,18 @@ async def test_what_is_installed_in_the_repository_is_there_for_its_checks(shop:
     assert shop.unchanged()
     assert (await shop.built({"calc.js": CLOSE}, task)).next_step == "applied"
     assert git(shop.code, "show", "--name-only", "--format=") == "calc.js\n"
+
+
+async def test_tests_that_import_an_editable_install_are_run_on_the_change(shop: Shop) -> None:
+    """What such an install wrote down is where the project lies, and not where a copy of it does."""
+    test = "import unittest\n\nfrom shop import double\n\n\nclass Test(unittest.TestCase):\n    def test(self):\n"
+    files = {"src/shop.py": STUB, "tests/test_shop.py": f"{test}        self.assertEqual(double(2), 4)\n"}
+    shop.holds({**files, ".gitignore": ".venv/\n"})
+    await asyncio.to_thread(venv.create, shop.code / ".venv", symlinks=True)
+    (packages,) = (shop.code / ".venv").glob("lib/python*/site-packages")
+    (packages / "__editable__.shop-1.pth").write_text(f"{shop.code / 'src'}\n")
+    decision = await shop.built({"src/shop.py": WRONG}, "Make double() in src/shop.py return twice its argument.")
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "3 != 4" in decision.how
+    decision = await shop.built({"src/shop.py": RIGHT}, "Make double() in src/shop.py return twice its argument.")
+    assert decision.next_step == "applied"

@@ -21,8 +21,8 @@ from roundtable.core.rules.findings import place_of
 from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.core.views import one_line
-from roundtable.workshop.dependencies import Lending, installed
 from roundtable.workshop.drafting import Drafting, Written, drafted
+from roundtable.workshop.in_place import InPlace, installed
 from roundtable.workshop.proofs import Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
 from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
@@ -62,8 +62,8 @@ class Proving:
                 proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
                 return ClaimsProven(tuple(proofs), nowhere)
             known = await asyncio.to_thread(interpreters, self._workspace)
-            lending = Lending(sandbox, await asyncio.to_thread(installed, self._workspace))
-            bench = _Bench(lending, trees, known, self._redactor)
+            lent = await asyncio.to_thread(installed, self._workspace)
+            bench = _Bench(InPlace(sandbox, self._workspace, lent), trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 

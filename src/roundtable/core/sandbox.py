@@ -34,7 +34,8 @@ class Job(Value, frozen=True):
     """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
 
     `files` are laid over a copy of the folder, by their paths within it; they too are only there for this run.
-    `lent` are folders of this machine, by where they are shown in such a copy, read-only.
+    A copy is seen at `place`, if that is given, else where the folder is. `lent` are folders of this machine, by where
+    they are shown in a copy, read-only.
     `programs` are those that a project has it start besides: the system's and the usual ones are shown, no others.
     `network` is for what a person has said yes to, and nothing else.
     """
@@ -46,12 +47,18 @@ class Job(Value, frozen=True):
     bounds: Bounds = Bounds()
     programs: tuple[str, ...] = ()
     network: bool = False
+    place: str = ""
     lent: dict[str, str] = {}
 
     @property
     def works_on_copy(self) -> bool:
         """Whether it may write in its folder, without anybody else ever seeing what."""
         return self.copied or bool(self.files)
+
+    @property
+    def seen_at(self) -> str:
+        """Where it finds itself."""
+        return self.place if self.place and self.works_on_copy else self.folder
 
 
 class Output(Value, frozen=True):

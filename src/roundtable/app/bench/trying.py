@@ -27,10 +27,10 @@ from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
 from roundtable.core.values import Move
 from roundtable.core.views import clean
-from roundtable.workshop.dependencies import Lending, installed
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
+from roundtable.workshop.in_place import InPlace, installed
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
@@ -263,7 +263,7 @@ class Trying:
             own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], lent)
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
             trials = await tried(
-                *(Lending(sandbox, lent), trees, own.commands, tests, python, tell),
+                *(InPlace(sandbox, self._workspace, lent), trees, own.commands, tests, python, tell),
                 Task(task, examples),
                 self._seconds,
             )

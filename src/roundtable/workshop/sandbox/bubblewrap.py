@@ -16,7 +16,7 @@ from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, lent, view_of
+from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, lent, view_of, within
 
 PROGRAM = "bwrap"
 
@@ -110,23 +110,24 @@ class Bubblewrap:
         options = [*_APART, *(("--share-net",) if job.network else ()), *self._way, "--dev", "/dev"]
         options += ["--size", str(_SMALL), "--tmpfs", "/dev/shm"]
         options += ["--remount-ro", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/tmp"]
-        for place in view.places:
+        inside = [it for it in view.places if job.works_on_copy and within(it, job.seen_at)]
+        for place in (it for it in view.places if it not in inside):
             options += ["--ro-bind", place, place]
         for place, source in {**OWN_USER, **({} if job.network else OWN_NAMES)}.items():
             options += ["--ro-bind", source, place]
         shown = SOURCE if job.works_on_copy else job.folder
         if job.works_on_copy:
-            options += ["--size", disk, "--tmpfs", job.folder]
+            options += ["--size", disk, "--tmpfs", job.seen_at]
         options += ["--ro-bind", job.folder, shown]
         for path in view.emptied_folders:
             options += ["--tmpfs", os.path.join(shown, path), "--remount-ro", os.path.join(shown, path)]
         for path in view.emptied_files:
             options += ["--ro-bind", str(NOTHING), os.path.join(shown, path)]
-        for place, source in lent(job).items():
+        for place, source in {**{it: it for it in inside}, **lent(job)}.items():
             options += ["--ro-bind", source, place]
         for name, value in {**VARIABLES, "PATH": view.path}.items():
             options += ["--setenv", name, value]
-        return [*options, "--remount-ro", "/", "--chdir", job.folder]
+        return [*options, "--remount-ro", "/", "--chdir", job.seen_at]
 
 
 def _name() -> str:

@@ -103,7 +103,7 @@ class Container:
     def _options(self, job: Job, view: View) -> list[str]:
         shown = SOURCE if job.works_on_copy else job.folder
         options = alone(self._engine, job.bounds, network=job.network)
-        options += ["--entrypoint", "/bin/sh", "--workdir", job.folder]
+        options += ["--entrypoint", "/bin/sh", "--workdir", job.seen_at]
         options += ["--user", f"{os.getuid()}:{os.getgid()}"]
         for place in view.places:
             options += _bound(place, place)
@@ -112,13 +112,13 @@ class Container:
                 options += _bound(source, place)
         options += _bound(job.folder, shown)
         if job.works_on_copy:
-            options += self._engine.fresh(job.folder, writable(job.bounds))
+            options += self._engine.fresh(job.seen_at, writable(job.bounds))
         for path in view.emptied_folders:
             options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
         for path in view.emptied_files:
             options += _bound(str(NOTHING), os.path.join(shown, path))
         for place, source in lent(job).items():
-            if os.path.dirname(place) == job.folder:  # the engine would make the folders above it, as root's
+            if os.path.dirname(place) == job.seen_at:  # the engine would make the folders above it, as root's
                 options += _bound(source, place)
         for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():
             options += ["--env", f"{name}={value}"]

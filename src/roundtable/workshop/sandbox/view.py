@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -49,19 +49,26 @@ class View(msgspec.Struct, frozen=True):
     path: str
 
 
+class _Program(NamedTuple):
+    """Where a program is, where a run finds it, and the folder that is shown with all that is in it."""
+
+    real: str
+    seen: str
+    home: Path
+
+
 def view_of(job: Job) -> View | None:
     """What a job would see with the programs of this machine; None where there is no such program."""
-    folder = Path(job.folder)
-    program = _located(job.argv[0], folder, lent(job))
+    program = _located(job.argv[0], job)
     if program is None:
         return None
-    programs = [*filter(None, (_lendable(it, folder) for it in job.programs)), program]
+    programs = [*filter(None, (_lendable(it, job) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
-    places += [place for it in programs for place in toolchain(it, folder)]
-    files, folders = emptied(folder)
-    found_in = [str(Path(it).parent) for it in programs]
+    places += [place for it in programs for place in toolchain(it.real, it.home)]
+    files, folders = emptied(Path(job.folder))
+    found_in = [os.path.dirname(it.seen) for it in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
-    return View(program, tuple(it for it in dict.fromkeys(places) if os.path.exists(it)), files, folders, path)
+    return View(program.seen, tuple(it for it in dict.fromkeys(places) if os.path.exists(it)), files, folders, path)
 
 
 def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -84,31 +91,41 @@ def lent(job: Job) -> dict[str, str]:
     """Where a job is shown the folders that are lent to it; where something of its own is, that is shown instead."""
     if not job.works_on_copy:
         return {}
-    places = {os.path.join(job.folder, path): source for path, source in job.lent.items()}
     return {
-        place: source
-        for place, source in places.items()
-        if os.path.isdir(os.path.dirname(place)) and not os.path.lexists(place)
+        os.path.join(job.seen_at, path): source
+        for path, source in job.lent.items()
+        if os.path.isdir(os.path.join(job.folder, os.path.dirname(path)))
+        and not os.path.lexists(os.path.join(job.folder, path))
     }
 
 
-def _lendable(name: str, folder: Path) -> str | None:
+def _lendable(name: str, job: Job) -> _Program | None:
     """A program that a project names, if it is one of the system, a usual one or our own interpreter.
 
     To find a program is to show the folders beside it, and a project could name anything.
     """
-    found = _located(name, folder)
+    found = _located(name, job)
     if found is None or is_usual(name) or name == sys.executable:
         return found
-    return found if os.path.realpath(found).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
+    return found if os.path.realpath(found.real).startswith(tuple(f"{it}/" for it in _SYSTEM)) else None
 
 
-def _located(name: str, folder: Path, lent: Mapping[str, str] = {}) -> str | None:
-    """The program of that name: on the person's path, or within the folder if it is given as a path."""
-    if "/" in name:
-        path = os.path.normpath(folder / name)
-        above = next((it for it in lent if path.startswith(f"{it}/")), "")
-        really = lent[above] + path.removeprefix(above) if above else path
-        return path if os.path.isfile(really) and os.access(really, os.X_OK) else None
-    found = shutil.which(name)
-    return behind_shim(Path(found)) if found else None
+def _located(name: str, job: Job) -> _Program | None:
+    """The program of that name: on the person's path, or where a path leads to from the folder as the job sees it."""
+    folder = Path(job.folder)
+    if "/" not in name:
+        found = shutil.which(name)
+        real = behind_shim(Path(found)) if found else ""
+        return _Program(real, real, folder) if real else None
+    seen = os.path.normpath(os.path.join(job.seen_at, name))
+    inside = {**lent(job), job.seen_at: job.folder}
+    really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if within(seen, at)]
+    for real, home in (*really, (seen, job.folder)):
+        if os.path.isfile(real) and os.access(real, os.X_OK):
+            return _Program(real, seen, Path(home))
+    return None
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a path lies in a folder, by its name."""
+    return path.startswith(f"{folder.rstrip('/')}/")

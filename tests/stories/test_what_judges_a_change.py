@@ -55,6 +55,11 @@ class Shop:
         self._places.user_config.parent.mkdir(exist_ok=True)
         self._places.user_config.write_text("\n".join(("[checks]", *checks, "")))
 
+    def brings_along(self, *files: str) -> None:
+        """Have the settings name these ignored files."""
+        with self._places.user_config.open("a") as file:
+            file.write(f"[worktrees]\ncopy = {json.dumps(files)}\n")
+
     async def built(self, files: dict[str, str], task: str = TASK, **answers: str) -> Decision:
         """What comes of a task if the only seat writes these files."""
         async with await Roundtable.open(self.code, self._places) as desk:
@@ -223,3 +228,16 @@ async def test_tests_that_import_an_editable_install_are_run_on_the_change(shop:
     assert "3 != 4" in decision.how
     decision = await shop.built({"src/shop.py": RIGHT}, "Make double() in src/shop.py return twice its argument.")
     assert decision.next_step == "applied"
+
+
+async def test_ignored_files_that_a_rule_names_come_along_where_a_change_is_tried(shop: Shop) -> None:
+    test = (
+        "import unittest\n\nfrom made.table import TWO\nfrom calc import double\n\n\nclass Test(unittest.TestCase):\n"
+    )
+    test += "    def test(self):\n        self.assertEqual(double(TWO), 4)\n"
+    shop.holds({"test_calc.py": test, ".gitignore": "made/\n"})
+    write(shop.code, {"made/table.py": "TWO = 2\n", "made/.env": "KEY=tulip\n"})
+    assert (await shop.built({"calc.py": RIGHT})).outcome is Outcome.DEADLOCK
+    shop.brings_along("made")
+    assert "3 != 4" in (await shop.built({"calc.py": WRONG})).how
+    assert (await shop.built({"calc.py": RIGHT})).next_step == "applied"

@@ -22,11 +22,11 @@ from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.core.views import one_line
 from roundtable.workshop.drafting import Drafting, Written, drafted
-from roundtable.workshop.in_place import InPlace, installed
+from roundtable.workshop.in_place import InPlace, brought_along, installed
 from roundtable.workshop.proofs import Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
 from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
-from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
+from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
 
 MOST = 16
 """Programs of one step; who wrote more is told that the rest was left."""
@@ -43,11 +43,14 @@ class Trees(NamedTuple):
 class Proving:
     """The proofs of one workspace."""
 
-    def __init__(self, store: Store, workspace: Path, redactor: Redactor, sandbox: SandboxSettings) -> None:
+    def __init__(
+        self, store: Store, workspace: Path, redactor: Redactor, sandbox: SandboxSettings, copy: Sequence[str] = ()
+    ) -> None:
         self._store = store
         self._workspace = workspace
         self._redactor = redactor
         self._sandbox = sandbox
+        self._copy = copy
 
     async def prove(self, session: Session, effect: ProveClaims) -> ClaimsProven:
         """Run what the seats claimed in these rounds. Where that cannot be done, every proof says why."""
@@ -63,6 +66,9 @@ class Proving:
                 return ClaimsProven(tuple(proofs), nowhere)
             known = await asyncio.to_thread(interpreters, self._workspace)
             lent = await asyncio.to_thread(installed, self._workspace)
+            names = await asyncio.to_thread(brought_along, self._workspace, self._copy, lent)
+            made = [it for it in (trees.now, trees.before) if it is not None]
+            await side_by_side([partial(copied, self._workspace, it, names) for it in made])
             bench = _Bench(InPlace(sandbox, self._workspace, lent), trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)

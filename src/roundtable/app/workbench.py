@@ -63,9 +63,9 @@ class Tools:
         self.root = root
         self.drafts = Drafts(store)
         self.delivering = Delivering(self.drafts)
-        self.trying = Trying(self.drafts, root, redactor, checks, config.sandbox.seconds)
+        self.trying = Trying(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
         self.carrying = Carrying(self.drafts, self.trying, root, redactor, journals)
-        self.proving = Proving(store, root, redactor, config.sandbox)
+        self.proving = Proving(store, root, redactor, config.sandbox, config.worktrees.copy)
         self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
 
 

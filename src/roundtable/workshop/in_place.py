@@ -5,14 +5,16 @@ Environments and build tools write down where a project lies. An editable instal
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
+from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.git import git_of
+from roundtable.workshop.trees import named_by_rule
 
 _DEPENDENCIES = frozenset({"node_modules", "vendor"})
 
@@ -23,6 +25,12 @@ def installed(workspace: Path) -> dict[str, str]:
         ignored = (Path(name) for name in git.ignored_files() if name.endswith("/"))
     found = (it for it in ignored if it.name in _DEPENDENCIES and not (workspace / it).is_symlink())
     return {str(it): str(workspace / it) for it in found}
+
+
+def brought_along(workspace: Path, rules: Sequence[str], lent: Iterable[str]) -> tuple[str, ...]:
+    """The files that rules name to come along into a tree, but for secrets and for what is lent to it anyway."""
+    names = (name for name in named_by_rule(workspace, rules) if not is_sensitive(name))
+    return tuple(name for name in names if not any(name.startswith(f"{it}/") for it in lent))
 
 
 class InPlace:

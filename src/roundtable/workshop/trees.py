@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from glob import glob
 from itertools import groupby
 from pathlib import Path
 from tempfile import gettempdir
@@ -117,6 +118,27 @@ def copied(workspace: Path, into: Path, names: Iterable[str]) -> None:
                 with there.folder_of(first) as (_, target):
                     for name in (first, *others):
                         _copied(name, source, target)
+
+
+def named_by_rule(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
+    """The files that rules name: a file, a folder with all in it, or a pattern. A secret only by its own name."""
+    for pattern in patterns:
+        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+            raise UsageError(f"worktrees.copy cannot be {pattern}.", "Name something inside the workspace.")
+        for found in glob(pattern, root_dir=workspace, include_hidden=True):
+            for name in every_file(workspace, found.rstrip("/")):
+                if name == pattern or not is_sensitive(name):
+                    yield name
+
+
+def every_file(workspace: Path, name: str) -> Iterable[str]:
+    """A file itself, or every file and link in a folder."""
+    if (workspace / name).is_symlink() or not (workspace / name).is_dir():
+        yield name
+        return
+    for folder, folders, files in os.walk(workspace / name):
+        links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
+        yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
 
 
 def laid_over(tree: Path, files: Sequence[Written]) -> None:

@@ -14,7 +14,6 @@ import shutil
 import socket
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from glob import glob
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,13 +21,12 @@ import msgspec
 
 from roundtable.core.changes import Edits
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.committing import WORKTREE_REFS, Repository
 from roundtable.workshop.folder_changes import looked_into
 from roundtable.workshop.git import git_of
 from roundtable.workshop.own_git import begun_at, kept, let_go
-from roundtable.workshop.trees import copied, made_tree
+from roundtable.workshop.trees import copied, every_file, made_tree, named_by_rule
 
 FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10
 """Every worktree has ten ports of its own, from its first one on."""
@@ -100,7 +98,7 @@ class Worktrees:
         with self._alone():
             if self._note_of(name).exists():
                 raise UsageError(f"There is a worktree {name} already.", f"Run: roundtable worktrees discard {name}")
-            names = list(_named(self._workspace, copy))
+            names = list(named_by_rule(self._workspace, copy))
             made = self._planned(name, base, branch, session)
             if made.base:
                 kept(self._workspace, self._ref_of(made), made.base)
@@ -235,31 +233,10 @@ def branch_name(template: str, agent: str, task: str) -> str:
     return template
 
 
-def _named(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
-    """The files that rules name: a file, a folder with all in it, or a pattern. A secret only by its own name."""
-    for pattern in patterns:
-        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
-            raise UsageError(f"worktrees.copy cannot be {pattern}.", "Name something inside the workspace.")
-        for found in glob(pattern, root_dir=workspace, include_hidden=True):
-            for name in _beneath(workspace, found.rstrip("/")):
-                if name == pattern or not is_sensitive(name):
-                    yield name
-
-
-def _beneath(workspace: Path, name: str) -> Iterable[str]:
-    """A file itself, or every file and link in a folder."""
-    if (workspace / name).is_symlink() or not (workspace / name).is_dir():
-        yield name
-        return
-    for folder, folders, files in os.walk(workspace / name):
-        links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
-        yield from (os.path.relpath(os.path.join(folder, it), workspace) for it in (*files, *links))
-
-
 def _own(folder: Path, place: str) -> Iterable[str]:
     """What somebody may have made in a place that git does not look into: all but what is made again."""
     if _MADE_AGAIN.isdisjoint(place.split("/")):
-        for name in _beneath(folder, place.rstrip("/")):
+        for name in every_file(folder, place.rstrip("/")):
             if _MADE_AGAIN.isdisjoint(name.split("/")):
                 yield name
 

@@ -22,6 +22,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
 from roundtable.core.rules.trying import AS_THEY_WERE, SIDE_EFFECTS
+from roundtable.core.sandbox import Bounds
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -30,11 +31,11 @@ from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
-from roundtable.workshop.in_place import InPlace, installed
+from roundtable.workshop.in_place import InPlace, brought_along, installed
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
-from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side
+from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
 from roundtable.workshop.validating import objections
 from roundtable.workshop.yardsticks import as_it_was, yardsticks
@@ -97,11 +98,20 @@ class Wish(msgspec.Struct, frozen=True):
 class Trying:
     """Candidates and drafts of one workspace, tried in one sandbox."""
 
-    def __init__(self, drafts: Drafts, workspace: Path, redactor: Redactor, listed: Commands, seconds: float) -> None:
+    def __init__(
+        self,
+        drafts: Drafts,
+        workspace: Path,
+        redactor: Redactor,
+        listed: Commands,
+        copy: Sequence[str] = (),
+        seconds: float = Bounds().seconds,
+    ) -> None:
         self._drafts = drafts
         self._workspace = workspace
         self._redactor = redactor
         self._listed = listed
+        self._copy = copy
         self._seconds = seconds
 
     def wish(self, session: Session, move: Move, over: Sequence[Written] = (), scope: Sequence[str] = ()) -> Wish:
@@ -260,6 +270,8 @@ class Trying:
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
             lent = await asyncio.to_thread(installed, self._workspace)
+            names = await asyncio.to_thread(brought_along, self._workspace, self._copy, lent)
+            await side_by_side([partial(copied, self._workspace, tree, names) for tree in trees.values()])
             own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], lent)
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
             trials = await tried(

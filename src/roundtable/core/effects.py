@@ -10,7 +10,11 @@ from roundtable.core.sandbox import Limit
 from roundtable.core.stages import StageEnd, Took
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
 
-_ERROR = re.compile(r"^(?:E +)?((?:[\w.]*(?:Error|Exception)\b|FAILED \S+ - |panic: ).*)$", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?:E +)?((?:[\w.]*(?:Error|Exception)\b|FAILED \S+ - |panic: |assertion (?=.*\bfailed)|error\[E\d+\]: "
+    r"|\S+\(\d+,\d+\): error TS).*)$",
+    re.MULTILINE,
+)
 
 
 class ReadFiles(Value, frozen=True, tag="read_files", tag_field="effect"):

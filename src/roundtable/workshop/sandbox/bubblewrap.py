@@ -16,7 +16,7 @@ from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.looking import Looking
 from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, lent, view_of, within
+from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, view_of, within
 
 PROGRAM = "bwrap"
 
@@ -123,7 +123,7 @@ class Bubblewrap:
             options += ["--tmpfs", os.path.join(shown, path), "--remount-ro", os.path.join(shown, path)]
         for path in view.emptied_files:
             options += ["--ro-bind", str(NOTHING), os.path.join(shown, path)]
-        for place, source in {**{it: it for it in inside}, **lent(job)}.items():
+        for place, source in {**{it: it for it in inside}, **view.lent}.items():
             options += ["--ro-bind", source, place]
         for name, value in {**VARIABLES, "PATH": view.path}.items():
             options += ["--setenv", name, value]

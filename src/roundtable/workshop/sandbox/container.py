@@ -98,7 +98,7 @@ class Container:
     def _view(self, job: Job) -> View | None:
         if not self._own_image:
             return view_of(job)
-        return View(job.argv[0], (), *emptied(Path(job.folder)), "")
+        return View(job.argv[0], (), *emptied(Path(job.folder)), "", lent(job))
 
     def _options(self, job: Job, view: View) -> list[str]:
         shown = SOURCE if job.works_on_copy else job.folder
@@ -117,7 +117,7 @@ class Container:
             options += self._engine.fresh(os.path.join(shown, path), "ro,size=4k")
         for path in view.emptied_files:
             options += _bound(str(NOTHING), os.path.join(shown, path))
-        for place, source in lent(job).items():
+        for place, source in view.lent.items():
             if os.path.dirname(place) == job.seen_at:  # the engine would make the folders above it, as root's
                 options += _bound(source, place)
         for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():

@@ -12,6 +12,7 @@ import msgspec
 
 from roundtable.core.sandbox import Job
 from roundtable.core.sensitive import is_sensitive
+from roundtable.workshop.sandbox.caches import caches
 from roundtable.workshop.sandbox.toolchain import behind_shim, is_usual, toolchain
 
 NOTHING = Path(__file__).parent / "nothing.txt"
@@ -40,13 +41,15 @@ _PASSED_OVER = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
 class View(msgspec.Struct, frozen=True):
-    """The program as it is found, the places that are shown as they are, what is emptied in the folder, and PATH."""
+    """The program as it is found, the places that are shown as they are, what is emptied in the folder, PATH, and the
+    places where something that lies elsewhere is shown."""
 
     program: str
     places: tuple[str, ...]
     emptied_files: tuple[str, ...]
     emptied_folders: tuple[str, ...]
     path: str
+    lent: dict[str, str]
 
 
 class _Program(NamedTuple):
@@ -68,7 +71,9 @@ def view_of(job: Job) -> View | None:
     files, folders = emptied(Path(job.folder))
     found_in = [os.path.dirname(it.seen) for it in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
-    return View(program.seen, tuple(it for it in dict.fromkeys(places) if os.path.exists(it)), files, folders, path)
+    there = tuple(it for it in dict.fromkeys(places) if os.path.exists(it))
+    fetched = caches(os.path.basename(program.real), VARIABLES["HOME"])
+    return View(program.seen, there, files, folders, path, {**fetched, **lent(job)})
 
 
 def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,0 +1,33 @@
+"""Why a check failed, in one line of what it said."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.effects import CheckOutcome
+
+RUST = """thread 'tests::doubles' (66) panicked at src/lib.rs:6:20:
+assertion `left == right` failed
+  left: 2
+ right: 4
+error: test failed, to rerun pass `--lib`
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "gist"),
+    [
+        ("Traceback\n  File x\nValueError: no\n\nFAILED (errors=1)\n", "ValueError: no"),
+        (
+            "E   assert 3 == 4\nFAILED test_a.py::test - assert 3 == 4\n1 failed\n",
+            "FAILED test_a.py::test - assert 3 == 4",
+        ),
+        (RUST, "assertion `left == right` failed"),
+        ("error[E0308]: mismatched types\nerror: could not compile\n", "error[E0308]: mismatched types"),
+        ("a.ts(1,14): error TS2322: Not so.\n\nFound 1.\n", "a.ts(1,14): error TS2322: Not so."),
+        ("one\nwant 4, got 5\n", "want 4, got 5"),
+        ("", ""),
+    ],
+)
+def test_it_is_the_last_line_that_names_an_error_or_the_last_of_all(said: str, gist: str) -> None:
+    assert CheckOutcome("tests", (), 1, said).gist == gist

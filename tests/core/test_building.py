@@ -18,6 +18,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.rules import carrying_out, merging, trying
 from roundtable.core.rules.lead import executor, leader
+from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.core.views.changes import plan_lines
 from roundtable.core.views.serving import served_words
@@ -89,13 +90,29 @@ def test_no_candidate_passed_is_said_with_each_reason() -> None:
     assert "E assert 1 == 2" in trying.told_of(broken)
 
 
-@pytest.mark.parametrize(("code", "how"), [(1, "failed with exit code 1"), (None, "was stopped")])
-def test_no_candidate_passed_says_what_did_not_pass_before_either(code: int | None, how: str) -> None:
-    tests, examples = CheckOutcome("tests", ("pytest",), code), CheckOutcome("the examples in the task", (), 1)
+@pytest.mark.parametrize(
+    ("code", "limit", "how"),
+    [
+        (
+            1,
+            None,
+            "failed with exit code 1 before the change too. "
+            "What passes only with files that git ignores is given them by `copy` under [worktrees].",
+        ),
+        (None, None, "was stopped before the change too."),
+        (None, Limit.TIME, "was stopped before the change too. `seconds` under [sandbox] gives it more time."),
+    ],
+    ids=["failed", "stopped", "too slow"],
+)
+def test_no_candidate_passed_says_what_did_not_pass_before_either(
+    code: int | None, limit: Limit | None, how: str
+) -> None:
+    tests = CheckOutcome("tests", ("pytest",), code, limit=limit)
+    examples = CheckOutcome("the examples in the task", (), 1)
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
     decision = trying.none_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
-    assert decision.how.endswith(f"The check tests {how} before the change too.")
+    assert decision.how.endswith(f"The check tests {how}")
 
 
 def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:

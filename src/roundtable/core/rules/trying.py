@@ -11,6 +11,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.rules.base import listed
 from roundtable.core.rules.conclusions import last_words
+from roundtable.core.sandbox import Limit
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 from roundtable.core.wording import ended, many, unbroken
 
@@ -120,9 +121,12 @@ def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
 def _failed_before(tried: CandidatesTried) -> Iterator[str]:
     """The programs that no candidate passed and that did not pass without one either."""
     failing = {check.name for it in tried.candidates for check in it.checks if not check.passed}
-    for it in tried.before:
-        if it.argv and it.name in failing and not it.passed:
-            yield f"{check_words(it).removesuffix('.')} before the change too."
+    before = [it for it in tried.before if it.argv and it.name in failing and not it.passed]
+    yield from (f"{check_words(it).removesuffix('.')} before the change too." for it in before)
+    if any(it.limit is Limit.TIME for it in before):
+        yield "`seconds` under [sandbox] gives it more time."
+    if any(it.code is not None for it in before):
+        yield "What passes only with files that git ignores is given them by `copy` under [worktrees]."
 
 
 def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:

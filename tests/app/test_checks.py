@@ -86,7 +86,7 @@ def _prying(home: Path, port: int) -> str:
     return f"""
 import os, socket
 print(sorted(os.environ))
-print(os.path.exists({str(home)!r}), os.path.exists(os.path.expanduser('~/.bashrc')), os.path.exists('/etc/passwd'))
+print(os.path.exists({str(home)!r}), os.path.exists(os.path.expanduser('~/.bashrc')), os.path.exists('/etc/shadow'))
 try: socket.create_connection(('127.0.0.1', {port}), 1); print('connected')
 except OSError as error: print('no neighbour')
 try: socket.getaddrinfo('example.com', 80); print('resolved')

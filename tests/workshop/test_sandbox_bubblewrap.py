@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import json
 import shutil
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -15,7 +21,35 @@ from roundtable.workshop.sandbox import ended
 from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.first_program import first_program
 from tests.kits.sandbox_kit import SandboxKit, moment, running, until_gone
-from tests.repository import repository, sandbox, write
+from tests.repository import sandbox, write
+
+TWICE = "pub fn twice(n: i64) -> i64 { n + n }\n"
+TEST = """
+#[test]
+fn it_is_four_and_sees_no_more_than_it_needs() {
+    assert_eq!(twice::twice(2), 4);
+    let own = std::fs::read_dir("/tmp/.cargo").unwrap().map(|it| it.unwrap());
+    let folders = own.filter(|it| it.path().is_dir()).map(|it| it.file_name().into_string().unwrap());
+    assert_eq!(folders.collect::<Vec<_>>(), ["registry"]);
+}
+"""
+
+
+async def called(*argv: str, cwd: Path) -> None:
+    process = await asyncio.create_subprocess_exec(*argv, cwd=cwd)
+    assert await process.wait() == 0
+
+
+@contextmanager
+def served(folder: Path) -> Generator[str]:
+    """The files of a folder, at this URL."""
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 class TestBubblewrap(SandboxKit):
@@ -29,49 +63,33 @@ async def test_a_run_knows_its_user_by_name(tmp_path: Path) -> None:
     assert (end.code, end.output) == (0, b"nobody nogroup\n")
 
 
-@pytest.mark.parametrize(
-    ("tool", "fetched", "kept"),
-    [
-        ("cargo", ".cargo/registry/cache/one.crate", ".cargo/credentials.toml"),
-        ("go", "go/pkg/mod/cache/one.zip", "go/bin/one"),
-        ("mvn", ".m2/repository/one.jar", ".m2/settings.xml"),
-    ],
-)
-async def test_a_build_tool_has_what_it_fetched_before_and_nothing_else_of_the_persons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, fetched: str, kept: str
-) -> None:
-    found = await sandbox()
-    home, work, programs = (tmp_path / it for it in ("home", "work", "programs"))
-    work.mkdir()
-    write(home, {fetched: "fetched", kept: "secret"})
-    write(programs, {tool: f"#!/bin/sh\ncat ~/{fetched}; touch ~/{fetched} || cat ~/{kept} || echo no\n"})
-    (programs / tool).chmod(0o755)
-    for name in ("CARGO_HOME", "GOPATH", "GOMODCACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    said = (await ended(found, Job((tool,), str(work), copied=True))).output.decode()
-    assert said.startswith("fetched")
-    assert said.endswith("\nno\n")
-    assert "secret" not in said
-
-
 @pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not here")
-async def test_a_project_in_rust_is_built_with_a_dependency_that_was_fetched_before(
+async def test_a_project_in_rust_is_built_with_what_was_fetched_before_and_sees_no_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await sandbox()
+    monkeypatch.setenv("CARGO_HOME", str(own := tmp_path / "own"))
     package = '[package]\nname = "{}"\nversion = "1.0.0"\nedition = "2021"\n'
-    library = repository(
-        tmp_path / "twice",
-        {"Cargo.toml": package.format("twice"), "src/lib.rs": "pub fn twice(n: i64) -> i64 { n + n }\n"},
-    )
-    needs = f'[dependencies]\ntwice = {{ git = "file://{library}" }}\n'
-    test = "#[test]\nfn it_is_four() { assert_eq!(twice::twice(2), 4); }\n"
-    write(work := tmp_path / "work", {"Cargo.toml": package.format("shop") + needs, "src/lib.rs": test})
-    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "fetched"))
-    fetch = await asyncio.create_subprocess_exec("cargo", "fetch", "--quiet", cwd=work)
-    assert await fetch.wait() == 0
+    write(library := tmp_path / "twice", {"Cargo.toml": package.format("twice"), "src/lib.rs": TWICE})
+    await called("cargo", "package", "--quiet", "--offline", "--allow-dirty", "--no-verify", cwd=library)
+    crate = (library / "target/package/twice-1.0.0.crate").read_bytes()
+    with served(tmp_path / "index") as url:
+        about: dict[str, object] = {
+            "name": "twice",
+            "vers": "1.0.0",
+            "deps": [],
+            "cksum": sha256(crate).hexdigest(),
+            "features": {},
+        }
+        (tmp_path / "index/twice.crate").write_bytes(crate)
+        config = json.dumps({"dl": f"{url}/twice.crate?"})
+        write(tmp_path / "index", {"config.json": config, "tw/ic/twice": json.dumps(about | {"yanked": False})})
+        needs = '[dependencies]\ntwice = { version = "1", registry = "here" }\n'
+        settings = f'[registries.here]\nindex = "sparse+{url}/"\n'
+        files = {"Cargo.toml": package.format("shop") + needs, "src/lib.rs": TEST, ".cargo/config.toml": settings}
+        write(work := tmp_path / "work", files)
+        await called("cargo", "fetch", "--quiet", cwd=work)
+    write(own, {"credentials.toml": "token", "git/db/private/config": "token"})
     end = await ended(found, Job(("cargo", "test", "--offline"), str(work), copied=True))
     assert end.code == 0, end.output
     assert b"1 passed" in end.output

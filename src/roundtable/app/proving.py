@@ -22,7 +22,7 @@ from roundtable.core.session import Session
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.core.views import one_line
 from roundtable.workshop.drafting import Drafting, Written, drafted
-from roundtable.workshop.in_place import InPlace, brought_along, installed
+from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.proofs import Interpreter, interpreters, missing_place, run_proof, says
 from roundtable.workshop.revisions import checked_out
 from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
@@ -33,11 +33,12 @@ MOST = 16
 
 
 class Trees(NamedTuple):
-    """The tree the claims speak of and the one before the change; or in one sentence why there is none."""
+    """The tree the claims speak of, the one before the change, and what is lent to both; or why there is none."""
 
     now: Path
     before: Path | None = None
     lacking: str = ""
+    lent: dict[str, str] = {}
 
 
 class Proving:
@@ -65,11 +66,7 @@ class Proving:
                 proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
                 return ClaimsProven(tuple(proofs), nowhere)
             known = await asyncio.to_thread(interpreters, self._workspace)
-            lent = await asyncio.to_thread(installed, self._workspace)
-            names = await asyncio.to_thread(brought_along, self._workspace, self._copy, lent)
-            made = [it for it in (trees.now, trees.before) if it is not None]
-            await side_by_side([partial(copied, self._workspace, it, names) for it in made])
-            bench = _Bench(InPlace(sandbox, self._workspace, lent), trees, known, self._redactor)
+            bench = _Bench(InPlace(sandbox, self._workspace, trees.lent), trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 
@@ -86,10 +83,12 @@ class Proving:
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))
             await side_by_side(makers)
+            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            await side_by_side([partial(copied, self._workspace, it, more.copied) for it in (now, before)])
         except RoundtableError as error:
             return Trees(now, lacking=error.message)
         lacking = f"The patch does not fit here: {draft.refused[0].sentence}" if draft.refused else ""
-        return Trees(now, before if effect.base or patch else None, lacking)
+        return Trees(now, before if effect.base or patch else None, lacking, more.lent)
 
     def _made(self, into: Path, commit: str, files: Sequence[Written], names: Sequence[str]) -> None:
         if commit:

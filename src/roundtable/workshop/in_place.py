@@ -5,8 +5,10 @@ Environments and build tools write down where a project lies. An editable instal
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import os
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,23 +16,51 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.sensitive import is_sensitive
 from roundtable.workshop.git import git_of
-from roundtable.workshop.trees import named_by_rule
+from roundtable.workshop.trees import fitting, named_by_rule
 
-_DEPENDENCIES = frozenset({"node_modules", "vendor"})
+_MODULES = "node_modules"
+_MADE_AGAIN = frozenset({".cache", ".vite", ".vite-temp"})
+"""What tools keep among the modules: each run begins without it, and may write it."""
+_ENVIRONMENTS = (".venv/", "venv/")
 
 
-def installed(workspace: Path) -> dict[str, str]:
-    """Folders of dependencies that git ignores as a whole, by their paths in the workspace; where they really are."""
+class Beside(NamedTuple):
+    """What git ignores and a tree needs: what is shown to its runs, by path and where it is, and the names to copy."""
+
+    lent: dict[str, str]
+    copied: tuple[str, ...]
+
+
+def beside(workspace: Path, rules: Sequence[str]) -> Beside:
+    """The modules of Node that are installed in a workspace, and the ignored files that these rules name; no secrets.
+
+    Links among the modules are copied: those of a workspace of packages lead to the packages of the tree.
+    """
     with git_of(workspace) as git:
-        ignored = (Path(name) for name in git.ignored_files() if name.endswith("/"))
-    found = (it for it in ignored if it.name in _DEPENDENCIES and not (workspace / it).is_symlink())
-    return {str(it): str(workspace / it) for it in found}
+        folders = [it.rstrip("/") for it in git.ignored_files() if it.endswith("/")]
+        known = set(git.files()) if rules else set[str]()
+    found = [it for name in folders if os.path.basename(name) == _MODULES for it in _entries(workspace, name)]
+    links = tuple(it for it in found if (workspace / it).is_symlink())
+    lent = {it: str(workspace / it) for it in found if it not in links}
+    named = [
+        name
+        for name in named_by_rule(workspace, rules)
+        if name not in known
+        and not is_sensitive(name)
+        and not name.startswith(_ENVIRONMENTS)
+        and f"/{_MODULES}/" not in f"/{name}"
+    ]
+    return Beside(lent, (*links, *fitting(workspace, named)))
 
 
-def brought_along(workspace: Path, rules: Sequence[str], lent: Iterable[str]) -> tuple[str, ...]:
-    """The files that rules name to come along into a tree, but for secrets and for what is lent to it anyway."""
-    names = (name for name in named_by_rule(workspace, rules) if not is_sensitive(name))
-    return tuple(name for name in names if not any(name.startswith(f"{it}/") for it in lent))
+def _entries(workspace: Path, folder: str) -> Iterator[str]:
+    """What stands in a folder of modules; of a scope (`@name`), what stands in that."""
+    for entry in os.scandir(workspace / folder):
+        path = f"{folder}/{entry.name}"
+        if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
+            yield from _entries(workspace, path)
+        elif entry.name not in _MADE_AGAIN and not is_sensitive(entry.name):
+            yield path
 
 
 class InPlace:
@@ -38,7 +68,7 @@ class InPlace:
 
     def __init__(self, sandbox: Sandbox, workspace: Path, lent: dict[str, str]) -> None:
         self._sandbox = sandbox
-        self._workspace = str(workspace.absolute())
+        self._workspace = str(workspace.resolve())
         self._lent = lent
         self.name = sandbox.name
 

@@ -62,9 +62,13 @@ async def side_by_side(makers: Iterable[Callable[[], None]]) -> None:
         raise failure
 
 
-def names_for_trees(workspace: Path) -> tuple[str, ...]:
-    """The files that trees of a workspace have; they must fit where they are run."""
-    names = _names(workspace)
+def names_for_trees(workspace: Path) -> Sequence[str]:
+    """The files that trees of a workspace have."""
+    return fitting(workspace, _names(workspace))
+
+
+def fitting(workspace: Path, names: Sequence[str]) -> Sequence[str]:
+    """The same files; they must fit where they are run."""
     sizes = {name: (workspace / name).lstat().st_size for name in names if os.path.lexists(workspace / name)}
     if sum(sizes.values()) > _MOST:
         largest = max(sizes, key=lambda name: sizes[name])
@@ -108,13 +112,15 @@ def made_tree(workspace: Path, into: Path, files: Sequence[Written] = (), names:
 def copied(workspace: Path, into: Path, names: Iterable[str]) -> None:
     """Copy these files; links only where they cannot lead out, and nothing that is there already is touched."""
     with Beneath.of(workspace) as here, Beneath.of(into) as there:
-        for folder, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
+        for _, members in groupby(sorted(names, key=_folder_first), key=lambda name: name.rpartition("/")[0]):
             first, *others = members
             with (
                 contextlib.suppress(FileNotFoundError, NotADirectoryError, Astray),
                 here.folder_of(first) as (_, source),
             ):
-                (into / folder).mkdir(parents=True, exist_ok=True)
+                for way in there.missing_folders(first):
+                    with there.folder_of(way) as (name, at):
+                        os.mkdir(name, dir_fd=at)
                 with there.folder_of(first) as (_, target):
                     for name in (first, *others):
                         _copied(name, source, target)

@@ -31,7 +31,7 @@ from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
 from roundtable.workshop.examples import Example, examples_of, unittest_of
-from roundtable.workshop.in_place import InPlace, brought_along, installed
+from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
@@ -269,13 +269,12 @@ class Trying:
             await side_by_side(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            lent = await asyncio.to_thread(installed, self._workspace)
-            names = await asyncio.to_thread(brought_along, self._workspace, self._copy, lent)
-            await side_by_side([partial(copied, self._workspace, tree, names) for tree in trees.values()])
-            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], lent)
+            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            await side_by_side([partial(copied, self._workspace, tree, more.copied) for tree in trees.values()])
+            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], more.lent)
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
             trials = await tried(
-                *(InPlace(sandbox, self._workspace, lent), trees, own.commands, tests, python, tell),
+                *(InPlace(sandbox, self._workspace, more.lent), trees, own.commands, tests, python, tell),
                 Task(task, examples),
                 self._seconds,
             )

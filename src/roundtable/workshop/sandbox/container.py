@@ -11,6 +11,8 @@ from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
 from roundtable.core.views import one_line
 from roundtable.workshop.sandbox.cgroups import Group
@@ -57,6 +59,8 @@ class Container:
 
     async def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
         """Run it; whatever happens, the container and all in it go."""
+        if ":" in job.place or job.place == "/tmp":  # which the engine cannot tell from its own
+            job = msgspec.structs.replace(job, place="")
         view = await asyncio.to_thread(self._view, job)
         if view is None:
             yield Output(f"There is no program {job.argv[0]} here.".encode())
@@ -118,7 +122,8 @@ class Container:
         for path in view.emptied_files:
             options += _bound(str(NOTHING), os.path.join(shown, path))
         for place, source in view.lent.items():
-            if os.path.dirname(place) == job.seen_at:  # the engine would make the folders above it, as root's
+            top = os.path.relpath(place, job.seen_at).split("/")[0]
+            if top not in ("..", *os.listdir(job.folder)):  # the engine makes the folders above a place as root's
                 options += _bound(source, place)
         for name, value in {**VARIABLES, **({"PATH": view.path} if view.path else {})}.items():
             options += ["--env", f"{name}={value}"]

@@ -23,16 +23,17 @@ def is_usual(name: str) -> bool:
     return _USUAL.fullmatch(name) is not None
 
 
-def toolchain(program: str, workspace: Path) -> list[str]:
+def toolchain(program: str, workspace: Path, place: str = "") -> list[str]:
     """Places outside the workspace that hold the program or its interpreter, with the libraries next to them.
 
-    Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it.
+    Only `bin` and its neighbours of the same installation: never a home as a whole, whatever lies in it, nor the
+    `place` where a workspace is seen.
     """
     found: dict[str, None] = {}
     for path in (path for start in _named(program, workspace) for path in _links(start)):
         if not path.is_relative_to(workspace):
             root = path.parent.parent
-            installed = path.parent.name == "bin" and str(root) != os.path.expanduser("~")
+            installed = path.parent.name == "bin" and str(root) not in (os.path.expanduser("~"), place)
             beside = [root / name for name in _BESIDE] if installed else [path]
             found |= {str(place): None for place in beside if place.exists() and _stays(place, root)}
     return list(found)

@@ -67,11 +67,11 @@ def view_of(job: Job) -> View | None:
         return None
     programs = [*filter(None, (_lendable(it, job) for it in job.programs)), program]
     places = [*_SYSTEM, *_SETTINGS, *(_NETWORK if job.network else ())]
-    places += [place for it in programs for place in toolchain(it.real, it.home)]
+    places += [place for it in programs for place in toolchain(it.real, it.home, job.seen_at)]
     files, folders = emptied(Path(job.folder))
     found_in = [os.path.dirname(it.seen) for it in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
-    there = tuple(it for it in dict.fromkeys(places) if os.path.exists(it))
+    there = tuple(it for it in dict.fromkeys(places) if os.path.exists(it) and not _has_its_own(job, it))
     fetched = caches(os.path.basename(program.real), VARIABLES["HOME"])
     return View(program.seen, there, files, folders, path, {**fetched, **lent(job)})
 
@@ -99,9 +99,23 @@ def lent(job: Job) -> dict[str, str]:
     return {
         os.path.join(job.seen_at, path): source
         for path, source in job.lent.items()
-        if os.path.isdir(os.path.join(job.folder, os.path.dirname(path)))
-        and not os.path.lexists(os.path.join(job.folder, path))
+        if not (_is_taken(job.folder, path) or any(within(it, path) for it in job.files))
     }
+
+
+def _is_taken(folder: str, path: str) -> bool:
+    """Whether something stands there in a folder, or something that is no folder on the way to it."""
+    above = os.path.join(folder, os.path.dirname(path))
+    while above != folder and not os.path.lexists(above):
+        above = os.path.dirname(above)
+    in_the_way = above != folder and (os.path.islink(above) or not os.path.isdir(above))
+    return in_the_way or os.path.lexists(os.path.join(folder, path))
+
+
+def _has_its_own(job: Job, place: str) -> bool:
+    """Whether a place lies where a copy is seen, and something of the copy is there."""
+    inside = job.works_on_copy and within(place, job.seen_at)
+    return inside and _is_taken(job.folder, os.path.relpath(place, job.seen_at))
 
 
 def _lendable(name: str, job: Job) -> _Program | None:
@@ -125,7 +139,7 @@ def _located(name: str, job: Job) -> _Program | None:
     seen = os.path.normpath(os.path.join(job.seen_at, name))
     inside = {**lent(job), job.seen_at: job.folder}
     really = [(f"{source}{seen.removeprefix(at)}", source) for at, source in inside.items() if within(seen, at)]
-    for real, home in (*really, (seen, job.folder)):
+    for real, home in (*really, *([(seen, job.folder)] if os.path.isabs(name) else [])):
         if os.path.isfile(real) and os.access(real, os.X_OK):
             return _Program(real, seen, Path(home))
     return None

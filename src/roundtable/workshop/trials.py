@@ -95,8 +95,8 @@ class Trials(Value, frozen=True):
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
 
         Where their author's own code fails any of them, one of the two is wrong, and nobody knows which. Such tests
-        are relied on only if that code breaks what held before and says nothing, or if two who wrote apart say the
-        same: the candidate passes all of theirs.
+        are relied on only as a whole, if the candidate passes all of them, and only if that code breaks what held
+        before and says nothing, or if two who wrote apart say the same.
         """
         passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
         authors = dict.fromkeys(self.authors[it] for it, held in passed.items() if held and not bare.get(it, False))
@@ -104,7 +104,7 @@ class Trials(Value, frozen=True):
         return tuple(
             it
             for it in authors
-            if it == candidate or self._passes(it, it) or self._breaks(it) or (it in whole and len(whole) > 1)
+            if it == candidate or self._passes(it, it) or (it in whole and (self._breaks(it) or len(whole) > 1))
         )
 
     def _passes(self, candidate: str, author: str) -> bool:

@@ -207,6 +207,20 @@ def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_
     assert one.shown_by("bob") == (), "one of ada's two is wrong, and nobody knows which"
 
 
+@pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])
+def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_whole(
+    passes_the_other: bool, shown: tuple[str, ...]
+) -> None:
+    held, broken = CheckOutcome("tests", ("true",), 0), CheckOutcome("tests", ("true",), 1)
+    none = {"ada: new": False, "ada: old": False}
+    trials = Trials(
+        checks={BEFORE: (held,), "ada": (broken,), "bob": (held,)},
+        tests={BEFORE: none, "ada": none, "bob": {"ada: new": True, "ada: old": passes_the_other}},
+        authors=dict.fromkeys(none, "ada"),
+    )
+    assert trials.shown_by("bob") == shown
+
+
 def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
     calls = telling_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])

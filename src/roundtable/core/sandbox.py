@@ -34,8 +34,8 @@ class Job(Value, frozen=True):
     """A program by its argument list, in a folder it is shown: read-only, or as a copy of its own that goes with it.
 
     `files` are laid over a copy of the folder, by their paths within it; they too are only there for this run.
-    A copy is seen at `place`, if that is given, else where the folder is. `lent` are folders of this machine, by where
-    they are shown in a copy, read-only.
+    A copy is seen at `place`, if that is given, else where the folder is. `lent` is what else of this machine a copy is
+    shown, read-only, by where it is shown in it.
     `programs` are those that a project has it start besides: the system's and the usual ones are shown, no others.
     `network` is for what a person has said yes to, and nothing else.
     """

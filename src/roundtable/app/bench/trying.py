@@ -22,7 +22,6 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import executed
 from roundtable.core.rules.trying import AS_THEY_WERE, SIDE_EFFECTS
-from roundtable.core.sandbox import Bounds
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -104,8 +103,8 @@ class Trying:
         workspace: Path,
         redactor: Redactor,
         listed: Commands,
-        copy: Sequence[str] = (),
-        seconds: float = Bounds().seconds,
+        copy: Sequence[str],
+        seconds: float,
     ) -> None:
         self._drafts = drafts
         self._workspace = workspace
@@ -273,11 +272,8 @@ class Trying:
             await side_by_side([partial(copied, self._workspace, tree, more.copied) for tree in trees.values()])
             own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], more.lent)
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
-            trials = await tried(
-                *(InPlace(sandbox, self._workspace, more.lent), trees, own.commands, tests, python, tell),
-                Task(task, examples),
-                self._seconds,
-            )
+            here = InPlace(sandbox, self._workspace, more.lent)
+            trials = await tried(here, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
             return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
 
     def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:

@@ -61,6 +61,9 @@ def why_not(text: str) -> str:
         f"File: src/a.py\n{FENCED}",
         f"### File 1: src/a.py\n{FENCED}",
         f"**The module (`src/a.py`):**\n{FENCED}",
+        f"Test file `src/a.py`:\n\n{FENCED}",
+        f"And the new test file: src/a.py\n{FENCED}",
+        f"**Tests: `src/a.py`**\n{FENCED}",
         f"1. **Create `src/a.py`**\n\n{FENCED}",
         f"File: `./src/a.py`\n{FENCED}",
         f"src/a.py:\n{FENCED}",
@@ -160,6 +163,11 @@ def test_edits_in_several_blocks_may_stand_under_one_name() -> None:
 def test_sentences_may_name_several_files_where_nothing_else_does() -> None:
     said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/b.py", CODE))
+
+
+def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
+    said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
+    assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/test_a.py", CODE))
 
 
 def test_a_function_is_named_behind_its_file() -> None:

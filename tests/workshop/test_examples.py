@@ -25,6 +25,22 @@ from roundtable.workshop.examples import Example, examples_of, unittest_of
         ("to_roman(0) raises ValueError.", [Example("to_roman(0)", raises="ValueError")]),
         ("is_leap_year(1900) must be False", [Example("is_leap_year(1900)", "False")]),
         ("count('a) b') == {'a': 1}", [Example("count('a) b')", "{'a': 1}")]),
+        # Where one function of one parameter is spoken of, values alone say enough.
+        (
+            "Add parse(text) to a.py. It returns a float: '20C' is 20.0, `'68F'` is 20.0. Else it raises ValueError.",
+            [Example("parse('20C')", "20.0"), Example("parse('68F')", "20.0")],
+        ),
+        ("to_roman(number) writes a numeral, such as 'MCMXCIV' for 1994.", [Example("to_roman(1994)", "'MCMXCIV'")]),
+        (
+            "total(items) adds up; [] gives 0 and [1, 2] gives 3.",
+            [Example("total([])", "0"), Example("total([1, 2])", "3")],
+        ),
+        ("Write parse(text) and join(text): 'a b' is 'a-b'.", []),
+        ("Write join(one, other): 'a b' is 'a-b'.", []),
+        ("Make f(x) faster. Version 3 is 2 now.", []),
+        ("Make f(x) faster: 'a' is 2 times slower.", []),
+        ("f(x) looks for 'a' for 3 seconds.", []),
+        ("double(x) of 'a' is 'aa', so double('b') is 'bb'.", [Example("double('b')", "'bb'")]),
         # What is no example, or none that can be read for certain.
         ("median() in stats.py is wrong", []),
         ("median([1, 2]) is wrong", []),

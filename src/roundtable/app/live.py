@@ -38,8 +38,10 @@ class LiveServer:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.parent.stat().st_uid == os.getuid():
                 self._path.unlink(missing_ok=True)
-                self._server = await asyncio.start_unix_server(self._serve, str(self._path))
+                # Nothing waits between the socket's making and our holding it: who leaves then can still close it.
+                self._server = await asyncio.start_unix_server(self._serve, str(self._path), start_serving=False)
                 self._path.chmod(0o600)
+                await self._server.start_serving()
 
     async def __aexit__(self, *_: object) -> None:
         self._starting.cancel()

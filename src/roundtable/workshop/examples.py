@@ -1,4 +1,7 @@
-"""The examples in a person's own words, such as "median([1, 2, 3, 4]) must be 2.5", as tests in Python."""
+"""The examples in a person's own words, such as "median([1, 2, 3, 4]) must be 2.5", as tests in Python.
+
+Where the words are about one function of one parameter, "'20C' is 20.0" says what it makes of '20C'.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ _COMES_TO = re.compile(
     r"|returns|gives|yields|becomes)\s+[`*]*"
 )
 _RAISES = re.compile(r"[`*]*\s*(?:(?:must|should)\s+raise|raises)\s+(?:an?\s+)?[`*]*([A-Z]\w*)")
+_PARAMETER = re.compile(r"[A-Za-z_]\w*\)")
+_GIVEN = re.compile(r"(?<![\w.'\"(\[{])(?=['\"(\[{\d-])")
+_FOR = re.compile(r"[`*]*\s+for\s+[`*]*")
+_SUCH_AS = re.compile(r"\b(?:such as|like|for example|for instance|e\.g\.),?\s+[`*]*$")
+_ENDS = re.compile(r"[`*]*\s*(?:[.,;:!?)](?!\w)|$|\n|and\b|or\b)")
 _OPENING, _CLOSING = "([{", ")]}"
 _FILE = """import contextlib
 import importlib
@@ -52,7 +60,7 @@ class Example(NamedTuple):
 def examples_of(text: str) -> tuple[Example, ...]:
     """Every call in the text that is said to come to something; what cannot be read for certain is left out."""
     found: dict[str, Example | None] = {}
-    for example in _found(text):
+    for example in tuple(_found(text)) or _of_the_one_function(text):
         other = found.get(example.call, example)
         found[example.call] = example if other == example else None
     return tuple(example for example in found.values() if example is not None)
@@ -87,6 +95,29 @@ def _found(text: str) -> Iterator[Example]:
             literal = _literal(text[said.end() :])
             if literal:
                 yield Example(call, literal)
+
+
+def _of_the_one_function(text: str) -> Iterator[Example]:
+    """What the text says of values alone, where it speaks of one function and gives that one parameter.
+
+    Of two numbers nobody knows what is said: "3 is 2" may be about anything.
+    """
+    calls = list(_CALL.finditer(text))
+    if len({it[1] for it in calls}) != 1 or not any(_PARAMETER.match(text, it.end()) for it in calls):
+        return
+    for match in _GIVEN.finditer(text):
+        first = _literal(text[match.start() :])
+        end = match.start() + len(first)
+        comes_to = _COMES_TO.match(text, end) if first else None
+        said = comes_to or (_FOR.match(text, end) if first and _SUCH_AS.search(text[: match.start()]) else None)
+        second = _literal(text[said.end() :]) if said else ""
+        if said and second and _ENDS.match(text, said.end() + len(second)) and not _are_numbers(first, second):
+            given, expected = (first, second) if comes_to else (second, first)
+            yield Example(f"{calls[0][1]}({given})", expected)
+
+
+def _are_numbers(*literals: str) -> bool:
+    return all(it.lstrip("-")[0].isdigit() for it in literals)
 
 
 def _closed(text: str, start: int) -> int:

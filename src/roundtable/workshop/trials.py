@@ -116,6 +116,10 @@ class Trials(Value, frozen=True):
         """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
         return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BEFORE)
 
+    def breaking(self) -> tuple[str, ...]:
+        """The candidates that break a check that passed without them."""
+        return tuple(filter(self._breaks, self.candidates))
+
     def _breaks(self, candidate: str) -> bool:
         return any(not it.passed and self.before.get(it.name, False) for it in self._steady(candidate))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import asks_to_change, asks_to_change_in_place, asks_to_change_tests
+from roundtable.app.bench.asking import asked_words, asks_to_change, asks_to_change_in_place, asks_to_change_tests
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
@@ -34,6 +35,7 @@ from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.structure.languages import language_of
+from roundtable.workshop.structure.putting_back import put_back
 from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
 from roundtable.workshop.validating import objections
@@ -71,7 +73,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     `own` is what the seat itself changed of the draft that its words were laid over.
     `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
-    tests and checks that were there and stay as they were.
+    tests and checks that were there and stay as they were. `put_back` names what it took away or changed unasked.
     """
 
     seat: str
@@ -82,6 +84,7 @@ class Wish(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
     dropped: tuple[Refusal, ...] = ()
     restored: tuple[str, ...] = ()
+    put_back: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -129,6 +132,8 @@ class Trying:
         """Try what each of these seats wrote last in these rounds."""
         over = await self._drafts.files(effect.over)
         wishes = await self._wishes(session, effect, over)
+        if not in_stages(session.charter):
+            wishes = await self._with_the_unasked_put_back(session, wishes, over, sandbox, tell)
         wishes, trials = await self._tried(session, wishes, _tests(wishes), over, sandbox, tell)
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
@@ -165,6 +170,27 @@ class Trying:
             await asyncio.to_thread(self.wish, session, moves[seat], over) for seat in effect.seats if seat in moves
         ]
         return list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
+
+    async def _with_the_unasked_put_back(
+        self, session: Session, wishes: Sequence[Wish], over: Sequence[Written], sandbox: Sandbox, tell: Tell
+    ) -> Sequence[Wish]:
+        """What a seat lost or changed that nobody asked for is as it was, where only that breaks a check.
+
+        Who writes a whole file anew for one function forgets another.
+        """
+        words = set(re.findall(r"\w+", asked_words(session)))
+        made = [await asyncio.to_thread(_narrower, it, words) for it in wishes if it.ready]
+        narrower = {it.seat: it for it in made if it is not None}
+        if not narrower:
+            return wishes
+        as_written = {it.seat: it.files for it in wishes if it.seat in narrower}
+        breaking = (await self.ran({BEFORE: over, **as_written}, sandbox, tell)).breaking()
+        if not breaking:
+            return wishes
+        tell("The same with what nobody asked to change as it was:")
+        again = await self.ran({BEFORE: over, **{it: narrower[it].files for it in breaking}}, sandbox, tell)
+        better = set(breaking) - set(again.breaking())
+        return [narrower[it.seat] if it.seat in better else it for it in wishes]
 
     async def _tried(
         self,
@@ -245,6 +271,7 @@ class Trying:
             wish.without,
             wish.dropped,
             wish.restored,
+            wish.put_back,
         )
 
     async def ran(
@@ -340,6 +367,30 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     if needs_evidence and ran and _is_code(wish.own) and not (mended or shown_by):
         checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
     return msgspec.structs.replace(wish, checks=checks)
+
+
+def _narrower(wish: Wish, asked: Container[str]) -> Wish | None:
+    """A wish that leaves alone what is not named in its files of code; none where there is nothing of the kind."""
+    after: dict[str, bytes] = {}
+    symbols: list[str] = []
+    for it in wish.own:
+        if it.before is None or it.after is None or it.was or _is_test(it):
+            continue
+        made = put_back(it.path, it.before, it.after, asked)
+        if made.symbols:
+            after[it.path] = made.source
+            symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
+    if not symbols:
+        return None
+    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
+    made = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
+    return made if made.ready else None
+
+
+def _with_contents(files: Sequence[Written], after: Mapping[str, bytes]) -> tuple[Written, ...]:
+    """The same files, some with other contents; one that is as it was before is none."""
+    now = [msgspec.structs.replace(it, after=after.get(it.path, it.after)) for it in files]
+    return tuple(it for it in now if it.path not in after or it.before != it.after)
 
 
 def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:

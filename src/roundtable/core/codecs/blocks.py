@@ -25,7 +25,9 @@ _BESIDE_A_NAME = re.compile(r"\W+|file(?:name)?:?|path:?|title:?|[\w-]+=\S*", re
 _JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
 _DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
 _LABEL = re.compile(
-    r"^(?:file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|new file|create|update|modify|edit|change)[ \t]*:?[ \t]+", re.I
+    r"^(?:(?:(?:and|the|a|new|changed|modified|updated|main|source|test|tests)[ \t]+){0,4}"
+    r"file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|tests?|create|update|modify|edit|change)[ \t]*:?[ \t]+",
+    re.I,
 )
 _AFTER_NAME = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I)
 _ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")

@@ -82,6 +82,8 @@ def told_of(it: Candidate) -> str:
     """The same for the seat that wrote it, with what the checks said."""
     said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
     said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in it.checks if not outcome.passed]
+    put_back = listed([unbroken(name) for name in it.put_back])
+    said += [f"Put back as before, since the task does not name it: {put_back}."] if said and put_back else []
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
@@ -168,9 +170,12 @@ def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
 
 def _left_out(it: Candidate) -> str:
     """What of a candidate is not written although it could be, and why not."""
-    without, restored = (listed([unbroken(path) for path in paths]) for paths in (it.without, it.restored))
+    without, restored, put_back = (
+        listed([unbroken(name) for name in names]) for names in (it.without, it.restored, it.put_back)
+    )
     said = [f"Left out, since they do not go with the code: {without}." if without else ""]
     said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
+    said += [f"Put back as before, since the task does not name it and checks broke: {put_back}." if put_back else ""]
     return " ".join(filter(None, said))
 
 

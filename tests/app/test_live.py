@@ -1,0 +1,25 @@
+"""The socket on which others hear a running session is closed whenever the session ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from pathlib import Path
+
+from roundtable.app.live import LiveServer
+from roundtable.engine.feed import Feed
+
+
+async def test_who_leaves_while_the_socket_is_being_made_leaves_none_behind(tmp_path: Path) -> None:
+    path = tmp_path / "live" / "s.sock"
+    server = LiveServer(path, "s", Feed())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        async with server, asyncio.timeout(60):
+            while not path.exists():  # noqa: ASYNC110  # no event tells of the step in which the socket is made
+                await asyncio.sleep(0)
+        del server
+        gc.collect()
+    assert [str(it.message) for it in told] == []
+    assert not path.exists()

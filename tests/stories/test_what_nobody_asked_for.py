@@ -1,0 +1,79 @@
+"""What a candidate loses or changes unasked is put back where only that breaks a check, and everybody is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.values import Outcome
+from tests.repository import git, write
+from tests.stories.at_desk import Held
+from tests.stories.test_build import YES, tried
+from tests.stories.test_tests_that_were_there import writes
+from tests.stories.writing import SLUG
+
+KEPT = 'def shorten(text):\n    return text[:3] + "…"\n\n\n'
+SHORTEN_TEST = """import unittest
+
+from slug import shorten
+
+
+class ShortenTest(unittest.TestCase):
+    def test_a_cut_text_says_so(self):
+        self.assertEqual(shorten("story"), "sto…")
+"""
+ADD = "Add a function slugify(text) to slug.py: slugify(' Hello World ') is 'hello-world'."
+
+
+def there(code: Path) -> None:
+    """A module with a function that a test holds to its word, and none of the one that is asked for."""
+    git(code, "rm", "-q", "test_slug.py")
+    write(code, {"slug.py": KEPT, "test_shorten.py": SHORTEN_TEST})
+    git(code, "add", ".")
+    git(code, "commit", "-qm", "Only shorten")
+
+
+async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_without_that(
+    bench: Roundtable, code: Path
+) -> None:
+    there(code)
+    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG))
+    decision = await held.hold("build", ADD, answers=YES)
+    assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied")
+    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in decision.how
+    written = (code / "slug.py").read_text()
+    assert KEPT.strip() in written
+    assert SLUG.strip() in written
+    (found,) = tried(await bench.session(held.session)).candidates
+    assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
+    assert not any("mend" in it.call for it in held.voices.calls), "nobody had to be asked again"
+
+
+async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, code: Path) -> None:
+    there(code)
+    other = KEPT.replace("text[:3]", "text[0:3]") + SLUG
+    held = Held(bench, claude=writes(slug=other))
+    decision = await held.hold("build", ADD, answers=YES)
+    assert decision.next_step == "applied"
+    assert (code / "slug.py").read_text() == other
+    assert "Put back" not in decision.how
+
+
+async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtable, code: Path) -> None:
+    there(code)
+    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG.replace("slugify", "slug_of") + "1 / 0\n"))
+    decision = await held.hold("build", ADD, answers=YES)
+    assert decision.how.startswith("No candidate passed.")
+    (found,) = tried(await bench.session(held.session)).candidates
+    assert found.put_back == ()
+
+
+async def test_who_is_asked_to_mend_is_told_what_was_put_back(bench: Roundtable, code: Path) -> None:
+    there(code)
+    wrong = KEPT.replace("…", "...") + SLUG.replace(".lower()", "")
+    held = Held(bench, claude=writes(slug=wrong))
+    decision = await held.hold("build", ADD, answers=YES)
+    assert decision.how.startswith("No candidate passed.")
+    assert "Put back as before, since the task does not name it: shorten in slug.py." in held.prompt(
+        "build/2-mend", "claude"
+    )

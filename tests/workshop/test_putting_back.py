@@ -1,0 +1,94 @@
+"""What a new version of a file lost or changed unasked is as it was, and what was asked for stays new."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.workshop.structure.putting_back import PutBack, put_back
+from roundtable.workshop.structure.trees import syntax_error
+
+STACK = b'''"""A stack."""
+
+import sys
+
+LIMIT = 3
+
+
+class Stack:
+    """Last in, first out."""
+
+    def __init__(self):
+        self._items = []
+
+    def push(self, item):
+        """Put an item on top."""
+        self._items.append(item)
+
+    def __len__(self):
+        return len(self._items)
+
+
+def told(stack):
+    print(len(stack), file=sys.stderr)
+'''
+PEEK = b"""
+    def peek(self):
+        return self._items[-1]
+"""
+
+
+def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
+    forgotten = b"    def __len__(self):\n        return len(self._items)\n"
+    made = put_back("stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"})
+    assert made.symbols == ("Stack.__len__",)
+    assert forgotten in made.source
+    assert PEEK in made.source
+    assert syntax_error("stack.py", made.source) is None
+
+
+def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new() -> None:
+    after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"insert(0, item)")
+    made = put_back("stack.py", STACK, after.replace(b"file=sys.stderr", b"flush=True"), {"push"})
+    assert made.symbols == ("LIMIT", "told")
+    assert made.source == STACK.replace(b"append(item)", b"insert(0, item)")
+
+
+def test_what_comes_back_brings_what_it_needs() -> None:
+    made = put_back("stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"})
+    assert made.symbols == ("LIMIT", "Stack", "told")
+    assert b"import sys" in made.source
+    assert b"def peek(stack):" in made.source
+    assert syntax_error("stack.py", made.source) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("stack.py", STACK, STACK + b"\n\ndef peek(stack):\n    return stack[-1]\n"),
+        ("notes.md", b"# One\n", b"# Two\n"),
+        ("stack.py", b"def f(:\n", b"def g(:\n"),
+    ],
+    ids=["nothing was lost", "no language", "broken"],
+)
+def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> None:
+    assert put_back(path, before, after, {"peek"}) == PutBack(after, ())
+
+
+@pytest.mark.parametrize(
+    ("path", "kept", "asked"),
+    [
+        ("a.js", b"function kept(x) {\n  return x + 1;\n}\n", b"function asked(x) {\n  return x;\n}\n"),
+        ("a.ts", b"export const kept = (x: number) => x + 1;\n", b"export function asked(): void {}\n"),
+        ("a.go", b"func kept(x int) int {\n\treturn x + 1\n}\n", b"func asked() int {\n\treturn 1\n}\n"),
+        ("a.rs", b"fn kept(x: i32) -> i32 {\n    x + 1\n}\n", b"fn asked() -> i32 {\n    1\n}\n"),
+        ("a.rb", b"def kept(x)\n  x + 1\nend\n", b"def asked\n  1\nend\n"),
+    ],
+)
+def test_it_is_so_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
+    head = b"package a\n\n" if path.endswith(".go") else b""
+    made = put_back(path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"})
+    assert made == PutBack(head + kept + b"\n" + asked, ("kept",))
+    made = put_back(path, head + kept, head + asked, {"asked"})
+    assert made.symbols == ("kept",)
+    assert kept.rstrip() in made.source
+    assert asked.rstrip() in made.source

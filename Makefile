@@ -25,7 +25,7 @@ demo: $(VENV)/.local  ## A real deliberation on embedded models: no key, no acco
 	@$(BIN)/python -m roundtable demo
 
 test: deps check  ## Everything CI runs
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 4
 
 check: $(VENV)/.dev  ## Style, types, import contracts, spelling, docs that could lie
 	$(BIN)/ruff check

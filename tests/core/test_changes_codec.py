@@ -63,7 +63,7 @@ def why_not(text: str) -> str:
         f"**The module (`src/a.py`):**\n{FENCED}",
         f"Test file `src/a.py`:\n\n{FENCED}",
         f"And the new test file: src/a.py\n{FENCED}",
-        f"**Tests: `src/a.py`**\n{FENCED}",
+        f"**Updated test file: `src/a.py`**\n{FENCED}",
         f"1. **Create `src/a.py`**\n\n{FENCED}",
         f"File: `./src/a.py`\n{FENCED}",
         f"src/a.py:\n{FENCED}",
@@ -168,6 +168,14 @@ def test_sentences_may_name_several_files_where_nothing_else_does() -> None:
 def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/test_a.py", CODE))
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["Tests: 5/5", "Test input/output:", "Test file: N/A", "The file I/O:", "Tests 3.12:", "Test `stack.push`:"],
+)
+def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
+    assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (Replace("src/a.py", CODE),)
 
 
 def test_a_function_is_named_behind_its_file() -> None:

@@ -10,7 +10,7 @@ from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_build import YES, tried
 from tests.stories.test_tests_that_were_there import writes
-from tests.stories.writing import SLUG
+from tests.stories.writing import SLUG, SLUG_TEST, wrote
 
 KEPT = 'def shorten(text):\n    return text[:3] + "…"\n\n\n'
 SHORTEN_TEST = """import unittest
@@ -21,6 +21,17 @@ from slug import shorten
 class ShortenTest(unittest.TestCase):
     def test_a_cut_text_says_so(self):
         self.assertEqual(shorten("story"), "sto…")
+"""
+EDITOR = "class Editor:\n    def __init__(self):\n        self.text = ''\n\n"
+LENGTH = "    def __len__(self):\n        return len(self.text)\n"
+EDITOR_TEST = """import unittest
+
+from editor import Editor
+
+
+class EditorTest(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(len(Editor()), 0)
 """
 ADD = "Add a function slugify(text) to slug.py: slugify(' Hello World ') is 'hello-world'."
 
@@ -68,12 +79,50 @@ async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtab
     assert found.put_back == ()
 
 
-async def test_who_is_asked_to_mend_is_told_what_was_put_back(bench: Roundtable, code: Path) -> None:
+async def test_what_the_change_needs_elsewhere_stays_and_what_was_forgotten_comes_back(
+    bench: Roundtable, code: Path
+) -> None:
     there(code)
-    wrong = KEPT.replace("…", "...") + SLUG.replace(".lower()", "")
-    held = Held(bench, claude=writes(slug=wrong))
+    write(code, {"editor.py": EDITOR + LENGTH, "test_editor.py": EDITOR_TEST})
+    git(code, "add", ".")
+    git(code, "commit", "-qm", "An editor")
+    remembers = EDITOR.replace("''\n", "''\n        self.past = ['before']\n")
+    undo = "    def undo(self):\n        return self.past.pop()\n"
+    test = EDITOR_TEST.replace("EditorTest", "UndoTest").replace("len(Editor()), 0", "Editor().undo(), 'before'")
+    held = Held(bench, claude=writes(editor=remembers + undo, test_undo=test))
+    decision = await held.hold("build", "Add undo() to the class Editor in editor.py.", answers=YES)
+    assert decision.next_step == "applied", decision.how
+    written = (code / "editor.py").read_text()
+    assert remembers.rstrip() in written
+    assert LENGTH in written
+
+
+async def test_a_new_test_that_is_wrong_does_not_hide_what_was_garbled(bench: Roundtable, code: Path) -> None:
+    there(code)
+    wrong = SLUG_TEST.replace("hello-world", "HELLO")
+    held = Held(bench, claude=writes(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
     decision = await held.hold("build", ADD, answers=YES)
+    assert decision.next_step == "applied", decision.how
+    assert KEPT.strip() in (code / "slug.py").read_text()
+    assert not (code / "test_slug.py").exists()
+
+
+async def test_a_change_of_which_no_code_would_be_left_is_not_made_one_that_passes(
+    bench: Roundtable, code: Path
+) -> None:
+    there(code)
+    reply = wrote({"slug.py": "OLD = 1\n", "README.md": "The old function is gone.\n"})
+    held = Held(bench, claude=[{"text": reply}])
+    decision = await held.hold("build", "Remove the old function from slug.py, and say so in README.md.", answers=YES)
     assert decision.how.startswith("No candidate passed.")
-    assert "Put back as before, since the task does not name it: shorten in slug.py." in held.prompt(
-        "build/2-mend", "claude"
-    )
+    assert (code / "slug.py").read_text() == KEPT
+
+
+async def test_a_check_that_was_mended_is_not_broken_again(bench: Roundtable, code: Path) -> None:
+    there(code)
+    (code / "test_shorten.py").write_text(SHORTEN_TEST.replace("sto…", "sto!"))
+    git(code, "commit", "-qam", "Another word for it")
+    held = Held(bench, claude=writes(slug=KEPT.replace("…", "!") + SLUG))
+    decision = await held.hold("build", "Make the tests pass.", answers=YES)
+    assert decision.next_step == "applied", decision.how
+    assert KEPT.replace("…", "!").strip() in (code / "slug.py").read_text()

@@ -40,6 +40,13 @@ from roundtable.workshop.examples import Example, examples_of, unittest_of
         ("Make f(x) faster. Version 3 is 2 now.", []),
         ("Make f(x) faster: 'a' is 2 times slower.", []),
         ("f(x) looks for 'a' for 3 seconds.", []),
+        ("Add active(users). It returns the users whose 'state' is 'on', in order.", []),
+        ("Add counted(events): only events where 'type' is 'click' and 'user' is 'ann'.", []),
+        ("Make load(path) speak: if 'debug' is True, it logs.", []),
+        ("parse(line) reads fields. Field 0 is 'id' and field 1 is 'name'.", []),
+        ("greet(name) is out of date. The default greeting 'Hi' becomes 'Hello'.", []),
+        ("Add a method to_celsius(text) to Thermometer: '68F' is 20.0.", []),
+        ("Mend self.f(x): 'a' is 'b'.", []),
         ("double(x) of 'a' is 'aa', so double('b') is 'bb'.", [Example("double('b')", "'bb'")]),
         # What is no example, or none that can be read for certain.
         ("median() in stats.py is wrong", []),
@@ -55,6 +62,14 @@ from roundtable.workshop.examples import Example, examples_of, unittest_of
 )
 def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examples: list[Example]) -> None:
     assert list(examples_of(said)) == examples
+
+
+@pytest.mark.parametrize(
+    "pasted", ["2026-11-17 12:00:01 GET [a] (b) 'c' is 3,\n", '{"a": [1, 2], "b": "c"},\n', "( x ", "f( x ", ": '"]
+)
+def test_what_somebody_pasted_is_read_in_no_time(pasted: str) -> None:
+    examples_of("Mend f(x), which logs:\n" + pasted * 20_000)
+    examples_of(f"f(x): ({'-' * 900}1) is 2.")
 
 
 def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ PEEK = b"""
 
 def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
     forgotten = b"    def __len__(self):\n        return len(self._items)\n"
-    made = put_back("stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"})
+    made = put_back("stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"}, changed=False)
     assert made.symbols == ("Stack.__len__",)
     assert forgotten in made.source
     assert PEEK in made.source
@@ -48,13 +48,17 @@ def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
 
 def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"insert(0, item)")
-    made = put_back("stack.py", STACK, after.replace(b"file=sys.stderr", b"flush=True"), {"push"})
+    after = after.replace(b"file=sys.stderr", b"flush=True")
+    made = put_back("stack.py", STACK, after, {"push"}, changed=True)
     assert made.symbols == ("LIMIT", "told")
     assert made.source == STACK.replace(b"append(item)", b"insert(0, item)")
+    assert put_back("stack.py", STACK, after, {"push"}, changed=False) == PutBack(after, ()), "nothing was lost"
 
 
 def test_what_comes_back_brings_what_it_needs() -> None:
-    made = put_back("stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"})
+    made = put_back(
+        "stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"}, changed=False
+    )
     assert made.symbols == ("LIMIT", "Stack", "told")
     assert b"import sys" in made.source
     assert b"def peek(stack):" in made.source
@@ -67,11 +71,20 @@ def test_what_comes_back_brings_what_it_needs() -> None:
         ("stack.py", STACK, STACK + b"\n\ndef peek(stack):\n    return stack[-1]\n"),
         ("notes.md", b"# One\n", b"# Two\n"),
         ("stack.py", b"def f(:\n", b"def g(:\n"),
+        ("stack.py", b"def getSize(s):\n    return len(s)\n", b"def get_size(s):\n    return len(s)\n"),
+        ("stack.py", b"def size(s):\n    return len(s)\n", b"from sizes import size\n"),
+        (
+            "A.java",
+            b"class A { int f(int x) { return 1; } int f(String x) { return 2; } }\n",
+            b"class A { int f(int x) { return 1; } }\n",
+        ),
+        ("stack.py", b"X = [1]\nX = X + [2]\n", b"X = [1]\n"),
+        ("stack.py", STACK, STACK.replace(b"\n", b"\r\n")),
     ],
-    ids=["nothing was lost", "no language", "broken"],
+    ids=["nothing was lost", "no language", "broken", "renamed", "imported", "overloads", "twice", "line ends"],
 )
 def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> None:
-    assert put_back(path, before, after, {"peek"}) == PutBack(after, ())
+    assert put_back(path, before, after, {"peek"}, changed=True) == PutBack(after, ())
 
 
 @pytest.mark.parametrize(
@@ -86,9 +99,9 @@ def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> 
 )
 def test_it_is_so_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
     head = b"package a\n\n" if path.endswith(".go") else b""
-    made = put_back(path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"})
+    made = put_back(path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"}, changed=True)
     assert made == PutBack(head + kept + b"\n" + asked, ("kept",))
-    made = put_back(path, head + kept, head + asked, {"asked"})
+    made = put_back(path, head + kept, head + asked, {"asked"}, changed=True)
     assert made.symbols == ("kept",)
     assert kept.rstrip() in made.source
     assert asked.rstrip() in made.source

@@ -238,8 +238,8 @@ class Candidate(Value, frozen=True):
     `without` are test files of its own that are left out of the draft: something stands above them that says that its
     code does what it is for, and the code fails them, or they break the repository's checks. `dropped` are files of a
     new project that cannot be called as they are, and that it goes without. `restored` are files of tests that were
-    there, whose changes are left out: it passes them as they were. `put_back` are functions and the like that it lost
-    or changed, that the task does not name, and without whose change it no longer breaks a check.
+    there, whose changes are left out: it passes them as they were. `put_back` are functions, methods and values
+    that it lost or changed although the task does not name them: it broke a check, and with them it passes everything.
     """
 
     seat: str

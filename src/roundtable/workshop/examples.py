@@ -20,11 +20,15 @@ _COMES_TO = re.compile(
 )
 _RAISES = re.compile(r"[`*]*\s*(?:(?:must|should)\s+raise|raises)\s+(?:an?\s+)?[`*]*([A-Z]\w*)")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*\)")
-_GIVEN = re.compile(r"(?<![\w.'\"(\[{])(?=['\"(\[{\d-])")
+_METHOD = re.compile(r"\bmethods?\b", re.IGNORECASE)
+_BEGINS = re.compile(r"(?:^|[:;\n]|[.!?]\s)\s*[`*]*(?=['\"(\[{\d-])")
+_SUCH_AS = re.compile(r"\b(?:such as|like|for example|for instance|e\.g\.),?\s+[`*]*(?=['\"(\[{\d-])")
 _FOR = re.compile(r"[`*]*\s+for\s+[`*]*")
-_SUCH_AS = re.compile(r"\b(?:such as|like|for example|for instance|e\.g\.),?\s+[`*]*$")
+_AND = re.compile(r"[`*]*(?:,(?:\s+(?:and|or))?|\s+(?:and|or))\s+[`*]*")
 _ENDS = re.compile(r"[`*]*\s*(?:[.,;:!?)](?!\w)|$|\n|and\b|or\b)")
 _OPENING, _CLOSING = "([{", ")]}"
+_LONGEST = 500
+"""Characters of a call or a value; beyond that it is data that somebody pasted."""
 _FILE = """import contextlib
 import importlib
 import unittest
@@ -92,7 +96,7 @@ def _found(text: str) -> Iterator[Example]:
         if (raised := _RAISES.match(text, end)) and _is_exception(raised[1]):
             yield Example(call, raises=raised[1])
         elif said := _COMES_TO.match(text, end):
-            literal = _literal(text[said.end() :])
+            literal = _literal(text, said.end())
             if literal:
                 yield Example(call, literal)
 
@@ -100,20 +104,35 @@ def _found(text: str) -> Iterator[Example]:
 def _of_the_one_function(text: str) -> Iterator[Example]:
     """What the text says of values alone, where it speaks of one function and gives that one parameter.
 
-    Of two numbers nobody knows what is said: "3 is 2" may be about anything.
+    It has to say so from the beginning of a clause on: "users whose 'state' is 'new'" is about something else.
     """
     calls = list(_CALL.finditer(text))
-    if len({it[1] for it in calls}) != 1 or not any(_PARAMETER.match(text, it.end()) for it in calls):
+    is_one = len({it[1] for it in calls}) == 1 and any(_PARAMETER.match(text, it.end()) for it in calls)
+    if not is_one or "." in calls[0][1] or _METHOD.search(text):
         return
-    for match in _GIVEN.finditer(text):
-        first = _literal(text[match.start() :])
-        end = match.start() + len(first)
-        comes_to = _COMES_TO.match(text, end) if first else None
-        said = comes_to or (_FOR.match(text, end) if first and _SUCH_AS.search(text[: match.start()]) else None)
-        second = _literal(text[said.end() :]) if said else ""
-        if said and second and _ENDS.match(text, said.end() + len(second)) and not _are_numbers(first, second):
-            given, expected = (first, second) if comes_to else (second, first)
-            yield Example(f"{calls[0][1]}({given})", expected)
+    name = calls[0][1]
+    for links, begins in ((_COMES_TO, _BEGINS), (_FOR, _SUCH_AS)):
+        for beginning in begins.finditer(text):
+            for first, second in _pairs(text, beginning.end(), links):
+                yield Example(f"{name}({second})", first) if links is _FOR else Example(f"{name}({first})", second)
+
+
+def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Two values and what links them, as often as one follows the other.
+
+    Of two numbers nobody knows what is said: "3 is 2" may be about anything.
+    """
+    while first := _literal(text, at):
+        link = links.match(text, at + len(first))
+        second = _literal(text, link.end()) if link else ""
+        end = link.end() + len(second) if link else at
+        if not second or not _ENDS.match(text, end) or _are_numbers(first, second):
+            return
+        yield first, second
+        following = _AND.match(text, end)
+        if following is None:
+            return
+        at = following.end()
 
 
 def _are_numbers(*literals: str) -> bool:
@@ -121,9 +140,9 @@ def _are_numbers(*literals: str) -> bool:
 
 
 def _closed(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` has closed; 0 where it never does. Quotes are kept in mind."""
+    """Where the bracket that opens at `start` has closed; 0 where it does not soon. Quotes are kept in mind."""
     depth, quote, index = 0, "", start
-    while index < len(text):
+    while index < min(len(text), start + _LONGEST):
         char = text[index]
         if quote:
             index += char == "\\"
@@ -144,12 +163,13 @@ def _is_plain(call: str) -> bool:
     """Whether all its arguments are literals, so that it says the same wherever it stands."""
     try:
         return is_literal_call(ast.parse(call, mode="eval").body)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
 
-def _literal(text: str) -> str:
-    """The literal at the beginning of a text, as it stands there; nothing where there is none."""
+def _literal(text: str, at: int) -> str:
+    """The literal that begins there in a text, as it stands there; nothing where there is none."""
+    text = text[at : at + _LONGEST]
     if text[:1] in ("(", "[", "{"):
         word = text[: _closed(text, 0)]
     elif quoted := re.match(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", text):
@@ -159,7 +179,7 @@ def _literal(text: str) -> str:
         word = plain[0] if plain else ""
     try:
         return word if word and is_literal(ast.parse(word, mode="eval").body) else ""
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
 

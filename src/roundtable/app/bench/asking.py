@@ -122,5 +122,10 @@ def _speaks_of(words: str, names: set[str]) -> bool:
 
 def _defined(file: Written) -> set[str]:
     """What a file defines, before or after."""
-    seen = [outline(file.path, it) for it in (file.before, file.after) if it is not None]
-    return {symbol.simple for it in seen if isinstance(it, Outline) for symbol in it.symbols}
+    return defined(file.path, file.before) | defined(file.path, file.after)
+
+
+def defined(path: str, source: bytes | None) -> set[str]:
+    """What a file of this path defines, by the last part of each name."""
+    seen = outline(path, source) if source is not None else None
+    return {symbol.simple for symbol in seen.symbols} if isinstance(seen, Outline) else set()

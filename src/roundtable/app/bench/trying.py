@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import asked_words, asks_to_change, asks_to_change_in_place, asks_to_change_tests
+from roundtable.app.bench.asking import (
+    asked_words,
+    asks_to_change,
+    asks_to_change_in_place,
+    asks_to_change_tests,
+    defined,
+)
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
@@ -131,17 +137,18 @@ class Trying:
     ) -> CandidatesTried:
         """Try what each of these seats wrote last in these rounds."""
         over = await self._drafts.files(effect.over)
-        wishes = await self._wishes(session, effect, over)
+        written = await self._wishes(session, effect, over)
+        found = await self._tried(session, written, _tests(written), over, sandbox, tell)
         if not in_stages(session.charter):
-            wishes = await self._with_the_unasked_put_back(session, wishes, over, sandbox, tell)
-        wishes, trials = await self._tried(session, wishes, _tests(wishes), over, sandbox, tell)
+            found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
+        wishes, trials = found
         sound = [it.seat for it in wishes if it.sound]
         decided = executed(trials.ran(), trials.before, trials.authors, sound)
         clusters = decided.clusters if decided.compared else ()
-        found = {it.seat: await self._candidate(it, trials, clusters) for it in wishes}
-        order = [*decided.order, *(seat for seat in found if seat not in decided.order)]
+        candidates = {it.seat: await self._candidate(it, trials, clusters) for it in wishes}
+        order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
         return CandidatesTried(
-            tuple(found[seat] for seat in order),
+            tuple(candidates[seat] for seat in order),
             decided.best,
             decided.how,
             sandbox.name,
@@ -172,25 +179,35 @@ class Trying:
         return list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
 
     async def _with_the_unasked_put_back(
-        self, session: Session, wishes: Sequence[Wish], over: Sequence[Written], sandbox: Sandbox, tell: Tell
-    ) -> Sequence[Wish]:
-        """What a seat lost or changed that nobody asked for is as it was, where only that breaks a check.
+        self,
+        session: Session,
+        written: Sequence[Wish],
+        found: tuple[Sequence[Wish], Trials],
+        over: Sequence[Written],
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> tuple[Sequence[Wish], Trials]:
+        """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
 
-        Who writes a whole file anew for one function forgets another.
+        Who writes a whole file anew for one function forgets another. Only what then passes everything is taken.
         """
-        words = set(re.findall(r"\w+", asked_words(session)))
-        made = [await asyncio.to_thread(_narrower, it, words) for it in wishes if it.ready]
-        narrower = {it.seat: it for it in made if it is not None}
-        if not narrower:
-            return wishes
-        as_written = {it.seat: it.files for it in wishes if it.seat in narrower}
-        breaking = (await self.ran({BEFORE: over, **as_written}, sandbox, tell)).breaking()
-        if not breaking:
-            return wishes
-        tell("The same with what nobody asked to change as it was:")
-        again = await self.ran({BEFORE: over, **{it: narrower[it].files for it in breaking}}, sandbox, tell)
-        better = set(breaking) - set(again.breaking())
-        return [narrower[it.seat] if it.seat in better else it for it in wishes]
+        asked = set(re.findall(r"\w+", asked_words(session)))
+        taken: dict[str, Wish] = {}
+        for changed in (False, True):
+            wishes, trials = found
+            broken = {it.seat for it in wishes if not it.sound}.intersection(trials.breaking())
+            made = [await asyncio.to_thread(_narrower, it, asked, changed) for it in written if it.seat in broken]
+            narrower: dict[str, Wish] = {it.seat: it for it in made if it is not None}
+            while narrower:
+                tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
+                now = [{**taken, **narrower}.get(it.seat, it) for it in written]
+                again = await self._tried(session, now, _tests(written), over, sandbox, tell)
+                sound = {it.seat for it in again[0] if it.sound}
+                if sound.issuperset(narrower):
+                    taken, found = {**taken, **narrower}, again
+                    break
+                narrower = {seat: it for seat, it in narrower.items() if seat in sound}
+        return found
 
     async def _tried(
         self,
@@ -233,7 +250,7 @@ class Trying:
         stands = not asks_to_change_tests(session)
         measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.sound}
         restored = {
-            it.seat: _put_back((_without_tests(it) if stands else it).files, measures[it.seat])
+            it.seat: _with_measures_as_they_were((_without_tests(it) if stands else it).files, measures[it.seat])
             for it in wishes
             if it.sound and (measures[it.seat] or (stands and any(map(_is_old_test, it.own))))
         }
@@ -369,28 +386,35 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     return msgspec.structs.replace(wish, checks=checks)
 
 
-def _narrower(wish: Wish, asked: Container[str]) -> Wish | None:
-    """A wish that leaves alone what is not named in its files of code; none where there is nothing of the kind."""
+def _narrower(wish: Wish, asked: Set[str], changed: bool) -> Wish | None:
+    """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
     after: dict[str, bytes] = {}
     symbols: list[str] = []
     for it in wish.own:
         if it.before is None or it.after is None or it.was or _is_test(it):
             continue
-        made = put_back(it.path, it.before, it.after, asked)
+        moved = {name for other in wish.own if other is not it for name in _new_names(other)}
+        made = put_back(it.path, it.before, it.after, asked | moved, changed=changed)
         if made.symbols:
             after[it.path] = made.source
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
-    if not symbols:
-        return None
     whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
-    made = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
-    return made if made.ready else None
+    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
+    return narrower if symbols and narrower.ready and _is_code(own) else None
 
 
 def _with_contents(files: Sequence[Written], after: Mapping[str, bytes]) -> tuple[Written, ...]:
     """The same files, some with other contents; one that is as it was before is none."""
     now = [msgspec.structs.replace(it, after=after.get(it.path, it.after)) for it in files]
-    return tuple(it for it in now if it.path not in after or it.before != it.after)
+    return tuple(
+        it for it in now if it.path not in after or (it.before, it.was_executable) != (it.after, it.executable)
+    )
+
+
+def _new_names(file: Written) -> set[str]:
+    """What a file defines that it did not before."""
+    before, after = (defined(file.path, it) for it in (file.before, file.after))
+    return after - before
 
 
 def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:
@@ -415,12 +439,15 @@ def _as_measured_before(
     ]
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
-    files, own = (_put_back([it for it in each if it.path not in tests], measures) for each in (wish.files, wish.own))
+    files, own = (
+        _with_measures_as_they_were([it for it in each if it.path not in tests], measures)
+        for each in (wish.files, wish.own)
+    )
     restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
     return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
 
 
-def _put_back(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:
+def _with_measures_as_they_were(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:
     """The same files, with what a check is measured by as it was."""
     paths = {it.path for it in measures}
     kept = ((as_it_was(it) if it.path in paths else it) for it in files)

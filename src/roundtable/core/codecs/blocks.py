@@ -25,10 +25,12 @@ _BESIDE_A_NAME = re.compile(r"\W+|file(?:name)?:?|path:?|title:?|[\w-]+=\S*", re
 _JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
 _DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
 _LABEL = re.compile(
-    r"^(?:(?:(?:and|the|a|new|changed|modified|updated|main|source|test|tests)[ \t]+){0,4}"
-    r"file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|tests?|create|update|modify|edit|change)[ \t]*:?[ \t]+",
-    re.I,
+    r"^(?:file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|new file|create|update|modify|edit|change)[ \t]*:?[ \t]+", re.I
 )
+_KIND_OF_FILE = re.compile(
+    r"^(?:(?:and|the|a|new|changed|modified|updated|main|source|test|tests)[ \t]+){1,4}file[ \t]*:?[ \t]+", re.I
+)
+"""Words that say what a file is; what follows them is its name only if it ends as files do."""
 _AFTER_NAME = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I)
 _ELSEWHERE = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
 _WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
@@ -372,8 +374,15 @@ def _by_line_above(prose: Sequence[str]) -> Named | None:
     asked_by = _asked_by(line)
     words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
     plain = _undecorated(words.strip())
-    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", _undecorated(plain.rstrip(":"))))
+    bare = _undecorated(plain.rstrip(":"))
+    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", bare)) or _of_a_kind(bare)
     return msgspec.structs.replace(named, asked_by=asked_by) if named else None
+
+
+def _of_a_kind(words: str) -> Named | None:
+    """What `Test file a.py` names."""
+    named = file_name(_KIND_OF_FILE.sub("", words)) if _KIND_OF_FILE.match(words) else None
+    return named if named and _SPOKEN_FILES.fullmatch(named.path.rpartition(".")[2]) else None
 
 
 def _in_a_sentence(line: str) -> Named | None:

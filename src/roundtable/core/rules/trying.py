@@ -82,8 +82,6 @@ def told_of(it: Candidate) -> str:
     """The same for the seat that wrote it, with what the checks said."""
     said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
     said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in it.checks if not outcome.passed]
-    put_back = listed([unbroken(name) for name in it.put_back])
-    said += [f"Put back as before, since the task does not name it: {put_back}."] if said and put_back else []
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."

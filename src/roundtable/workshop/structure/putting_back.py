@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import re
+from collections import Counter
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from roundtable.workshop.structure.fragments import Variant
@@ -23,29 +25,54 @@ class PutBack(NamedTuple):
     symbols: tuple[str, ...]
 
 
-def put_back(path: str, before: bytes, after: bytes, asked: Container[str]) -> PutBack:
-    """Put back all symbols but those whose names were asked for, with what they need; what does not fit stays new."""
+def put_back(path: str, before: bytes, after: bytes, asked: Container[str], *, changed: bool) -> PutBack:
+    """Put back what is gone and, with `changed`, what is another, unless its name was asked for; with what it needs.
+
+    What has another name or comes from elsewhere now is not gone. What does not fit stays as it is.
+    """
     was, now = outline(path, before), outline(path, after)
     found: list[str] = []
     if isinstance(was, Refused) or isinstance(now, Refused):
         return PutBack(after, ())
+    several = _several(was) | _several(now)
+    names = {it.name for it in was.symbols}
+    renamed = {_without_name(now, it) for it in now.symbols if it.name not in names}
     for symbol in was.symbols:
         inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
-        if symbol.simple in asked or symbol.kind is Kind.PROTOTYPE or inside:
+        if symbol.simple in asked or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
             continue
-        made = _with(now, was, symbol)
+        there = counterparts(now, was, symbol)
+        if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
+            continue
+        if not there and (_without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
+            continue
+        made = _with_symbol_as_it_was(now, there, was, symbol)
         if made is not None:
             now = made
             found.append(symbol.name)
     return PutBack(now.source, tuple(found))
 
 
-def _with(now: Outline, was: Outline, symbol: Symbol) -> Outline | None:
-    """The new version with one symbol as it was; none where it is still the same, or cannot be put there."""
-    there = counterparts(now, was, symbol)
-    if there and (symbol.kind in _HOLDERS or any(now.text(it) == was.text(symbol) for it in there)):
-        return None
+def _several(file: Outline) -> set[str]:
+    """The names that more than one symbol has, so that nobody knows which of them is meant."""
+    return {name for name, times in Counter(it.name for it in file.symbols).items() if times > 1}
+
+
+def _without_name(file: Outline, symbol: Symbol) -> bytes:
+    """What a symbol says, whatever it is called."""
+    return re.sub(rb"\b%b\b" % re.escape(symbol.simple.encode()), b"", _plain(file, symbol))
+
+
+def _plain(file: Outline, symbol: Symbol) -> bytes:
+    return file.text(symbol).replace(b"\r\n", b"\n")
+
+
+def _is_same(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> bool:
+    return any(_plain(now, it) == _plain(was, symbol) for it in there)
+
+
+def _with_symbol_as_it_was(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> Outline | None:
     read = paired(now, Wanted(tuple(symbol.name.split("."))), there, [Variant(was, symbol)])
     made = read if isinstance(read, Refused) else with_needs(read)
-    read_again = made if isinstance(made, Refused) else outline(now.path, made.source)
-    return None if isinstance(read_again, Refused) else read_again
+    again = made if isinstance(made, Refused) else outline(now.path, made.source)
+    return None if isinstance(again, Refused) else again

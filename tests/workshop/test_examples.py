@@ -65,7 +65,15 @@ def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examp
 
 
 @pytest.mark.parametrize(
-    "pasted", ["2026-11-17 12:00:01 GET [a] (b) 'c' is 3,\n", '{"a": [1, 2], "b": "c"},\n', "( x ", "f( x ", ": '"]
+    "pasted",
+    [
+        "2026-11-17 12:00:01 GET [a] (b) 'c' is 3,\n",
+        '{"a": [1, 2], "b": "c"},\n',
+        "( x ",
+        "f( x ",
+        ": '",
+        "'a' is 'b',\n",
+    ],
 )
 def test_what_somebody_pasted_is_read_in_no_time(pasted: str) -> None:
     examples_of("Mend f(x), which logs:\n" + pasted * 20_000)

@@ -112,13 +112,14 @@ def _of_the_one_function(text: str) -> Iterator[Example]:
         return
     name = calls[0][1]
     for links, begins in ((_COMES_TO, _BEGINS), (_FOR, _SUCH_AS)):
+        read = 0
         for beginning in begins.finditer(text):
-            for first, second in _pairs(text, beginning.end(), links):
+            for first, second, read in _pairs(text, max(beginning.end(), read), links):
                 yield Example(f"{name}({second})", first) if links is _FOR else Example(f"{name}({first})", second)
 
 
-def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Two values and what links them, as often as one follows the other.
+def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
+    """Two values that are linked, and where the second ends, as often as one pair follows the other.
 
     Of two numbers nobody knows what is said: "3 is 2" may be about anything.
     """
@@ -128,7 +129,7 @@ def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, st
         end = link.end() + len(second) if link else at
         if not second or not _ENDS.match(text, end) or _are_numbers(first, second):
             return
-        yield first, second
+        yield first, second, end
         following = _AND.match(text, end)
         if following is None:
             return

@@ -114,7 +114,8 @@ def _of_the_one_function(text: str) -> Iterator[Example]:
     for links, begins in ((_COMES_TO, _BEGINS), (_FOR, _SUCH_AS)):
         read = 0
         for beginning in begins.finditer(text):
-            for first, second, read in _pairs(text, max(beginning.end(), read), links):
+            for first, second, end in _pairs(text, max(beginning.end(), read), links):
+                read = end
                 yield Example(f"{name}({second})", first) if links is _FOR else Example(f"{name}({first})", second)
 
 

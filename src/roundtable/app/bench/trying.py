@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +15,22 @@ from roundtable.app.bench.asking import (
     asks_to_change,
     asks_to_change_in_place,
     asks_to_change_tests,
-    defined,
 )
 from roundtable.app.bench.drafts import Drafts, since
+from roundtable.app.bench.wishes import (
+    Wish,
+    is_code,
+    is_new_test,
+    is_old_test,
+    is_test,
+    keeping_the_unasked,
+    tests_by_seat,
+    tests_of,
+    with_measures_as_they_were,
+    without_barred,
+    without_new_tests,
+    without_tests,
+)
 from roundtable.app.checks import recordable
 from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
 from roundtable.core.changes import Changeset, Create, Edit, Refusal, RefusalKind
@@ -40,12 +52,10 @@ from roundtable.workshop.examples import Example, examples_of, unittest_of
 from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
-from roundtable.workshop.structure.languages import language_of
-from roundtable.workshop.structure.putting_back import put_back
 from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
 from roundtable.workshop.validating import objections
-from roundtable.workshop.yardsticks import as_it_was, yardsticks
+from roundtable.workshop.yardsticks import yardsticks
 
 MOST_APART = 3
 OWN_TESTS = "its own tests"
@@ -57,50 +67,8 @@ NO_EVIDENCE = (
 WORK_ON_A_COPY = "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
-BARRED = frozenset(
-    {
-        RefusalKind.ABSOLUTE,
-        RefusalKind.TRAVERSAL,
-        RefusalKind.REPOSITORY,
-        RefusalKind.OURS,
-        RefusalKind.SENSITIVE,
-        RefusalKind.RESERVED,
-        RefusalKind.ENCODED,
-    }
-)
-"""What is refused for its name alone, whatever stands in it."""
-
 Made = Callable[[Path, Path, Sequence[Written]], None]
 """Makes the tree that a draft of a workspace is run on."""
-
-
-class Wish(msgspec.Struct, frozen=True):
-    """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
-
-    `own` is what the seat itself changed of the draft that its words were laid over.
-    `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
-    tests and checks that were there and stay as they were. `put_back` names what it took away or changed unasked.
-    """
-
-    seat: str
-    files: tuple[Written, ...]
-    refused: tuple[Refusal, ...]
-    own: tuple[Written, ...] = ()
-    checks: tuple[CheckOutcome, ...] = ()
-    without: tuple[str, ...] = ()
-    dropped: tuple[Refusal, ...] = ()
-    restored: tuple[str, ...] = ()
-    put_back: tuple[str, ...] = ()
-
-    @property
-    def ready(self) -> bool:
-        """Whether all of it can be written."""
-        return bool(self.own) and not self.refused
-
-    @property
-    def sound(self) -> bool:
-        """Whether all of it can be written, and every check passed on it."""
-        return self.ready and all(it.passed for it in self.checks)
 
 
 class Trying:
@@ -138,7 +106,7 @@ class Trying:
         """Try what each of these seats wrote last in these rounds."""
         over = await self._drafts.files(effect.over)
         written = await self._wishes(session, effect, over)
-        found = await self._tried(session, written, _tests(written), over, sandbox, tell)
+        found = await self._tried(session, written, tests_by_seat(written), over, sandbox, tell)
         if not in_stages(session.charter):
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
         wishes, trials = found
@@ -160,7 +128,7 @@ class Trying:
     async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
         """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
         over = await self._drafts.files(effect.over)
-        tests = _tests(await self._wishes(session, effect, over))
+        tests = tests_by_seat(await self._wishes(session, effect, over))
         files = await self._drafts.files(effect.draft)
         own = since(over, files)
         tests[effect.base] = tests_of(own) | tests.get(effect.base, {})
@@ -176,7 +144,7 @@ class Trying:
         wishes = [
             await asyncio.to_thread(self.wish, session, moves[seat], over) for seat in effect.seats if seat in moves
         ]
-        return list(map(_without_barred, wishes)) if from_nothing(session.charter) else wishes
+        return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
 
     async def _with_the_unasked_put_back(
         self,
@@ -196,12 +164,14 @@ class Trying:
         for changed in (False, True):
             wishes, trials = found
             broken = {it.seat for it in wishes if not it.sound}.intersection(trials.breaking())
-            made = [await asyncio.to_thread(_narrower, it, asked, changed) for it in written if it.seat in broken]
+            made = [
+                await asyncio.to_thread(keeping_the_unasked, it, asked, changed) for it in written if it.seat in broken
+            ]
             narrower: dict[str, Wish] = {it.seat: it for it in made if it is not None}
             while narrower:
                 tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
                 now = [{**taken, **narrower}.get(it.seat, it) for it in written]
-                again = await self._tried(session, now, _tests(written), over, sandbox, tell)
+                again = await self._tried(session, now, tests_by_seat(written), over, sandbox, tell)
                 sound = {it.seat for it in again[0] if it.sound}
                 if sound.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
@@ -220,7 +190,7 @@ class Trying:
     ) -> tuple[Sequence[Wish], Trials]:
         """Run all that can be written of these, and hold it to everything that a change has to pass."""
         ready = {it.seat: it for it in wishes if it.ready}
-        code = {seat: _without_new_tests(it).files for seat, it in ready.items()}
+        code = {seat: without_new_tests(it).files for seat, it in ready.items()}
         asked = test_file(examples_of(session.charter.question), [it.files for it in ready.values()])
         trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
@@ -236,12 +206,12 @@ class Trying:
         self, wishes: Sequence[Wish], over: Sequence[Written], trials: Trials, sandbox: Sandbox, tell: Tell
     ) -> list[Wish]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {it.seat: it.files for it in wishes if it.sound and any(map(_is_new_test, it.own))}
+        whole = {it.seat: it.files for it in wishes if it.sound and any(map(is_new_test, it.own))}
         if not whole or not trials.before:
             return list(wishes)
         again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
         unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
-        return [_without_new_tests(it) if it.seat in unfit else it for it in wishes]
+        return [without_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _with_tests_as_they_were(
         self, session: Session, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell
@@ -250,9 +220,9 @@ class Trying:
         stands = not asks_to_change_tests(session)
         measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.sound}
         restored = {
-            it.seat: _with_measures_as_they_were((_without_tests(it) if stands else it).files, measures[it.seat])
+            it.seat: with_measures_as_they_were((without_tests(it) if stands else it).files, measures[it.seat])
             for it in wishes
-            if it.sound and (measures[it.seat] or (stands and any(map(_is_old_test, it.own))))
+            if it.sound and (measures[it.seat] or (stands and any(map(is_old_test, it.own))))
         }
         if not restored:
             return list(wishes)
@@ -274,7 +244,7 @@ class Trying:
             return ()
         tests_too = asks_to_change_tests(session)
         found = yardsticks(files, checks_here(self._listed, self._workspace).commands, self._workspace)
-        return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and _is_test(it))))
+        return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and is_test(it))))
 
     async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
@@ -376,45 +346,14 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     shown_by = trials.shown_by(wish.seat)
     others = any(it != wish.seat for it in shown_by)
     if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
-        wish = _without_new_tests(wish)
+        wish = without_new_tests(wish)
     else:
         checks = (*checks, *own_tests(own))
     mended = any(it.passed and trials.before.get(it.name) is False for it in checks)
     ran = wish.seat in trials.checks
-    if needs_evidence and ran and _is_code(wish.own) and not (mended or shown_by):
+    if needs_evidence and ran and is_code(wish.own) and not (mended or shown_by):
         checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
     return msgspec.structs.replace(wish, checks=checks)
-
-
-def _narrower(wish: Wish, asked: Set[str], changed: bool) -> Wish | None:
-    """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
-    after: dict[str, bytes] = {}
-    symbols: list[str] = []
-    for it in wish.own:
-        if it.before is None or it.after is None or it.was or _is_test(it):
-            continue
-        moved = {name for other in wish.own if other is not it for name in _new_names(other)}
-        made = put_back(it.path, it.before, it.after, asked | moved, changed=changed)
-        if made.symbols:
-            after[it.path] = made.source
-            symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
-    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
-    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
-    return narrower if symbols and narrower.ready and _is_code(own) else None
-
-
-def _with_contents(files: Sequence[Written], after: Mapping[str, bytes]) -> tuple[Written, ...]:
-    """The same files, some with other contents; one that is as it was before is none."""
-    now = [msgspec.structs.replace(it, after=after.get(it.path, it.after)) for it in files]
-    return tuple(
-        it for it in now if it.path not in after or (it.before, it.was_executable) != (it.after, it.executable)
-    )
-
-
-def _new_names(file: Written) -> set[str]:
-    """What a file defines that it did not before."""
-    before, after = (defined(file.path, it) for it in (file.before, file.after))
-    return after - before
 
 
 def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:
@@ -440,38 +379,11 @@ def _as_measured_before(
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
     files, own = (
-        _with_measures_as_they_were([it for it in each if it.path not in tests], measures)
+        with_measures_as_they_were([it for it in each if it.path not in tests], measures)
         for each in (wish.files, wish.own)
     )
     restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
     return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
-
-
-def _with_measures_as_they_were(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:
-    """The same files, with what a check is measured by as it was."""
-    paths = {it.path for it in measures}
-    kept = ((as_it_was(it) if it.path in paths else it) for it in files)
-    return tuple(it for it in kept if it is not None)
-
-
-def _without_tests(wish: Wish) -> Wish:
-    """A wish for code alone: new tests are left out, and those that were there are as they were."""
-    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not _is_test(it)))
-
-
-def _without_barred(wish: Wish) -> Wish:
-    """What a seat wrote without the files that are barred by their names, if there is anything else."""
-    dropped = tuple(it for it in wish.refused if it.kind in BARRED)
-    refused = tuple(it for it in wish.refused if it not in dropped)
-    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
-
-
-def _without_new_tests(wish: Wish) -> Wish:
-    """A wish without its new tests; those that went for them stay."""
-    without = tuple(it.path for it in wish.own if _is_new_test(it))
-    gone = {it.path for it in wish.own if without and it.after is None and _is_test(it)}
-    files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
-    return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
 def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> dict[str, str]:
@@ -479,23 +391,6 @@ def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> 
     paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
     modules = [module for path in sorted(paths) if (module := module_of(path))]
     return {"test_examples_of_the_task.py": unittest_of(found, modules)} if found and modules else {}
-
-
-def _is_code(files: Sequence[Written]) -> bool:
-    """Whether any of them, tests aside, is in a language that programs are written in."""
-    return any(language_of(it.path) is not None and not is_test_file(it.path) for it in files)
-
-
-def _is_test(file: Written) -> bool:
-    return is_test_file(file.path) or is_test_file(file.was)
-
-
-def _is_new_test(file: Written) -> bool:
-    return file.before is None and _is_test(file)
-
-
-def _is_old_test(file: Written) -> bool:
-    return file.before is not None and file.before != file.after and _is_test(file)
 
 
 def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
@@ -508,18 +403,3 @@ def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
     """Files of tests in Python of which not one could be run, each as a test that failed."""
     files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
     return {path: False for path, text in files.items() if "def test" in text}
-
-
-def _tests(wishes: Iterable[Wish]) -> dict[str, dict[str, str]]:
-    """The tests that seats wrote, by seat; of those whose files can be written."""
-    return {it.seat: tests_of(it.own) for it in wishes if it.ready}
-
-
-def tests_of(files: Sequence[Written]) -> dict[str, str]:
-    """The files of tests among these, by their text; what is no text in UTF-8 is none."""
-    found: dict[str, str] = {}
-    for it in files:
-        if it.after is not None and is_test_file(it.path):
-            with suppress(UnicodeDecodeError):
-                found[it.path] = it.after.decode()
-    return found

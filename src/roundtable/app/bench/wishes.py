@@ -1,0 +1,150 @@
+"""What a seat wants written, as far as it can be, and the same with parts of it left out or as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+
+import msgspec
+
+from roundtable.app.bench.asking import defined
+from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.testing import is_test_file
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.structure.languages import language_of
+from roundtable.workshop.structure.putting_back import put_back
+from roundtable.workshop.validating import objections
+from roundtable.workshop.yardsticks import as_it_was
+
+BARRED = frozenset(
+    {
+        RefusalKind.ABSOLUTE,
+        RefusalKind.TRAVERSAL,
+        RefusalKind.REPOSITORY,
+        RefusalKind.OURS,
+        RefusalKind.SENSITIVE,
+        RefusalKind.RESERVED,
+        RefusalKind.ENCODED,
+    }
+)
+"""What is refused for its name alone, whatever stands in it."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
+
+    `own` is what the seat itself changed of the draft that its words were laid over.
+    `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
+    tests and checks that were there and stay as they were. `put_back` names what it took away or changed unasked.
+    """
+
+    seat: str
+    files: tuple[Written, ...]
+    refused: tuple[Refusal, ...]
+    own: tuple[Written, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
+    without: tuple[str, ...] = ()
+    dropped: tuple[Refusal, ...] = ()
+    restored: tuple[str, ...] = ()
+    put_back: tuple[str, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of it can be written."""
+        return bool(self.own) and not self.refused
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it can be written, and every check passed on it."""
+        return self.ready and all(it.passed for it in self.checks)
+
+
+def keeping_the_unasked(wish: Wish, asked: Set[str], changed: bool) -> Wish | None:
+    """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
+    after: dict[str, bytes] = {}
+    symbols: list[str] = []
+    for it in wish.own:
+        if it.before is None or it.after is None or it.was or is_test(it):
+            continue
+        moved = {name for other in wish.own if other is not it for name in _new_names(other)}
+        made = put_back(it.path, it.before, it.after, asked | moved, changed=changed)
+        if made.symbols:
+            after[it.path] = made.source
+            symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
+    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
+    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
+    return narrower if symbols and narrower.ready and is_code(own) else None
+
+
+def _with_contents(files: Sequence[Written], after: Mapping[str, bytes]) -> tuple[Written, ...]:
+    """The same files, some with other contents; one that is as it was before is none."""
+    now = [msgspec.structs.replace(it, after=after.get(it.path, it.after)) for it in files]
+    return tuple(
+        it for it in now if it.path not in after or (it.before, it.was_executable) != (it.after, it.executable)
+    )
+
+
+def _new_names(file: Written) -> set[str]:
+    """What a file defines that it did not before."""
+    before, after = (defined(file.path, it) for it in (file.before, file.after))
+    return after - before
+
+
+def without_tests(wish: Wish) -> Wish:
+    """A wish for code alone: new tests are left out, and those that were there are as they were."""
+    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not is_test(it)))
+
+
+def without_barred(wish: Wish) -> Wish:
+    """What a seat wrote without the files that are barred by their names, if there is anything else."""
+    dropped = tuple(it for it in wish.refused if it.kind in BARRED)
+    refused = tuple(it for it in wish.refused if it not in dropped)
+    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
+
+
+def without_new_tests(wish: Wish) -> Wish:
+    """A wish without its new tests; those that went for them stay."""
+    without = tuple(it.path for it in wish.own if is_new_test(it))
+    gone = {it.path for it in wish.own if without and it.after is None and is_test(it)}
+    files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
+    return msgspec.structs.replace(wish, files=files, own=own, without=without)
+
+
+def with_measures_as_they_were(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:
+    """The same files, with what a check is measured by as it was."""
+    paths = {it.path for it in measures}
+    kept = ((as_it_was(it) if it.path in paths else it) for it in files)
+    return tuple(it for it in kept if it is not None)
+
+
+def is_code(files: Sequence[Written]) -> bool:
+    """Whether any of them, tests aside, is in a language that programs are written in."""
+    return any(language_of(it.path) is not None and not is_test_file(it.path) for it in files)
+
+
+def is_test(file: Written) -> bool:
+    return is_test_file(file.path) or is_test_file(file.was)
+
+
+def is_new_test(file: Written) -> bool:
+    return file.before is None and is_test(file)
+
+
+def is_old_test(file: Written) -> bool:
+    return file.before is not None and file.before != file.after and is_test(file)
+
+
+def tests_by_seat(wishes: Iterable[Wish]) -> dict[str, dict[str, str]]:
+    """The tests that seats wrote, by seat; of those whose files can be written."""
+    return {it.seat: tests_of(it.own) for it in wishes if it.ready}
+
+
+def tests_of(files: Sequence[Written]) -> dict[str, str]:
+    """The files of tests among these, by their text; what is no text in UTF-8 is none."""
+    found: dict[str, str] = {}
+    for it in files:
+        if it.after is not None and is_test_file(it.path):
+            with suppress(UnicodeDecodeError):
+                found[it.path] = it.after.decode()
+    return found

@@ -99,6 +99,31 @@ async def test_a_check_that_fails_as_before_but_for_a_number_is_heard(shop: Shop
     assert (await shop.built({"calc.py": RIGHT})).next_step == "applied"
 
 
+HEAD = '"""Calculations."""\n\n'
+LIMITED = {"calc.py": f"{HEAD}LIMIT = 3\n\n\n{STUB}", "check.sh": CHECK}
+BOTH = ('acceptance = ["sh", "check.sh"]', 'limit = ["python3", "-c", "import calc; assert calc.LIMIT == 3"]')
+TO_PASS = "Make the acceptance check pass."
+
+
+async def test_what_mends_a_check_stays_where_what_was_forgotten_with_it_comes_back(shop: Shop) -> None:
+    shop.holds(LIMITED, *BOTH)
+    decision = await shop.built({"calc.py": f"{HEAD}\n{RIGHT}"}, TO_PASS)
+    assert decision.next_step == "applied", decision.how
+    assert "checks broke: LIMIT in calc.py." in decision.how
+    written = (shop.code / "calc.py").read_text()
+    assert RIGHT in written
+    assert "LIMIT = 3" in written
+
+
+async def test_what_mends_one_check_and_breaks_another_is_not_made_one_that_mends_neither(shop: Shop) -> None:
+    shop.holds(LIMITED, *BOTH)
+    decision = await shop.built({"calc.py": f"{HEAD}LIMIT = 4\n\n\n{RIGHT}", "more.py": "MORE = 1\n"}, TO_PASS)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "The check limit failed" in decision.how
+    assert "acceptance" not in decision.how, "it is as its author wrote it"
+    assert shop.unchanged()
+
+
 MAKEFILE = "test:\n\tsh check.sh\n"
 NO_CHECK = "exit 0\n"
 

@@ -116,13 +116,3 @@ async def test_a_change_of_which_no_code_would_be_left_is_not_made_one_that_pass
     decision = await held.hold("build", "Remove the old function from slug.py, and say so in README.md.", answers=YES)
     assert decision.how.startswith("No candidate passed.")
     assert (code / "slug.py").read_text() == KEPT
-
-
-async def test_a_check_that_was_mended_is_not_broken_again(bench: Roundtable, code: Path) -> None:
-    there(code)
-    (code / "test_shorten.py").write_text(SHORTEN_TEST.replace("sto…", "sto!"))
-    git(code, "commit", "-qam", "Another word for it")
-    held = Held(bench, claude=writes(slug=KEPT.replace("…", "!") + SLUG))
-    decision = await held.hold("build", "Make the tests pass.", answers=YES)
-    assert decision.next_step == "applied", decision.how
-    assert KEPT.replace("…", "!").strip() in (code / "slug.py").read_text()

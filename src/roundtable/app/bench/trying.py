@@ -10,12 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import (
-    asked_words,
-    asks_to_change,
-    asks_to_change_in_place,
-    asks_to_change_tests,
-)
+from roundtable.app.bench.asking import asked_words, asks_to_change, asks_to_change_in_place, asks_to_change_tests
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.wishes import (
     Wish,

@@ -120,15 +120,17 @@ def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_p
     assert decision.notices == ("npm is not here.",)
 
 
-def test_who_is_not_chosen_only_for_changing_what_it_is_given_is_named() -> None:
+def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
     changes = CheckOutcome(trying.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy.")
     failed = CheckOutcome("tests", ("pytest",), 1)
     others = (
         Candidate("claude", "sha256:2", checks=(changes,)),
         Candidate("eve", "sha256:3", checks=(changes, failed)),
+        Candidate("ada", "sha256:4", checks=(CheckOutcome(trying.EVIDENCE, (), 1, "No test shows it.\nWrite one."),)),
     )
     decision = trying.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
-    assert "claude's passes everything else, but f([2]) changes what it is given, unasked." in decision.how
+    assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision.how
+    assert "ada's passes everything but this: No test shows it." in decision.how
     assert "eve's" not in decision.how
 
 

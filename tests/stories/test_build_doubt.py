@@ -69,6 +69,48 @@ async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_s
     assert (code / "slug.py").read_text() == STUB
 
 
+LARGEST = "Add largest(items) to slug.py, which returns the largest of some items."
+SORTS = f"{SLUG}\n\ndef largest(items):\n    items.sort()\n    return items[-1]\n"
+OR_NOTHING = f"{SLUG}\n\ndef largest(items):\n    return max(items, default=None)\n"
+LARGEST_TEST = """import unittest
+
+from slug import largest
+
+
+class LargestTest(unittest.TestCase):
+    def test_it_is_the_largest(self):
+        self.assertEqual(largest([1, 3, 2]), 3)
+"""
+
+
+def ready(code: Path) -> None:
+    """Have the repository's own test pass, so that it shows nothing of what is added."""
+    (code / "slug.py").write_text(SLUG)
+    git(code, "commit", "-qam", "A slug")
+
+
+async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked_for_its_own(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    untested, tested = wrote({"slug.py": OR_NOTHING}), wrote({"slug.py": OR_NOTHING, "test_more.py": LARGEST_TEST})
+    alone: Turns = [{"round": "*-propose", "text": untested}, {"round": "*-mend", "text": tested}]
+    other = author(slug=SORTS, test_largest=LARGEST_TEST)
+    held = Held(bench, claude=alone, gpt=other)
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert "No other candidate does the same, and it has no test of its own" in held.prompt("build/2-mend", "claude")
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+
+
+async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))
+    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    result = tried(await bench.session(held.session))
+    assert {it.seat for it in result.candidates if it.passed} == {"claude", "gpt"}
+
+
 async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
     decision = await held.hold("build", IN_ORDER, answers=YES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.examples import Example, examples_of, unittest_of
+from roundtable.workshop.examples import Example, examples_of, spells_out_calls, unittest_of
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,8 @@ def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(t
     assert failed.returncode == 1
     assert "test_example_2" in failed.stderr
     assert "failures=1" in failed.stderr
+
+
+def test_a_call_is_spelled_out_and_values_alone_are_not() -> None:
+    assert spells_out_calls("Add parse(text): parse('20C') is 20.0")
+    assert not spells_out_calls("Add parse(text): '20C' is 20.0")

@@ -70,6 +70,11 @@ def examples_of(text: str) -> tuple[Example, ...]:
     return tuple(example for example in found.values() if example is not None)
 
 
+def spells_out_calls(text: str) -> bool:
+    """Whether the examples in it are calls, rather than values that are taken to be about a function."""
+    return any(_found(text))
+
+
 def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
     """A unittest file with a case for each example; the names in them are those of these modules, if they are there."""
     cases = "".join(_case(number, example) for number, example in enumerate(examples, 1))

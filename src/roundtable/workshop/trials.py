@@ -91,6 +91,10 @@ class Trials(Value, frozen=True):
         silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
         return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
 
+    def mended(self, checks: Iterable[CheckOutcome]) -> set[str]:
+        """Those of the checks that pass and did not before."""
+        return {it.name for it in checks if it.passed and self.before.get(it.name) is False}
+
     def shown_by(self, candidate: str) -> tuple[str, ...]:
         """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
 

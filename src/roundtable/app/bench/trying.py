@@ -34,8 +34,8 @@ from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
-from roundtable.core.rules.executed import executed
-from roundtable.core.rules.trying import AS_THEY_WERE, SIDE_EFFECTS
+from roundtable.core.rules.executed import Executed, executed
+from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -43,7 +43,7 @@ from roundtable.core.values import Move
 from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
-from roundtable.workshop.examples import Example, examples_of, unittest_of
+from roundtable.workshop.examples import Example, examples_of, spells_out_calls, unittest_of
 from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
@@ -54,10 +54,13 @@ from roundtable.workshop.yardsticks import yardsticks
 
 MOST_APART = 3
 OWN_TESTS = "its own tests"
-EVIDENCE = "evidence"
 NO_EVIDENCE = (
-    "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it. "
+    "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
     "Write such a test, in a file of its own, or mend the one you wrote."
+)
+ALONE = (
+    "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
+    "Write such a test, in a file of its own, of what the task says."
 )
 WORK_ON_A_COPY = "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
@@ -104,9 +107,10 @@ class Trying:
         found = await self._tried(session, written, tests_by_seat(written), over, sandbox, tell)
         if not in_stages(session.charter):
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
+            found = _without_who_is_alone(session, *found), found[1]
         wishes, trials = found
         sound = [it.seat for it in wishes if it.sound]
-        decided = executed(trials.ran(), trials.before, trials.authors, sound)
+        decided = _decided(wishes, trials)
         clusters = decided.clusters if decided.compared else ()
         candidates = {it.seat: await self._candidate(it, trials, clusters) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
@@ -344,11 +348,40 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
         wish = without_new_tests(wish)
     else:
         checks = (*checks, *own_tests(own))
-    mended = any(it.passed and trials.before.get(it.name) is False for it in checks)
     ran = wish.seat in trials.checks
-    if needs_evidence and ran and is_code(wish.own) and not (mended or shown_by):
+    if needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by):
         checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
     return msgspec.structs.replace(wish, checks=checks)
+
+
+def _decided(wishes: Sequence[Wish], trials: Trials) -> Executed:
+    """The order of the candidates, as far as running them tells."""
+    return executed(trials.ran(), trials.before, trials.authors, [it.seat for it in wishes if it.sound])
+
+
+def _without_who_is_alone(session: Session, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
+    """Who would be chosen has not passed where it rests on others' tests alone and no other candidate does the same.
+
+    Whoever wrote such a test meant something else by it. What the person spelled out, a check that failed before and a
+    test of one's own are better evidence.
+    """
+    weak = set[str]() if spells_out_calls(session.charter.question) else {EXAMPLES}
+    doubted = [
+        it.seat
+        for it in wishes
+        if is_code(it.own) and it.seat not in trials.shown_by(it.seat) and not trials.mended(it.checks) - weak
+    ]
+    if not trials.before or len(trials.candidates) < 2:
+        return wishes
+    while (decided := _decided(wishes, trials)).best in decided.clusters and decided.best[0] in doubted:
+        doubted.remove(decided.best[0])
+        wishes = [
+            msgspec.structs.replace(it, checks=(*it.checks, CheckOutcome(EVIDENCE, (), 1, ALONE)))
+            if it.sound and (it.seat,) == decided.best
+            else it
+            for it in wishes
+        ]
+    return wishes
 
 
 def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:

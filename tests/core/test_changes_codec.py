@@ -325,6 +325,7 @@ def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None
     assert wanted(reading.text) == (Replace("src/a.py", CODE),)
     assert not heard("changes", FENCED, ["src/a.py", "src/b.py"]).verdict.counts
     assert not heard("changes", f"{FENCED}\n{FENCED}", ["src/a.py"]).verdict.counts
+    assert wanted(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (Replace("src/a.py", CODE),)
 
 
 def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
@@ -359,6 +360,9 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
         f"```python src/a.py\n{CODE}```\n```",
         f"```python src/a.py\n{CODE}```\n\n```\n\n",
         f"### src/a.py\n{FENCED}\n```",
+        f"```python src/a.py\n{CODE}```\n```python\n```",
+        f"```python\n```python\n# src/a.py\n{CODE}```",
+        f"```python\n```python\n# src/a.py\n{CODE}```\n```",
     ],
 )
 def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply: str) -> None:
@@ -374,6 +378,7 @@ def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply
         f"```python\n# src/b.py\n{CODE}```",
         "```bash\npytest -q\n```",
         f"And then:\n{FENCED}",
+        "```python\n```",
     ],
 )
 def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_follows_at_once(

@@ -93,13 +93,59 @@ async def test_who_passes_only_the_test_of_one_who_meant_something_else_is_asked
     bench: Roundtable, code: Path
 ) -> None:
     ready(code)
-    untested, tested = wrote({"slug.py": OR_NOTHING}), wrote({"slug.py": OR_NOTHING, "test_more.py": LARGEST_TEST})
-    alone: Turns = [{"round": "*-propose", "text": untested}, {"round": "*-mend", "text": tested}]
-    other = author(slug=SORTS, test_largest=LARGEST_TEST)
-    held = Held(bench, claude=alone, gpt=other)
+    alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
+    held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert "No other candidate does the same, and it has no test of its own" in held.prompt("build/2-mend", "claude")
+    prompt = held.prompt("build/2-evidence", "claude")
+    assert "No other candidate does the same, and it has no test of its own" in prompt
+    assert "default=None" not in prompt, "a test is to follow from the task, not from the code"
+    assert "You may change only: test_slug_2.py." in prompt, "there is a test_slug.py"
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (code / "slug.py").read_text() == OR_NOTHING
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+    assert OR_NOTHING in decision.text
+
+
+async def test_who_is_asked_for_a_test_alone_and_writes_everything_again_keeps_what_it_had(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    again = wrote({"slug.py": SLUG, "test_more.py": LARGEST_TEST})
+    held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": again}])
+    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == OR_NOTHING
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+
+
+async def test_tests_that_were_asked_for_alone_stay_where_the_code_is_mended(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    smallest = OR_NOTHING.replace("max", "min")
+    turns = [
+        *author(slug=smallest),
+        {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})},
+        {"round": "*-mend", "text": wrote({"slug.py": OR_NOTHING})},
+    ]
+    held = Held(bench, claude=turns)
+    decision = await held.hold("build", LARGEST, answers=YES, settings={"mends": 2})
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert list((await bench.session(held.session)).rounds) == ["build/1-propose", "build/2-evidence", "build/3-mend"]
+    assert "test_it_is_the_largest" in held.prompt("build/3-mend", "claude")
+    assert (code / "slug.py").read_text() == OR_NOTHING
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+
+
+async def test_who_garbled_a_function_and_brought_no_test_is_asked_only_for_the_test(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    garbled = OR_NOTHING.replace('"-"', '"_"')
+    held = Held(
+        bench, claude=[*author(slug=garbled), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST})}]
+    )
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert "Put back as before, since the task does not name it and checks broke: slugify in slug.py." in decision.how
+    assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 

@@ -266,6 +266,7 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     `best` are the seats among whom running them decides nothing. `apart` are inputs for which those do not do the same,
     with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran. `unrun` says which
     checks could not be run or showed nothing, a sentence each. `before` is how the checks ended without any of them.
+    `tests_to` is a file that is not there yet, for tests of what they change.
     """
 
     candidates: tuple[Candidate, ...]
@@ -275,6 +276,7 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     apart: dict[str, dict[str, str]] = {}
     unrun: tuple[str, ...] = ()
     before: tuple[CheckOutcome, ...] = ()
+    tests_to: str = ""
 
 
 class MergedTried(Value, frozen=True, tag="merged_tried", tag_field="result"):

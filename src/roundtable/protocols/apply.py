@@ -19,7 +19,7 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import ANEW, MEND, WHOLE, NotDone, form_of, tried
+from roundtable.protocols.trying import ANEW, MEND, SHOW, WHOLE, NotDone, form_of, tried
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """A plan and the change, unless there is a draft already."""
-    return () if settings.draft else (PLAN, WRITE, *[MEND, ANEW] * settings.mends)
+    return () if settings.draft else (PLAN, WRITE, *[SHOW, MEND, ANEW] * settings.mends)
 
 
 async def apply(table: Table) -> Decision:
@@ -84,8 +84,8 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
-    anew = Prompt(ANEW.template, quotes={"plan": drafted.moves[0].text})
-    rounds, result = await tried(table, STAGE, 2, written, settings.mends, anew)
+    anew, evidence = (Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (ANEW, SHOW))
+    rounds, result = await tried(table, STAGE, 2, written, settings.mends, anew, evidence)
     if not rule.alike(result) and not rule.contested(result):
         return rule.none_passed(result, rounds)
     course.before = rule.warning(result, course.seat)
@@ -105,11 +105,11 @@ def _of(decision: Decision, position: str) -> Decision:
 
 PROTOCOL = Protocol(
     "apply",
-    3,
+    4,
     apply,
     Settings,
     plan,
-    ("system", "plan", "write", "mend", "anew", "about", "repair"),
+    ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
     "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
     gates=("plan", *GATES),
     answers={"plan": tuple(PLAN_CHOICES), **GATES},

@@ -26,7 +26,7 @@ from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import ANEW, MEND, WHOLE, NotDone, form_of, tried
+from roundtable.protocols.trying import ANEW, MEND, SHOW, WHOLE, NotDone, form_of, tried
 
 STAGE = "build"
 WHICH, NONE = "which", "none of them"
@@ -54,7 +54,7 @@ def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]
     """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
     return (
         PROPOSE,
-        *[MEND, ANEW] * settings.mends,
+        *[SHOW, MEND, ANEW] * settings.mends,
         *[JUDGE, JUDGE, REFINE] * settings.judge,
         *[APPROVAL] * (settings.approvals > 0),
     )
@@ -69,8 +69,8 @@ async def build(table: Table) -> Decision:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        anew = Prompt(ANEW.template, {"task": table.charter.question})
-        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew)
+        anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, SHOW))
+        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trying.alike(result) or trying.contested(result)
         if not best:
             return trying.none_passed(result, rounds)
@@ -103,11 +103,11 @@ async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Seque
 
 PROTOCOL = Protocol(
     "build",
-    3,
+    4,
     build,
     Settings,
     plan,
-    ("system", "propose", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
+    ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
     gates=(WHICH, *GATES),
     answers=GATES,

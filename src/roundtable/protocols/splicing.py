@@ -20,6 +20,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.ports import Table
 from roundtable.core.rules import merging
+from roundtable.core.rules.trying import asks_for_tests
 from roundtable.core.values import Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.trying import done
 
@@ -46,8 +47,8 @@ class Spliced(msgspec.Struct, frozen=True):
 
 
 def last_written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
-    """What a seat wrote last."""
-    move = next(found for round in reversed(rounds) if (found := round.by(seat)))
+    """What a seat wrote last, tests that it was asked for by themselves aside."""
+    move = next(it for round in reversed(rounds) if not asks_for_tests(round.name) and (it := round.by(seat)))
     return changes_of(move.text).operations
 
 

@@ -10,7 +10,7 @@ from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.rules.trying import failed
+from roundtable.core.rules.trying import EVIDENCE, asks_for_tests, failed, unproven
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
@@ -21,6 +21,8 @@ WHOLE, IN_PARTS = "changes", "changes-in-parts"
 MEND = PlannedRound("mend", WHOLE, Turns(visibility="own", at_bench=True), likely=False)
 ANEW = PlannedRound("anew", WHOLE, Turns(visibility="none", at_bench=True), likely=False)
 """For who mends by writing the same again: without its own words before its eyes, it finds others."""
+SHOW = PlannedRound(EVIDENCE, WHOLE, Turns(visibility="none", at_bench=True), likely=False)
+"""For who wrote what may be right and nothing that shows it: a test that is written by the task, not by the code."""
 
 LONG = 12_000
 """Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
@@ -54,37 +56,55 @@ def form_of(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
 
 
 async def tried(
-    table: Table, stage: str, number: int, written: Round, mends: int, anew: Prompt
+    table: Table, stage: str, number: int, written: Round, mends: int, anew: Prompt, evidence: Prompt
 ) -> tuple[tuple[Round, ...], CandidatesTried]:
-    """Run what the seats wrote in a round of this number. Where nobody's passed, all write again, knowing why.
+    """Run what the seats wrote in a round of this number. Where nobody's passed, all are asked again, knowing why.
 
-    Who then sends the same is asked `anew`; where all have sent the same once more, there is nothing to run again.
+    Where all have sent the same once more, there is nothing to run again.
     """
     rounds = (written,)
     result = await done(table, f"{stage}/try", all_written(rounds), CandidatesTried)
     for mend in range(1, mends + 1):
-        name = f"{stage}/{number + mend}-mend"
-        again = failed(result)
-        if not again or any(it.passed for it in result.candidates) or not await table.may_open(name):
-            break
-        mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=again, turns=MEND.turns)
-        if not mended.moves:
+        if not failed(result) or any(it.passed for it in result.candidates):
             break
         before = _wanted(*rounds)
-        repeated = tuple(seat for seat, wanted in _wanted(mended).items() if wanted == before.get(seat))
-        rounds = (*rounds, mended)
-        name = f"{stage}/{number + mend}-anew"
-        if repeated and await table.may_open(name):
-            rounds += (await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns),)
+        name = f"{stage}/{number + mend}"
+        rounds += await _shown(table, name, result, evidence)
+        rounds += await _mended(table, name, rounds, [it for it in failed(result) if it not in unproven(result)], anew)
         if _wanted(*rounds) == before:
             break
         result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)
     return rounds, result
 
 
-def _wanted(*rounds: Round) -> dict[str, object]:
-    """What each seat wants written by its last word in these rounds, whatever it says around it."""
-    return {move.seat: _changes(move.text) for it in rounds for move in it.moves}
+async def _shown(table: Table, number: str, result: CandidatesTried, prompt: Prompt) -> tuple[Round, ...]:
+    """Whose change lacks nothing but a test that shows it writes that, and keeps the change."""
+    name, seats = f"{number}-{SHOW.template}", unproven(result)
+    if not seats or not await table.may_open(name):
+        return ()
+    expect = Expect(WHOLE, (result.tests_to,) if result.tests_to else ())
+    return (await table.ask(name, prompt, expect=expect, seats=seats, turns=SHOW.turns),)
+
+
+async def _mended(
+    table: Table, number: str, rounds: Sequence[Round], seats: Sequence[str], anew: Prompt
+) -> tuple[Round, ...]:
+    """Whose change failed writes it again; who then sends the same is asked `anew`."""
+    name = f"{number}-{MEND.template}"
+    if not seats or not await table.may_open(name):
+        return ()
+    mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=tuple(seats), turns=MEND.turns)
+    before = _wanted(*rounds)
+    repeated = tuple(seat for (seat, whole), wanted in _wanted(mended).items() if wanted == before.get((seat, whole)))
+    name = f"{number}-{ANEW.template}"
+    if not repeated or not await table.may_open(name):
+        return (mended,)
+    return mended, await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns)
+
+
+def _wanted(*rounds: Round) -> dict[tuple[str, bool], object]:
+    """What each seat wants written by its last word in these rounds, whatever else it says; tests by themselves."""
+    return {(move.seat, asks_for_tests(it.name)): _changes(move.text) for it in rounds for move in it.moves}
 
 
 def _changes(text: str) -> object:

@@ -19,9 +19,11 @@ from roundtable.app.bench.wishes import (
     is_old_test,
     is_test,
     keeping_the_unasked,
+    place_for_tests,
     tests_by_seat,
     tests_of,
     with_measures_as_they_were,
+    with_tests,
     without_barred,
     without_new_tests,
     without_tests,
@@ -35,7 +37,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Me
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS
+from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -122,6 +124,7 @@ class Trying:
             apart(trials.outputs, decided.best) if sound else {},
             self.clean_words(trials.untold(trials.candidates)),
             self.clean(trials.checks.get(BEFORE, ())),
+            await asyncio.to_thread(place_for_tests, self._workspace, [file for it in wishes for file in it.own]),
         )
 
     async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
@@ -139,11 +142,20 @@ class Trying:
         self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[Written]
     ) -> Sequence[Wish]:
         """What each of these seats wrote last in these rounds comes to."""
-        moves = {move.seat: move for name in effect.rounds for move in session.rounds[name].moves()}
-        wishes = [
-            await asyncio.to_thread(self.wish, session, moves[seat], over) for seat in effect.seats if seat in moves
-        ]
+        said = [move for name in effect.rounds for move in session.rounds[name].moves()]
+        moves = {seat: [it for it in said if it.seat == seat] for seat in effect.seats}
+        wishes = [await asyncio.to_thread(self._last_wish, session, it, over) for it in moves.values() if it]
         return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
+
+    def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[Written]) -> Wish:
+        """What a seat wants written, with the tests it was asked for by themselves, unless it brought others since."""
+        last = next(it for it in reversed(moves) if not asks_for_tests(it.round))
+        wish = self.wish(session, last, over)
+        shown = next((it for it in reversed(moves) if asks_for_tests(it.round)), last)
+        if moves.index(shown) < moves.index(last) and any(map(is_new_test, wish.own)):
+            return wish
+        tests = [it for it in self.wish(session, shown, over).own if is_new_test(it)] if shown is not last else ()
+        return with_tests(wish, tests) if tests else wish
 
     async def _with_the_unasked_put_back(
         self,
@@ -156,13 +168,15 @@ class Trying:
     ) -> tuple[Sequence[Wish], Trials]:
         """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
 
-        Who writes a whole file anew for one function forgets another. Only what then passes everything is taken.
+        Who writes a whole file anew for one function forgets another. Only what then passes everything is taken, or all
+        but what nothing showed before either.
         """
         asked = set(re.findall(r"\w+", asked_words(session)))
         taken: dict[str, Wish] = {}
         for changed in (False, True):
             wishes, trials = found
-            broken = {it.seat for it in wishes if not it.sound}.intersection(trials.breaking())
+            broken = {it.seat for it in wishes if not it.holds}.intersection(trials.breaking())
+            unshown = {it.seat for it in wishes if it.lacks_evidence}
             made = [
                 await asyncio.to_thread(keeping_the_unasked, it, asked, changed) for it in written if it.seat in broken
             ]
@@ -171,11 +185,11 @@ class Trying:
                 tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
                 now = [{**taken, **narrower}.get(it.seat, it) for it in written]
                 again = await self._tried(session, now, tests_by_seat(written), over, sandbox, tell)
-                sound = {it.seat for it in again[0] if it.sound}
-                if sound.issuperset(narrower):
+                hold = {it.seat for it in again[0] if it.sound or (it.holds and it.seat in unshown)}
+                if hold.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
                     break
-                narrower = {seat: it for seat, it in narrower.items() if seat in sound}
+                narrower = {seat: it for seat, it in narrower.items() if seat in hold}
         return found
 
     async def _tried(

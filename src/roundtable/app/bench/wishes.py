@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from roundtable.app.bench.asking import defined
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.effects import CheckOutcome
+from roundtable.core.rules.trying import EVIDENCE
 from roundtable.core.testing import is_test_file
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.languages import language_of
@@ -53,6 +55,16 @@ class Wish(msgspec.Struct, frozen=True):
     def ready(self) -> bool:
         """Whether all of it can be written."""
         return bool(self.own) and not self.refused
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """Whether nothing shows what it is for."""
+        return any(it.name == EVIDENCE for it in self.checks)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of it can be written, and every check passed but that something shows what it is for."""
+        return self.ready and all(it.passed or it.name == EVIDENCE for it in self.checks)
 
     @property
     def sound(self) -> bool:
@@ -109,6 +121,22 @@ def without_new_tests(wish: Wish) -> Wish:
     gone = {it.path for it in wish.own if without and it.after is None and is_test(it)}
     files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
     return msgspec.structs.replace(wish, files=files, own=own, without=without)
+
+
+def with_tests(wish: Wish, tests: Sequence[Written]) -> Wish:
+    """A wish with these new tests instead of its own."""
+    bare = without_new_tests(wish)
+    return msgspec.structs.replace(
+        wish, files=(*bare.files, *tests), own=(*bare.own, *tests), refused=(*wish.refused, *objections(tests))
+    )
+
+
+def place_for_tests(workspace: Path, files: Iterable[Written]) -> str:
+    """A path that is free for tests of the first of these files that is code in Python; nothing without such a one."""
+    code = next((Path(it.path).stem for it in files if it.path.endswith(".py") and not is_test(it)), "")
+    folder = next((f"{it}/" for it in ("tests", "test") if (workspace / it).is_dir()), "")
+    paths = (f"{folder}test_{code}{number}.py" for number in ("", *(f"_{it}" for it in range(2, 100))))
+    return next((it for it in paths if not (workspace / it).exists()), "") if code else ""
 
 
 def with_measures_as_they_were(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:

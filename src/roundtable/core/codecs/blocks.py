@@ -201,7 +201,7 @@ def _is_another_of_its_kind(named: Named, block: FencedBlock) -> bool:
 def _in_passing(info: str, body: Sequence[str]) -> bool:
     """Whether a block is not for the file of the one before it, where nothing stands between the two."""
     language = _by_info(info)[0]
-    return (not language or language in ASIDE) and not _has_edits(body)
+    return (not language or language in ASIDE or not any(map(str.strip, body))) and not _has_edits(body)
 
 
 def _without_talk(blocks: Sequence[FencedBlock]) -> list[FencedBlock]:
@@ -224,8 +224,13 @@ def _has_only_remarks(block: FencedBlock) -> bool:
 
 
 def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[str]) -> int:
-    """Where the same fence stands once more, behind that which names the file of its block; 0 where it does not."""
+    """Where the same fence stands once more, behind that which names the file of its block; 0 where it does not.
+
+    No file of code begins with one.
+    """
     language, named = _by_info(info)
+    if language in _ENDINGS and at + 1 < len(lines) and _opening(lines[at + 1]) == (fence, language):
+        return at + 1
     if named is None:
         if at + 1 == len(lines) or _by_line_above(prose) or not _lone_name(lines[at + 1], language):
             return 0
@@ -239,8 +244,8 @@ def _named_by_the_one_before(blocks: Sequence[FencedBlock], lines: Sequence[str]
     told: FencedBlock | None = None
     for block in blocks:
         if told and told.named:
-            between = lines[told.line + 3 : block.line]
-            if block.named or block.language != told.language or any(map(str.strip, between)):
+            between = any(map(str.strip, lines[told.line + 3 : block.line]))
+            if block.named or block.language != told.language or between or not block.text.strip():
                 raise _only_named(told.named)
             block = msgspec.structs.replace(block, named=told.named)
             told = None

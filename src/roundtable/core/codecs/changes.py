@@ -74,8 +74,8 @@ def _in_reply(text: str) -> Iterator[Operation]:
     prose = any(block.named and block.named.path.lower().endswith(_PROSE) for block in reply.blocks)
     if prose and any(not block.language for block in nameless):
         raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
-    stray = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
-    if stray or (nameless and len(nameless) == len(reply.blocks)):
+    code = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
+    if any(block.text.strip() for block in code) or (nameless and len(nameless) == len(reply.blocks)):
         raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
 
 
@@ -185,7 +185,7 @@ def _with_target(reply: str, path: str) -> str:
         taken = taken_apart(reply)
     except Unreadable:
         return reply
-    blocks = [block for block in taken.blocks if block.language not in ASIDE]
+    blocks = [block for block in taken.blocks if block.language not in ASIDE and block.text.strip()]
     if len(blocks) != 1 or any(block.named or _says_itself(block) for block in taken.blocks):
         return reply
     lines = reply.replace("\r\n", "\n").split("\n")

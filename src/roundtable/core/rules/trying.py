@@ -20,7 +20,7 @@ AS_THEY_WERE = ", as they were before it,"
 SIDE_EFFECTS = "side effects"
 """The name of the check that a function leaves what it is given as it is."""
 EVIDENCE = "evidence"
-"""The name of the check that something shows what a change is for."""
+"""The name of the check that something shows what a change is for, and of the round that asks for that alone."""
 _GIST = 200
 _SAID = 3
 TOLD = 1_500
@@ -30,6 +30,16 @@ TOLD = 1_500
 def failed(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate was refused or did not pass."""
     return tuple(it.seat for it in tried.candidates if not it.passed)
+
+
+def unproven(tried: CandidatesTried) -> tuple[str, ...]:
+    """The seats whose candidate lacks nothing but what shows that it does what it is for."""
+    return tuple(it.seat for it in tried.candidates if it.draft and not it.refused and _failing(it) == [EVIDENCE])
+
+
+def asks_for_tests(round: str) -> bool:
+    """Whether seats are asked in a round of this name for tests alone: what they wrote before stands."""
+    return round.endswith(f"-{EVIDENCE}")
 
 
 def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
@@ -42,8 +52,8 @@ def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
 def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
-        failing = [check for check in it.checks if not check.passed]
-        if it.draft and not it.refused and failing and all(check.name.endswith(AS_THEY_WERE) for check in failing):
+        failing = _failing(it)
+        if it.draft and not it.refused and failing and all(name.endswith(AS_THEY_WERE) for name in failing):
             return (it,)
     return ()
 
@@ -145,13 +155,14 @@ def chosen(
     passed = f"{seat}'s candidate {_passed(it)}{where}."
     how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
+    words = last_words([it for it in rounds if not asks_for_tests(it.name)])
     proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
         decision,
         winner=seat,
         author=seat,
         position=position(question, seat, it.files),
-        text=last_words(rounds)[seat].text if seat in last_words(rounds) else "",
+        text=words[seat].text if seat in words else "",
         proposals=proposals,
         notices=(*decision.notices, *map(ended, tried.unrun), *_untried(it, judged=judged)),
     )
@@ -182,10 +193,13 @@ def _left_out(it: Candidate) -> str:
 def _set_aside(tried: CandidatesTried) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
-        failing = [check for check in it.checks if not check.passed]
-        if it.draft and not it.refused and [check.name for check in failing] in ([SIDE_EFFECTS], [EVIDENCE]):
-            why = unbroken(failing[0].output.partition("\n")[0])
+        if it.draft and not it.refused and _failing(it) in ([SIDE_EFFECTS], [EVIDENCE]):
+            why = unbroken(next(check.output for check in it.checks if not check.passed).partition("\n")[0])
             yield f"{it.seat}'s passes everything but this: {ended(why)}"
+
+
+def _failing(it: Candidate) -> list[str]:
+    return [check.name for check in it.checks if not check.passed]
 
 
 def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:

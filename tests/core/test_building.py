@@ -134,6 +134,13 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
     assert "eve's" not in decision.how
 
 
+def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
+    ours = CheckOutcome(trying.EVIDENCE, (), 1, "No test shows it.")
+    theirs = CheckOutcome(trying.EVIDENCE, ("make", "evidence"), 1)
+    candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
+    assert trying.unproven(CandidatesTried(candidates)) == ("claude",)
+
+
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = Planned((hunk,), unasked=("a.py#1",))

@@ -336,6 +336,11 @@ def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
     assert "<<<<" not in told
 
 
+def test_an_empty_file_that_a_sentence_names_beside_others_is_not_lost() -> None:
+    said = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
+    assert "does not say which file" in why_not(said)
+
+
 def test_an_example_that_was_only_copied_is_sent_back() -> None:
     said = "```python src/a.py\nThe whole new file, every line of it\n```"
     assert "repeats the example" in why_not(said)
@@ -344,6 +349,8 @@ def test_an_example_that_was_only_copied_is_sent_back() -> None:
 def test_a_fence_that_is_opened_twice_is_one() -> None:
     said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))
+    shown = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
+    assert wanted(shown) == (Replace("README.md", f"```python\n{CODE}```\n"),)
     nested = f"````markdown notes.md\n```markdown\n{CODE}```\n````\n"
     assert wanted(nested) == (Replace("notes.md", f"```markdown\n{CODE}```\n"),)
 

@@ -23,7 +23,7 @@ from roundtable.engine.feed import Feed
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.house import House, Killed, MortalStore
-from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, STUB, TASK, slug_repository, writer, wrote
+from tests.stories.writing import BROKEN_SLUG, JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, slug_repository, writer, wrote
 
 YES = {"approve": "all"}
 CHECKS = {"joins": ("grep", "-q", "join", "slug.py")}
@@ -84,6 +84,20 @@ async def test_who_mends_by_sending_the_same_is_asked_anew_with_its_plan(bench: 
     assert "1. Change slug.py." in prompt, "the person said yes to that"
     assert "The check tests failed" in prompt
     assert BROKEN_SLUG not in prompt
+
+
+async def test_who_brought_no_test_is_asked_for_that_alone_with_its_plan(bench: Roundtable, code: Path) -> None:
+    (code / "slug.py").write_text(SLUG)
+    git(code, "commit", "-qam", "A slug, so that its test shows nothing")
+    test = SLUG_TEST.replace(" Hello World ", "Hello\\tWorld")
+    council = await decided(bench, claude=executing(JOINED_SLUG, evidence=wrote({"test_tabs.py": test})))
+    later, decision = await apply(bench, council)
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert (code / "slug.py").read_text() == JOINED_SLUG
+    assert (code / "test_tabs.py").read_text() == test
+    prompt = later.prompt("apply/3-evidence", "claude")
+    assert "1. Change slug.py." in prompt
+    assert JOINED_SLUG not in prompt
 
 
 @pytest.mark.feature("S4.26")

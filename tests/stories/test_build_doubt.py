@@ -149,6 +149,38 @@ async def test_who_garbled_a_function_and_brought_no_test_is_asked_only_for_the_
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
+async def test_nothing_but_tests_is_taken_where_a_test_alone_is_asked_for(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    more = {"conftest.py": "raise SystemExit\n", "tests/__init__.py": "", "test_more.py": LARGEST_TEST}
+    held = Held(bench, claude=[*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote(more)}])
+    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    assert git(code, "show", "--name-only", "--format=").split() == ["slug.py", "test_more.py"]
+
+
+async def test_who_contradicts_the_test_it_was_asked_for_has_not_passed(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    task = "Add largest(items) to slug.py, which returns the largest of some items: [1, 3] is 3. Of none it is 0."
+    zero = "\n    def test_none(self):\n        self.assertEqual(largest([]), 0)\n"
+    alone = [*author(slug=OR_NOTHING), {"round": "*-evidence", "text": wrote({"test_more.py": LARGEST_TEST + zero})}]
+    held = Held(bench, claude=alone, gpt=author(slug=SORTS, test_largest=LARGEST_TEST))
+    decision = await held.hold("build", task, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK, decision.how
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_who_mends_only_its_test_keeps_its_code(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    wrong = LARGEST_TEST.replace("2]), 3", "2]), 2")
+    turns = [
+        *author(slug=OR_NOTHING, test_more=wrong),
+        {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})},
+    ]
+    held = Held(bench, claude=turns)
+    assert (await held.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
+    assert (code / "slug.py").read_text() == OR_NOTHING
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+
+
 async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(bench: Roundtable, code: Path) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))

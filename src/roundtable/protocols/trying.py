@@ -11,6 +11,7 @@ from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.rules.trying import EVIDENCE, asks_for_tests, failed, unproven
+from roundtable.core.testing import holds_tests
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
 
@@ -69,8 +70,8 @@ async def tried(
             break
         before = _wanted(*rounds)
         name = f"{stage}/{number + mend}"
-        rounds += await _shown(table, name, result, evidence)
         rounds += await _mended(table, name, rounds, [it for it in failed(result) if it not in unproven(result)], anew)
+        rounds += await _shown(table, name, result, evidence)
         if _wanted(*rounds) == before:
             break
         result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)
@@ -104,14 +105,19 @@ async def _mended(
 
 def _wanted(*rounds: Round) -> dict[tuple[str, bool], object]:
     """What each seat wants written by its last word in these rounds, whatever else it says; tests by themselves."""
-    return {(move.seat, asks_for_tests(it.name)): _changes(move.text) for it in rounds for move in it.moves}
+    found: dict[tuple[str, bool], object] = {}
+    for round in rounds:
+        tests = asks_for_tests(round.name)
+        found |= {(it.seat, tests): wanted for it in round.moves if (wanted := _changes(it.text, tests=tests))}
+    return found
 
 
-def _changes(text: str) -> object:
+def _changes(text: str, *, tests: bool) -> object:
     try:
-        return changes_of(text).operations
+        wanted = changes_of(text).operations
     except Unreadable:
-        return text
+        return "" if tests else text
+    return tuple(it for it in wanted if holds_tests(it.path)) if tests else wanted
 
 
 def all_written(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:

@@ -111,6 +111,10 @@ class Trials(Value, frozen=True):
             if it == candidate or self._passes(it, it) or (it in whole and (self._breaks(it) or len(whole) > 1))
         )
 
+    def shows_itself(self, candidate: str) -> bool:
+        """Whether its own tests show what it is for, and it passes all of them."""
+        return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
+
     def _passes(self, candidate: str, author: str) -> bool:
         """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
         passed = self.tests.get(candidate)

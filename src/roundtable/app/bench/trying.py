@@ -14,6 +14,7 @@ from roundtable.app.bench.asking import asked_words, asks_to_change, asks_to_cha
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.wishes import (
     Wish,
+    adds,
     is_code,
     is_new_test,
     is_old_test,
@@ -40,7 +41,7 @@ from roundtable.core.rules.executed import Executed, executed
 from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
-from roundtable.core.testing import is_test_file
+from roundtable.core.testing import holds_tests, is_test_file
 from roundtable.core.values import Move
 from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
@@ -58,7 +59,7 @@ MOST_APART = 3
 OWN_TESTS = "its own tests"
 NO_EVIDENCE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
-    "Write such a test, in a file of its own, or mend the one you wrote."
+    "Write such a test, in a file of its own."
 )
 ALONE = (
     "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
@@ -124,7 +125,7 @@ class Trying:
             apart(trials.outputs, decided.best) if sound else {},
             self.clean_words(trials.untold(trials.candidates)),
             self.clean(trials.checks.get(BEFORE, ())),
-            await asyncio.to_thread(place_for_tests, self._workspace, [file for it in wishes for file in it.own]),
+            place_for_tests([file for it in wishes for file in it.own], await self._names()),
         )
 
     async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
@@ -148,13 +149,20 @@ class Trying:
         return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
 
     def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[Written]) -> Wish:
-        """What a seat wants written, with the tests it was asked for by themselves, unless it brought others since."""
-        last = next(it for it in reversed(moves) if not asks_for_tests(it.round))
-        wish = self.wish(session, last, over)
-        shown = next((it for it in reversed(moves) if asks_for_tests(it.round)), last)
-        if moves.index(shown) < moves.index(last) and any(map(is_new_test, wish.own)):
-            return wish
-        tests = [it for it in self.wish(session, shown, over).own if is_new_test(it)] if shown is not last else ()
+        """What a seat wants written; to tests by themselves belongs what it wrote before, and they to what comes next.
+
+        Who is asked for tests alone may write more, which is not taken.
+        """
+        first, *later = moves
+        wish = self.wish(session, first, over)
+        tests: tuple[Written, ...] = ()
+        for move in later:
+            now = self.wish(session, move, over)
+            new = tuple(it for it in now.own if is_new_test(it) and holds_tests(it.path))
+            if asks_for_tests(move.round) or (now.ready and new == now.own):
+                tests = new or tests
+            else:
+                wish, tests = now, () if new else tests
         return with_tests(wish, tests) if tests else wish
 
     async def _with_the_unasked_put_back(
@@ -185,7 +193,11 @@ class Trying:
                 tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
                 now = [{**taken, **narrower}.get(it.seat, it) for it in written]
                 again = await self._tried(session, now, tests_by_seat(written), over, sandbox, tell)
-                hold = {it.seat for it in again[0] if it.sound or (it.holds and it.seat in unshown)}
+                hold = {
+                    it.seat
+                    for it in again[0]
+                    if it.sound or (it.holds and it.seat in unshown and (not changed or adds(it, asked)))
+                }
                 if hold.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
                     break
@@ -219,7 +231,7 @@ class Trying:
         self, wishes: Sequence[Wish], over: Sequence[Written], trials: Trials, sandbox: Sandbox, tell: Tell
     ) -> list[Wish]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {it.seat: it.files for it in wishes if it.sound and any(map(is_new_test, it.own))}
+        whole = {it.seat: it.files for it in wishes if it.holds and any(map(is_new_test, it.own))}
         if not whole or not trials.before:
             return list(wishes)
         again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
@@ -231,11 +243,11 @@ class Trying:
     ) -> list[Wish]:
         """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
         stands = not asks_to_change_tests(session)
-        measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.sound}
+        measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.holds}
         restored = {
             it.seat: with_measures_as_they_were((without_tests(it) if stands else it).files, measures[it.seat])
             for it in wishes
-            if it.sound and (measures[it.seat] or (stands and any(map(is_old_test, it.own))))
+            if it.holds and (measures[it.seat] or (stands and any(map(is_old_test, it.own))))
         }
         if not restored:
             return list(wishes)
@@ -289,7 +301,7 @@ class Trying:
 
         The one under `BEFORE` is what there was before any of the others: the workspace as it is, if there is none.
         """
-        make = made or partial(made_tree, names=await asyncio.to_thread(names_for_trees, self._workspace))
+        make = made or partial(made_tree, names=await self._names())
         async with scratch() as folder:
             trees = {name: folder / str(number) for number, name in enumerate({BEFORE: (), **drafts})}
             await side_by_side(
@@ -302,6 +314,9 @@ class Trying:
             here = InPlace(sandbox, self._workspace, more.lent)
             trials = await tried(here, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
             return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
+
+    async def _names(self) -> Sequence[str]:
+        return await asyncio.to_thread(names_for_trees, self._workspace)
 
     def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:
         """Sentences that quote what checks said, fit for the record."""
@@ -383,7 +398,7 @@ def _without_who_is_alone(session: Session, wishes: Sequence[Wish], trials: Tria
     doubted = [
         it.seat
         for it in wishes
-        if is_code(it.own) and it.seat not in trials.shown_by(it.seat) and not trials.mended(it.checks) - weak
+        if is_code(it.own) and not trials.shows_itself(it.seat) and not trials.mended(it.checks) - weak
     ]
     if not trials.before or len(trials.candidates) < 2:
         return wishes

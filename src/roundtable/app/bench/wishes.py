@@ -11,8 +11,8 @@ import msgspec
 from roundtable.app.bench.asking import defined
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.rules.trying import EVIDENCE
-from roundtable.core.testing import is_test_file
+from roundtable.core.rules.trying import is_evidence
+from roundtable.core.testing import holds_tests, is_test_file
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.languages import language_of
 from roundtable.workshop.structure.putting_back import put_back
@@ -59,12 +59,12 @@ class Wish(msgspec.Struct, frozen=True):
     @property
     def lacks_evidence(self) -> bool:
         """Whether nothing shows what it is for."""
-        return any(it.name == EVIDENCE for it in self.checks)
+        return any(map(is_evidence, self.checks))
 
     @property
     def holds(self) -> bool:
         """Whether all of it can be written, and every check passed but that something shows what it is for."""
-        return self.ready and all(it.passed or it.name == EVIDENCE for it in self.checks)
+        return self.ready and all(it.passed or is_evidence(it) for it in self.checks)
 
     @property
     def sound(self) -> bool:
@@ -124,19 +124,31 @@ def without_new_tests(wish: Wish) -> Wish:
 
 
 def with_tests(wish: Wish, tests: Sequence[Written]) -> Wish:
-    """A wish with these new tests instead of its own."""
-    bare = without_new_tests(wish)
-    return msgspec.structs.replace(
-        wish, files=(*bare.files, *tests), own=(*bare.own, *tests), refused=(*wish.refused, *objections(tests))
+    """A wish with these new files of tests instead of its own."""
+    taken = {it.path for it in tests}
+    files, own = (
+        (*(it for it in each if it.path not in taken and not (is_new_test(it) and holds_tests(it.path))), *tests)
+        for each in (wish.files, wish.own)
     )
+    return msgspec.structs.replace(wish, files=files, own=own, refused=(*wish.refused, *objections(tests)))
 
 
-def place_for_tests(workspace: Path, files: Iterable[Written]) -> str:
-    """A path that is free for tests of the first of these files that is code in Python; nothing without such a one."""
-    code = next((Path(it.path).stem for it in files if it.path.endswith(".py") and not is_test(it)), "")
-    folder = next((f"{it}/" for it in ("tests", "test") if (workspace / it).is_dir()), "")
-    paths = (f"{folder}test_{code}{number}.py" for number in ("", *(f"_{it}" for it in range(2, 100))))
-    return next((it for it in paths if not (workspace / it).exists()), "") if code else ""
+def adds(wish: Wish, asked: Set[str]) -> bool:
+    """Whether any of its files defines something new of these names."""
+    return any(not asked.isdisjoint(_new_names(it)) for it in wish.own)
+
+
+def place_for_tests(files: Iterable[Written], there: Iterable[str]) -> str:
+    """A path beside what is there for tests of the first of these files that is code in Python; nothing without one.
+
+    No two files of tests have one name: runners take them for one module.
+    """
+    code = next((Path(it.path).stem for it in files if it.after and it.path.endswith(".py") and not is_test(it)), "")
+    paths = [Path(it) for it in there]
+    folder = next((it for it in ("tests", "test") if any(path.parts[0] == it for path in paths)), "")
+    taken = {path.name for path in paths}
+    names = (f"test_{code}{number}.py" for number in ("", *(f"_{it}" for it in range(2, 100))))
+    return next((str(Path(folder, it)) for it in names if it not in taken), "") if code else ""
 
 
 def with_measures_as_they_were(files: Sequence[Written], measures: Sequence[Written]) -> tuple[Written, ...]:

@@ -229,7 +229,9 @@ def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[
     No file of code begins with one.
     """
     language, named = _by_info(info)
-    if language in _ENDINGS and at + 1 < len(lines) and _opening(lines[at + 1]) == (fence, language):
+    above = named or _by_line_above(prose)
+    is_code = language in _ENDINGS and (above is None or above.path.rpartition(".")[2] in _ENDINGS[language])
+    if is_code and at + 1 < len(lines) and _opening(lines[at + 1]) == (fence, language):
         return at + 1
     if named is None:
         if at + 1 == len(lines) or _by_line_above(prose) or not _lone_name(lines[at + 1], language):

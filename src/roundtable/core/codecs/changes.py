@@ -75,7 +75,9 @@ def _in_reply(text: str) -> Iterator[Operation]:
     if prose and any(not block.language for block in nameless):
         raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
     code = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
-    if any(block.text.strip() for block in code) or (nameless and len(nameless) == len(reply.blocks)):
+    if any(block.text.strip() or block.by_sentence for block in code) or (
+        nameless and len(nameless) == len(reply.blocks)
+    ):
         raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
 
 

@@ -34,7 +34,16 @@ def failed(tried: CandidatesTried) -> tuple[str, ...]:
 
 def unproven(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but what shows that it does what it is for."""
-    return tuple(it.seat for it in tried.candidates if it.draft and not it.refused and _failing(it) == [EVIDENCE])
+    return tuple(
+        it.seat
+        for it in tried.candidates
+        if it.draft and not it.refused and (failing := _failing(it)) and all(map(is_evidence, failing))
+    )
+
+
+def is_evidence(check: CheckOutcome) -> bool:
+    """Whether it is that check of ours, and no program that a person calls so."""
+    return check.name == EVIDENCE and not check.argv
 
 
 def asks_for_tests(round: str) -> bool:
@@ -53,7 +62,7 @@ def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
         failing = _failing(it)
-        if it.draft and not it.refused and failing and all(name.endswith(AS_THEY_WERE) for name in failing):
+        if it.draft and not it.refused and failing and all(check.name.endswith(AS_THEY_WERE) for check in failing):
             return (it,)
     return ()
 
@@ -193,13 +202,15 @@ def _left_out(it: Candidate) -> str:
 def _set_aside(tried: CandidatesTried) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
-        if it.draft and not it.refused and _failing(it) in ([SIDE_EFFECTS], [EVIDENCE]):
-            why = unbroken(next(check.output for check in it.checks if not check.passed).partition("\n")[0])
+        failing = _failing(it)
+        ours = [check for check in failing if check.name in (SIDE_EFFECTS, EVIDENCE) and not check.argv]
+        if it.draft and not it.refused and len(ours) == len(failing) == 1:
+            why = unbroken(ours[0].output.partition("\n")[0])
             yield f"{it.seat}'s passes everything but this: {ended(why)}"
 
 
-def _failing(it: Candidate) -> list[str]:
-    return [check.name for check in it.checks if not check.passed]
+def _failing(it: Candidate) -> list[CheckOutcome]:
+    return [check for check in it.checks if not check.passed]
 
 
 def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.bench.asking import asks_for, asks_to_change, asks_to_change_in_place, asks_to_change_tests
+from roundtable.app.bench.asking import (
+    asks_for,
+    asks_for_errors,
+    asks_to_change,
+    asks_to_change_in_place,
+    asks_to_change_tests,
+)
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.drafting import Written
@@ -154,3 +160,14 @@ def test_words_that_ask_for_another_check(words: str) -> None:
 )
 def test_words_that_only_speak_of_a_check(words: str) -> None:
     assert not asks_to_change(asking(words), CHECK)
+
+
+@pytest.mark.parametrize(
+    "words", ["find() must raise KeyError", "Empty lists are invalid.", "An empty list is an error.", "Reject nothing"]
+)
+def test_words_that_may_ask_for_an_error(words: str) -> None:
+    assert asks_for_errors(asking(words))
+
+
+def test_words_that_ask_for_no_error() -> None:
+    assert not asks_for_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from tests.repository import git
@@ -197,6 +199,26 @@ async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundta
     prompt = held.prompt("build/2-mend", "claude")
     assert "slug.slugs(['b', 'A c']) changes what it is given" in prompt
     assert "work on a copy" in prompt
+
+
+FIRST = """def slugify(text):
+    words = text.lower().split()
+    return words[0] + "".join(f"-{word}" for word in words[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"), [("", Outcome.DEADLOCK), (" Other texts raise an error.", Outcome.REACHED)]
+)
+async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
+    more: str, outcome: Outcome, bench: Roundtable, code: Path
+) -> None:
+    (code / "slug.py").write_text('def slugify(text):\n    return text.strip().replace(" ", "-")\n')
+    git(code, "commit", "-qam", "A slug in big letters")
+    decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE + more, answers=YES)
+    assert decision.outcome is outcome, decision.how
+    told = "what worked before: slug.slugify('') came to '' before, and ends in IndexError now."
+    assert (told in decision.how) is (outcome is Outcome.DEADLOCK)
 
 
 async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtable, code: Path) -> None:

@@ -150,6 +150,19 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     assert [it for it in trials.outputs["ada"] if it.startswith("shop.total([2, 1]")] == ["shop.total([2, 1])"]
 
 
+async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    first = "def total(prices):\n    return prices[0] + sum(prices[1:])\n"
+    refuses = "def total(prices):\n    if not prices:\n        raise ValueError\n    return sum(prices)\n"
+    trees = planted(tmp_path, ada=RIGHT, bob=first, eve=refuses)
+    (trees[BEFORE] / "shop.py").write_text("def total(prices):\n    return sum(prices[:2])\n")
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2, 3]) must be 6."))
+    assert trials.slips == {
+        "ada": (),
+        "bob": ("shop.total([]) came to 0 before, and ends in IndexError now.",),
+        "eve": (),
+    }
+
+
 async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:

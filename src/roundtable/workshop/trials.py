@@ -35,6 +35,13 @@ EXAMPLES = "the examples in the task"
 ENDS = "a sudden end"
 
 _UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
+_VALUE = "= "
+_SLIPS = tuple(
+    f"{ERROR} {it}"
+    for it in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
+)
+"""Errors that come of a mistake more often than of a decision."""
+_SHOWN = 80
 _LONGEST = 1 << 20
 _CALL_SECONDS = 1.0
 _SECONDS = Bounds().seconds
@@ -54,7 +61,8 @@ class Trials(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
     `in_place` are the calls with which a candidate, and nothing before it, changes what it is given besides coming to
-    something. `unsteady` are the checks, by tree, that ended otherwise when they were run there again. `unrun` says
+    something. `slips` are, a sentence each, those that came to something before it and now end in an error that is
+    hardly meant. `unsteady` are the checks, by tree, that ended otherwise when they were run there again. `unrun` says
     which checks could not be run at all, a sentence each.
     """
 
@@ -62,6 +70,7 @@ class Trials(Value, frozen=True):
     tests: dict[str, dict[str, bool]] = {}
     outputs: dict[str, dict[str, str]] = {}
     in_place: dict[str, tuple[str, ...]] = {}
+    slips: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
     unsteady: dict[str, tuple[str, ...]] = {}
     unrun: tuple[str, ...] = ()
@@ -187,7 +196,7 @@ async def tried(
         for author, files in tests.items()
         if files
     }
-    outputs, in_place = await bench.tell_apart(trees, tests, task.words)
+    told = await bench.tell_apart(trees, tests, task.words)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
     return Trials(
         checks=bench.lasting(outcomes, trees),
@@ -199,8 +208,9 @@ async def tried(
             }
             for name in outcomes
         },
-        outputs=outputs,
-        in_place=in_place,
+        outputs=told.outputs,
+        in_place=told.in_place,
+        slips=told.slips,
         authors={f"{author}: {test}": author for author in names for test in names[author]},
         unsteady=unsteady,
     )
@@ -226,6 +236,14 @@ def _with_examples(
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
         found[name] = (*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed))))
     return found
+
+
+class _Told(NamedTuple):
+    """What telling inputs told of the candidates, as it stands in `Trials`."""
+
+    outputs: dict[str, dict[str, str]] = {}
+    in_place: dict[str, tuple[str, ...]] = {}
+    slips: dict[str, tuple[str, ...]] = {}
 
 
 class _Bench:
@@ -325,13 +343,8 @@ class _Bench:
                 found[name] = (*found[name], CheckOutcome(ENDS, (), 1, why))
         return found
 
-    async def tell_apart(
-        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str
-    ) -> tuple[dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
-        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task.
-
-        And the calls with which each changes what it is given, though they come to something.
-        """
+    async def tell_apart(self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str) -> _Told:
+        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
@@ -340,10 +353,11 @@ class _Bench:
             task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
         )
         inputs: list[Call | Command] = [*calls, *commands]
-        changeable = [it for it in calls if task and it.changeable]
+        asked = calls if task else ()
+        changeable = [it for it in asked if it.changeable]
         candidates = [name for name in trees if name != BEFORE]
-        if not inputs or not (changeable or len(candidates) > 1):
-            return {}, {}
+        if not inputs or not (asked or len(candidates) > 1):
+            return _Told()
         seconds = SECONDS if commands else _CALL_SECONDS
         probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
         self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
@@ -352,12 +366,18 @@ class _Bench:
         if len({frozenset(it.items()) for it in outputs.values()}) > 1:
             again = await self._asked({name: trees[name] for name in candidates}, probes, seconds)
             outputs = _lasting(outputs, {name: _by_input(inputs, row) for name, row in again.items()})
-        bare = await self._asked({BEFORE: trees[BEFORE]}, changes, seconds) if changes else {BEFORE: ()}
-        before = _not_left_alone(changeable, bare[BEFORE])
-        in_place = {name: _changing(changeable, seen[name][len(inputs) :]) for name in candidates}
-        return outputs, {
-            name: tuple(str(it) for it in calls if it.function not in before) for name, calls in in_place.items()
-        }
+        bare = [*changes, *(it.probe for it in asked)]
+        before = (await self._asked({BEFORE: trees[BEFORE]}, bare, seconds))[BEFORE] if bare else ()
+        not_left_alone = _not_left_alone(changeable, before[: len(changes)])
+        in_place = {name: _changing(changeable, row[len(inputs) :]) for name, row in seen.items()}
+        return _Told(
+            outputs if changeable or len(candidates) > 1 else {},
+            {
+                name: tuple(str(it) for it in calls if it.function not in not_left_alone)
+                for name, calls in in_place.items()
+            },
+            {name: _slips(asked, before[len(changes) :], row) for name, row in seen.items()},
+        )
 
     async def _asked(
         self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
@@ -381,6 +401,15 @@ def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str
     """Without the inputs for which something else comes out of the same candidate each time: chance tells nothing."""
     chance = {it for name, seen in outputs.items() for it, said in seen.items() if again[name].get(it) != said}
     return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
+
+
+def _slips(calls: Sequence[Call], before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    """The calls that came to something and end in such an error now, each in a sentence."""
+    return tuple(
+        f"{call} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
+        for call, was, said in zip(calls, before, now, strict=False)
+        if was.startswith(_VALUE) and said in _SLIPS
+    )
 
 
 def _changing(calls: Sequence[Call], row: Sequence[str]) -> list[Call]:

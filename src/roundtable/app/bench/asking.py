@@ -49,6 +49,12 @@ _CHANGER = re.compile(r"\b(?:(?:add|reset|toggle|enqueue|dequeue|transfer)(?:_\w
 _NOT_THIS = re.compile(
     r"(?:\b(?:not|never|without|avoid|cannot)|n['’]t)\s+(?:[\w'’-]+\s+){0,2}\Z|\b(?:no|nor)\s+\Z", re.IGNORECASE
 )
+_ERRORS = re.compile(
+    r"\b(?:rais|throw|thrown|fail|refus|reject|forbid|forbidden|disallow|invalid|strict|assert|abort|crash)|Error\b"
+    r"|\b(?:error|exception)s?\b",
+    re.IGNORECASE,
+)
+"""Words for an end that is no result; too many rather than too few."""
 _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
@@ -98,6 +104,11 @@ def asks_to_change_in_place(session: Session) -> bool:
     words = f"{session.charter.question}\n\n{session.charter.settings.get('position', '')}"
     found = (match for it in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(it))
     return _CHANGER.search(words) is not None or any(not _NOT_THIS.search(it.string[: it.start()]) for it in found)
+
+
+def asks_for_errors(session: Session) -> bool:
+    """Whether any word of the person may mean that something ends in an error that did not before."""
+    return _ERRORS.search(f"{session.charter.question}\n{session.charter.settings.get('position', '')}") is not None
 
 
 def _denied(match: re.Match[str]) -> bool:

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.bench.asking import asked_words, asks_to_change, asks_to_change_in_place, asks_to_change_tests
+from roundtable.app.bench.asking import (
+    asked_words,
+    asks_for_errors,
+    asks_to_change,
+    asks_to_change_in_place,
+    asks_to_change_tests,
+)
 from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.wishes import (
     Wish,
@@ -38,7 +44,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Me
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, asks_for_tests
+from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, SLIPS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import holds_tests, is_test_file
@@ -66,6 +72,7 @@ ALONE = (
     "Write such a test, in a file of its own, of what the task says."
 )
 WORK_ON_A_COPY = "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
+AS_IT_DID = "Have it come to the same as before, unless the task says otherwise."
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 Made = Callable[[Path, Path, Sequence[Written]], None]
@@ -222,6 +229,8 @@ class Trying:
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
         if not (in_stages(session.charter) or asks_to_change_in_place(session)):
             wishes = [_leaving_arguments(it, trials) for it in wishes]
+        if not (in_stages(session.charter) or asks_for_errors(session)):
+            wishes = [_with_slips(it, trials) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not in_stages(session.charter):
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
@@ -422,6 +431,14 @@ def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:
     return msgspec.structs.replace(
         wish, checks=(*wish.checks, CheckOutcome(SIDE_EFFECTS, (), 1, f"{words}\n{WORK_ON_A_COPY}"))
     )
+
+
+def _with_slips(wish: Wish, trials: Trials) -> Wish:
+    """A wish with a check of ours that failed, where what worked before ends in an error and nobody asked for that."""
+    slips = trials.slips.get(wish.seat, ())
+    if not slips:
+        return wish
+    return msgspec.structs.replace(wish, checks=(*wish.checks, CheckOutcome(SLIPS, (), 1, f"{slips[0]}\n{AS_IT_DID}")))
 
 
 def _as_measured_before(

@@ -19,6 +19,8 @@ AS_THEY_WERE = ", as they were before it,"
 """Stands in the name of a check that was run with the tests that a candidate had made others."""
 SIDE_EFFECTS = "side effects"
 """The name of the check that a function leaves what it is given as it is."""
+SLIPS = "what worked before"
+"""The name of the check that calls which came to something do not end in an error."""
 EVIDENCE = "evidence"
 """The name of the check that something shows what a change is for, and of the round that asks for that alone."""
 _GIST = 200
@@ -203,7 +205,7 @@ def _set_aside(tried: CandidatesTried) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
         failing = _failing(it)
-        ours = [check for check in failing if check.name in (SIDE_EFFECTS, EVIDENCE) and not check.argv]
+        ours = [check for check in failing if check.name in (SIDE_EFFECTS, SLIPS, EVIDENCE) and not check.argv]
         if it.draft and not it.refused and len(ours) == len(failing) == 1:
             why = unbroken(ours[0].output.partition("\n")[0])
             yield f"{it.seat}'s passes everything but this: {ended(why)}"

@@ -178,6 +178,29 @@ def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
     assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (Replace("src/a.py", CODE),)
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        *(f"{above}\n```bash\npython3 -m unittest\n```" for above in ("### macOS/Linux", "**Node.js:**", "## run.py")),
+        *(f"{above}\n```\nx\n```" for above in ("Input/Output:", "**Before/After**", "#### Request/Response")),
+    ],
+)
+def test_a_heading_of_two_words_or_over_commands_is_no_file(block: str) -> None:
+    assert wanted(f"### src/a.py\n{FENCED}\n\n{block}\n") == (Replace("src/a.py", CODE),)
+
+
+@pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
+def test_a_part_of_code_under_what_ends_as_no_file_does_is_sent_back(above: str) -> None:
+    assert "which file it is for" in why_not(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
+
+
+@pytest.mark.parametrize(
+    "above", ["bin/tool", "### bin/tool", "**`Bin/Tool`**", "File: Bin/Tool", ".github/CODEOWNERS"]
+)
+def test_a_file_without_an_ending_is_named_on_the_line_above(above: str) -> None:
+    assert [it.path.lower() for it in wanted(f"{above}\n```\nx\n```")] in (["bin/tool"], [".github/codeowners"])
+
+
 def test_a_function_is_named_behind_its_file() -> None:
     assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
 
@@ -189,6 +212,7 @@ def test_a_function_is_named_behind_its_file() -> None:
         ("- **Delete**: `src/old.py`", Delete("src/old.py")),
         ("### Remove src/old.py", Delete("src/old.py")),
         ("Delete the file src/old.py.", Delete("src/old.py")),
+        ("- Remove `bin/old`", Delete("bin/old")),
         ("DELETE src/old.py for=D-12", Delete("src/old.py", asked_by="D-12")),
         ("RENAME src/a.py -> src/b.py", Rename("src/a.py", "src/b.py")),
         ("Move `src/a.py` to `src/b.py`", Rename("src/a.py", "src/b.py")),
@@ -201,7 +225,14 @@ def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operat
 
 @pytest.mark.parametrize(
     "line",
-    ["> DELETE src/old.py", "We could delete src/old.py", "Remove config.value", "DELETE FROM users", "Remove it."],
+    [
+        "> DELETE src/old.py",
+        "We could delete src/old.py",
+        "Remove config.value",
+        "DELETE FROM users",
+        "Remove it.",
+        "- Remove try/except",
+    ],
 )
 def test_what_is_only_talked_about_is_no_deletion(line: str) -> None:
     assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (Replace("src/a.py", CODE),)
@@ -317,6 +348,24 @@ def test_everyday_remarks_are_no_omission(remark: str) -> None:
 def test_dots_that_are_code_are_no_omission() -> None:
     stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
     assert wanted(f"### a.pyi\n```python\n{stub}```") == (Replace("a.pyi", stub),)
+
+
+@pytest.mark.parametrize("ending", ["js", "tsx", "vue"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("  ...rest", "    ...previous,", "  ...existing.headers,", "(...others) => {", "[...rest]"),
+        *("  ...(existing ?? {}),", "  ...rest as Props,"),
+    ],
+)
+def test_dots_that_are_joined_to_a_name_are_code_where_they_can_be(ending: str, line: str) -> None:
+    text = f"one\n{line}\n"
+    assert wanted(f"### a.{ending}\n```x\n{text}```") == (Replace(f"a.{ending}", text),)
+
+
+@pytest.mark.parametrize("line", ["  ...rest of the code", "// ...rest", "... existing", "...existing code..."])
+def test_dots_before_words_are_an_omission_there_too(line: str) -> None:
+    assert "left out" in why_not(f"### a.ts\n```x\none\n{line}\n```")
 
 
 def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None:

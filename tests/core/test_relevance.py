@@ -56,6 +56,7 @@ def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, 
     [
         ".env", "deploy/.env.production", "prod.env", "keys/id_rsa", "id_ed25519.pub", "certs/server.PEM",
         "a/.ssh/config", ".aws/credentials", "home/.netrc", ".git/config", "sub/.git", "Secrets.yaml", ".npmrc",
+        "app/credentials.json", "secrets.toml", ".env.js", "secret",
     ],
 )  # fmt: skip
 def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
@@ -63,8 +64,12 @@ def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/env.py", "keyboard.ts", "docs/secrets-of-design.md", "environment.yml", "git.py"]
-)
+    "path",
+    [
+        "src/env.py", "keyboard.ts", "docs/secrets-of-design.md", "environment.yml", "git.py", "app/credentials.py",
+        "src/secrets.rs", "api/secret.ts", "docs/secrets.md",
+    ],
+)  # fmt: skip
 def test_names_that_only_sound_like_secrets_are_not(path: str) -> None:
     assert not is_sensitive(path)
 

@@ -17,6 +17,11 @@ FOLDERS = frozenset({".ssh", ".aws", ".azure", ".docker", ".gcloud", ".git", ".g
 TEMPLATES = frozenset({".env.example", ".env.sample", ".env.template"})
 """These say which secrets there are to be, and hold none; what looks like one is found in them as in every file."""
 
+_CODE = re.compile(
+    r"[^.].*\.(?:c|cc|cpp|cs|go|h|hpp|java|[cm]?jsx?|kt|md|php|pyi?|rb|rs|rst|scala|svelte|swift|[cm]?tsx?|vue)"
+)
+"""A `credentials.py` is a part of the program that deals with some, and an import of it must find it."""
+
 _FILES = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in FILES))
 
 
@@ -25,4 +30,5 @@ def is_sensitive(path: str) -> bool:
     parts = path.lower().split("/")
     if not FOLDERS.isdisjoint(parts):
         return True
-    return parts[-1] not in TEMPLATES and _FILES.match(parts[-1]) is not None
+    name = parts[-1]
+    return name not in TEMPLATES and not _CODE.fullmatch(name) and _FILES.match(name) is not None

@@ -62,12 +62,8 @@ _ENDINGS = {
 }
 """How the files of a language end: a line of code that is nothing but such a name is no code."""
 
-ASIDE = frozenset(
-    {
-        *("bash", "sh", "zsh", "shell", "shell-session", "console", "terminal"),
-        *("output", "log", "text", "txt", "plaintext"),
-    }
-)
+_COMMANDS = frozenset({"bash", "sh", "zsh", "shell", "shell-session", "console", "terminal"})
+ASIDE = _COMMANDS | {"output", "log", "text", "txt", "plaintext"}
 """What is shown in passing: commands to run and what they print."""
 _DIFFS = ("diff", "patch")
 SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
@@ -169,7 +165,8 @@ def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
 
 def _is_named_inside(block: FencedBlock, info: str, body: Sequence[str], prose: Sequence[str]) -> bool:
     """Whether nothing but its own first line, a comment, says which file a block is for, and it holds no edits."""
-    named_outside = _by_info(info)[1] or _by_line_above(prose)
+    language, named = _by_info(info)
+    named_outside = named or _by_line_above(prose, language)
     first = _by_first_line(body[0]) if body and not named_outside else None
     return first is not None and first == block.named and not _has_edits(body)
 
@@ -229,12 +226,12 @@ def _echo(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[
     No file of code begins with one.
     """
     language, named = _by_info(info)
-    above = named or _by_line_above(prose)
+    above = named or _by_line_above(prose, language)
     is_code = language in _ENDINGS and (above is None or above.path.rpartition(".")[2] in _ENDINGS[language])
     if is_code and at + 1 < len(lines) and _opening(lines[at + 1]) == (fence, language):
         return at + 1
     if named is None:
-        if at + 1 == len(lines) or _by_line_above(prose) or not _lone_name(lines[at + 1], language):
+        if at + 1 == len(lines) or above or not _lone_name(lines[at + 1], language):
             return 0
         at += 1
     again = _opening(lines[at + 1]) if at + 1 < len(lines) else None
@@ -304,13 +301,13 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
         body = [line[indent:] for line in body]
     language, named = _by_info(info)
     if named is None:
-        named = _by_line_above(prose)
+        named = _by_line_above(prose, language)
     elif not named.asked_by:
         named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
     if body and (first := _by_first_line_of(body, language, named)):
         named, body = named or first, body[1:]
     by_sentence = named is None and language not in ASIDE
-    if by_sentence and (said := _in_a_sentence(_above(prose))):
+    if by_sentence and (said := _in_a_sentence(_above(prose), language)):
         named = msgspec.structs.replace(said, asked_by=_asked_by(_above(prose)))
     text = "".join(f"{line}\n" for line in body)
     in_talk = by_sentence and named is not None and not (_LABELS.match(_above(prose)) or _has_edits(body))
@@ -376,14 +373,30 @@ def _asked_by(line: str) -> str:
     return match[1] if match else ""
 
 
-def _by_line_above(prose: Sequence[str]) -> Named | None:
+def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
     line = _above(prose)
     asked_by = _asked_by(line)
     words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
     plain = _undecorated(words.strip())
     bare = _undecorated(plain.rstrip(":"))
     named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", bare)) or _of_a_kind(bare)
-    return msgspec.structs.replace(named, asked_by=asked_by) if named else None
+    if named is None or _is_a_heading(words, named.path) or not _may_hold(named.path, language):
+        return None
+    return msgspec.structs.replace(named, asked_by=asked_by)
+
+
+def _is_a_heading(words: str, path: str) -> bool:
+    """Whether it is two words such as `macOS/Linux`, that nothing but a slash makes a path."""
+    set_off = "`" in words or _LABEL.match(words) is not None
+    return not (set_off or path.islower() or ends_as_files_do(path) or "." in path)
+
+
+def _may_hold(path: str, language: str) -> bool:
+    """Whether a block of this language may be that file: commands are no code, and `Session.login` holds none."""
+    ending = path.rpartition(".")[2].lower()
+    if language in _COMMANDS:
+        return not any(ending in endings for endings in _ENDINGS.values())
+    return language not in _ENDINGS or "/" in path or ends_as_files_do(path)
 
 
 def _of_a_kind(words: str) -> Named | None:
@@ -392,18 +405,24 @@ def _of_a_kind(words: str) -> Named | None:
     return named if named and _SPOKEN_FILES.fullmatch(named.path.rpartition(".")[2]) else None
 
 
-def _in_a_sentence(line: str) -> Named | None:
-    """The one file that a sentence sets off from its other words."""
+def _in_a_sentence(line: str, language: str) -> Named | None:
+    """The one file that a sentence sets off from its other words; of code, one that ends as files do."""
+    is_file = ends_as_files_do if language in _ENDINGS else spoken
     spans = (file_name(words) for span in _SPANS for words in span.findall(line))
-    found = {named.path: named for named in spans if named and spoken(named.path)}
+    found = {it.path: it for it in spans if it and is_file(it.path) and not _is_a_heading(line, it.path)}
     return next(iter(found.values())) if len(found) == 1 else None
 
 
 def spoken(path: str) -> bool:
     """Whether people would take a word for a file in the middle of a sentence."""
-    return (
-        _BARE.fullmatch(path) is not None or "/" in path or _SPOKEN_FILES.fullmatch(path.rpartition(".")[2]) is not None
-    )
+    return "/" in path or ends_as_files_do(path)
+
+
+def ends_as_files_do(path: str) -> bool:
+    """Whether a path has an ending that people know, or is one of the few names that need none."""
+    name = path.rpartition("/")[2]
+    _, dot, ending = name.rpartition(".")
+    return _BARE.fullmatch(name) is not None or (bool(dot) and _SPOKEN_FILES.fullmatch(ending) is not None)
 
 
 def _by_first_line(line: str) -> Named | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from roundtable.core.changes import Block, Changeset, Delete, Edit, Operation, PutSymbol, Rename, Replace
 from roundtable.core.codecs.base import Codec, Reading
@@ -13,6 +13,7 @@ from roundtable.core.codecs.blocks import (
     SEARCH,
     FencedBlock,
     Named,
+    ends_as_files_do,
     file_name,
     spelled_out,
     spoken,
@@ -95,17 +96,19 @@ def _in_line(line: str) -> Iterator[Operation]:
         old, new = _told(match[1], match[2]), _told(match[1], match[3])
         if old and new:
             yield Rename(old, new, asked_by=match[4] or "")
-    elif (match := _DELETE.fullmatch(line)) and (old := _told(match[1], match[2])):
-        yield Delete(old, asked_by=match[3] or "")
+    elif match := _DELETE.fullmatch(line):
+        known = spoken if match[2][0] in "`\"'" else ends_as_files_do  # `Remove try/except` is a remark
+        if old := _told(match[1], match[2], known):
+            yield Delete(old, asked_by=match[3] or "")
 
 
-def _told(verb: str, words: str) -> str:
+def _told(verb: str, words: str, known: Callable[[str], bool] = spoken) -> str:
     """The path that a line tells of; behind a verb in small letters, only what nobody takes for anything else."""
     words = words.rstrip(".,;")
     if " " in words:
         return words[1:-1] if spoken(words[1:-1]) else ""
     named = file_name(words)
-    return named.path if named and (verb.isupper() or spoken(named.path)) else ""
+    return named.path if named and (verb.isupper() or known(named.path)) else ""
 
 
 def _in_block(block: FencedBlock) -> Iterator[Operation]:

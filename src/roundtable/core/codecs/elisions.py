@@ -35,6 +35,9 @@ _WORDS = re.compile(
     re.I,
 )
 _LONGEST = 200
+_SPREADING = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".dart")
+_SPREAD = re.compile(r"\.{3}\(?[A-Za-z_$][\w$]*(?![\w$]|[ \t]+(?!as\b|satisfies\b)[A-Za-z])")
+"""Dots that are joined to a name, as `...rest` in code; more words behind it are prose."""
 _WITHOUT_DOTS = (".json", ".html", ".htm", ".xml", ".css", ".scss", ".toml")
 """Files in which three dots alone on a line are no code."""
 
@@ -46,6 +49,8 @@ def is_elision(line: str, path: str = "") -> bool:
         return False
     inner = _CLOSING.sub("", line[opening.end() :], count=1)
     remark = bool(opening[0].strip())
+    if path.lower().endswith(_SPREADING) and not opening[0].strip(" \t([") and _SPREAD.match(inner):
+        return False
     if dots := _DOTS.match(inner):
         rest = inner[dots.end() :]
         if rest.startswith(("#", "//")):

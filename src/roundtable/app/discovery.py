@@ -21,7 +21,9 @@ from roundtable.voices.endpoints import Endpoint
 
 Kind = Literal["configured", "cli", "api", "local", "embedded"]
 
-PROBE_SECONDS = 0.4
+CONNECT_SECONDS = 0.4
+ANSWER_SECONDS = 2.0
+"""Whoever is there takes a call at once, and may be busy with another."""
 
 _TEMPERS = (
     ("ada", "You are a careful sceptic: look first for what could go wrong and for what nobody has checked."),
@@ -166,8 +168,10 @@ async def ask_local(desk: Roundtable, endpoint: Endpoint) -> list[str] | None:
     key = desk.keys.resolve(endpoint.key)
     headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
     try:
-        async with asyncio.timeout(PROBE_SECONDS), open_client(filled) as client:
-            response = await client.get(filled.base_url + (endpoint.probe or "/models"), headers=headers)
+        async with asyncio.timeout(ANSWER_SECONDS), open_client(filled) as client:
+            patience = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+            url = filled.base_url + (endpoint.probe or "/models")
+            response = await client.get(url, headers=headers, timeout=patience)
         if response.status_code != 200:
             return None
         listing = msgspec.json.decode(response.content, type=_Listing)

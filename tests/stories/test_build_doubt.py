@@ -183,6 +183,38 @@ async def test_who_mends_only_its_test_keeps_its_code(bench: Roundtable, code: P
     assert (code / "test_more.py").read_text() == LARGEST_TEST
 
 
+async def test_judges_read_the_code_of_who_mended_only_its_test(bench: Roundtable, code: Path) -> None:
+    ready(code)
+
+    def mends_its_test(slug: str) -> Turns:
+        return [
+            *author(slug=slug, test_more=LARGEST_TEST.replace("2]), 3", "2]), 2")),
+            {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})},
+            {"round": "*-judge*", "text": verdict("candidate-A")},
+        ]
+
+    held = Held(bench, claude=mends_its_test(OR_NOTHING), gpt=mends_its_test(OR_NOTHING.replace("items", "things")))
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert "default=None" in held.prompt("build/3-judge-ab", "claude")
+    assert "default=None" in decision.text
+
+
+@pytest.mark.parametrize("task", [LARGEST, "Write a test for largest() in slug.py."])
+async def test_a_test_that_would_not_parse_is_mended_by_itself(bench: Roundtable, code: Path, task: str) -> None:
+    ready(code)
+    files = {"test_more": LARGEST_TEST.replace("):", ")")}
+    if task == LARGEST:
+        files["slug"] = OR_NOTHING
+    else:
+        (code / "slug.py").write_text(OR_NOTHING)
+        git(code, "commit", "-qam", "The largest")
+    mended = {"round": "*-mend", "text": wrote({"test_more.py": LARGEST_TEST})}
+    decision = await Held(bench, claude=[*author(**files), mended]).hold("build", task, answers=YES)
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert (code / "slug.py").read_text() == OR_NOTHING
+    assert (code / "test_more.py").read_text() == LARGEST_TEST
+
+
 async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(bench: Roundtable, code: Path) -> None:
     ready(code)
     held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=OR_NOTHING, test_largest=LARGEST_TEST))

@@ -38,7 +38,8 @@ class OpenChild(Value, frozen=True, tag="open_child", tag_field="effect"):
 class TryCandidates(Value, frozen=True, tag="try_candidates", tag_field="effect"):
     """Run what these seats wrote in a round (a changeset each, in their moves) against checks and each other's tests.
 
-    A seat's later round, listed after, stands for its earlier one. All are laid over the draft `over`, if there is one.
+    A seat's later round, listed after, stands for its earlier one; new tests alone join what it wrote before. All are
+    laid over the draft `over`, if there is one.
     """
 
     rounds: tuple[str, ...]
@@ -195,7 +196,7 @@ class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
 
 
 class CheckOutcome(Value, frozen=True):
-    """What one check said. `code` is None where it had to be stopped."""
+    """What one check said. `code` is None where it had to be stopped; without `argv` it is a check of our own."""
 
     name: str
     argv: tuple[str, ...]
@@ -233,13 +234,15 @@ class ChildEnded(Value, frozen=True, tag="child_ended", tag_field="result"):
 class Candidate(Value, frozen=True):
     """What one seat wrote and what running it showed. `draft` is empty where nothing of it can be written.
 
-    `checks` are the repository's own; `tests` says of every test the seats wrote whether it passed here. Candidates
-    with the same `cluster` could not be told apart by anything that was run; 0 is none, for one that did not run.
-    `without` are test files of its own that are left out of the draft: something stands above them that says that its
-    code does what it is for, and the code fails them, or they break the repository's checks. `dropped` are files of a
-    new project that cannot be called as they are, and that it goes without. `restored` are files of tests that were
-    there, whose changes are left out: it passes them as they were. `put_back` are functions, methods and values
-    that it lost or changed although the task does not name them: it broke a check, and with them it passes everything.
+    `checks` are the repository's own and ours, which have no `argv`; `tests` says of every test the seats wrote
+    whether it passed here. Candidates with the same `cluster` could not be told apart by anything that was run; 0
+    is none, for one that did not run. `without` are test files of its own that are left out of the draft: something
+    stands above them that says that its code does what it is for, and the code fails them, or they break the
+    repository's checks. `dropped` are files of a new project that cannot be called as they are, and that it goes
+    without. `restored` are files of tests that were there, whose changes are left out: it passes them as they were.
+    `put_back` are functions, methods and values that it lost or changed although the task does not name them: it
+    broke a check, and with them it breaks none.
+    `round` is where its change was written; tests may have come later, by themselves.
     """
 
     seat: str
@@ -253,10 +256,11 @@ class Candidate(Value, frozen=True):
     dropped: tuple[Refusal, ...] = ()
     restored: tuple[str, ...] = ()
     put_back: tuple[str, ...] = ()
+    round: str = ""
 
     @property
     def passed(self) -> bool:
-        """Whether all of it could be written and all the repository's checks passed on it."""
+        """Whether all of it could be written and all checks passed on it."""
         return bool(self.draft) and not self.refused and all(it.passed for it in self.checks)
 
 

@@ -1,7 +1,8 @@
 """Applying: one seat carries out what a meeting decided; the others only advise, and a person says yes twice.
 
 1. The lead drafts a plan. Whether it goes on is the person's to say.
-2. It writes the change, which is run in a sandbox; if it fails, it mends it, knowing why.
+2. It writes the change, which is run in a sandbox; if it fails, it mends it, knowing why. If nothing is missing but a
+   test that shows it, it is asked for that alone.
 3. The change is carried out as every change is: shown, approved, rehearsed, written.
 
 What a build decided and nobody approved yet needs no words: its draft is carried out as it is.
@@ -19,7 +20,7 @@ from roundtable.core.rules.positions import insufficient
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import ANEW, MEND, SHOW, WHOLE, NotDone, form_of, tried
+from roundtable.protocols.trying import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -47,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """A plan and the change, unless there is a draft already."""
-    return () if settings.draft else (PLAN, WRITE, *[SHOW, MEND, ANEW] * settings.mends)
+    return () if settings.draft else (PLAN, WRITE, *[PROVE, MEND, ANEW] * settings.mends)
 
 
 async def apply(table: Table) -> Decision:
@@ -84,7 +85,7 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
-    anew, evidence = (Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (ANEW, SHOW))
+    anew, evidence = (Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (ANEW, PROVE))
     rounds, result = await tried(table, STAGE, 2, written, settings.mends, anew, evidence)
     if not rule.alike(result) and not rule.contested(result):
         return rule.none_passed(result, rounds)
@@ -105,7 +106,7 @@ def _of(decision: Decision, position: str) -> Decision:
 
 PROTOCOL = Protocol(
     "apply",
-    4,
+    5,
     apply,
     Settings,
     plan,

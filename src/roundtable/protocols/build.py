@@ -1,7 +1,8 @@
 """The build: everybody writes the change, running it decides, and the person says yes before anything is written.
 
 1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
-   and the others' tests. Where none passes, all are mended, knowing why, and run again.
+   and the others' tests. Where none passes, all are mended, knowing why, and run again; whose change lacks only a
+   test that shows it is asked for that alone.
 2. What running shows decides. Where those that pass do not do the same, the person says which is right. Only those
    that cannot be told apart go before judges, unsigned and in both orders; a verdict that turns with the order is void.
    The judges may also take parts from the others.
@@ -26,7 +27,7 @@ from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
 from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
-from roundtable.protocols.trying import ANEW, MEND, SHOW, WHOLE, NotDone, form_of, tried
+from roundtable.protocols.trying import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
 
 STAGE = "build"
 WHICH, NONE = "which", "none of them"
@@ -54,7 +55,7 @@ def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]
     """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
     return (
         PROPOSE,
-        *[SHOW, MEND, ANEW] * settings.mends,
+        *[PROVE, MEND, ANEW] * settings.mends,
         *[JUDGE, JUDGE, REFINE] * settings.judge,
         *[APPROVAL] * (settings.approvals > 0),
     )
@@ -69,7 +70,7 @@ async def build(table: Table) -> Decision:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, SHOW))
+        anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, PROVE))
         rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trying.alike(result) or trying.contested(result)
         if not best:
@@ -103,7 +104,7 @@ async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Seque
 
 PROTOCOL = Protocol(
     "build",
-    4,
+    5,
     build,
     Settings,
     plan,

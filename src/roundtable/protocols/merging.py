@@ -14,7 +14,7 @@ from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.protocols.carrying_out import Course
 from roundtable.protocols.protocol import PlannedRound
-from roundtable.protocols.splicing import Refining, last_written, spliced
+from roundtable.protocols.splicing import Refining, spliced, written_as
 from roundtable.protocols.trying import WHOLE, all_written, form_of
 
 JUDGE = PlannedRound("judge", "judge-merge", Turns(visibility="none", secret=True), likely=False)
@@ -34,6 +34,7 @@ class Merged(msgspec.Struct, frozen=True):
 async def judged(table: Table, course: Course, rounds: Sequence[Round], result: CandidatesTried) -> Merged:
     """The seats compare what running could not tell apart; nobody judges its own work where others can."""
     best = trying.alike(result)
+    by = {it.seat: it for it in best}
     names = merging.candidate_names(best, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
@@ -47,7 +48,7 @@ async def judged(table: Table, course: Course, rounds: Sequence[Round], result: 
         name = f"{course.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
-        texts = tuple(f"{it}:\n{merging.unsigned(last_written(rounds, seat))}" for it, seat in read.items())
+        texts = tuple(f"{it}:\n{merging.unsigned(written_as(by[seat], rounds))}" for it, seat in read.items())
         prompt = Prompt(JUDGE.template, quotes={"candidates": texts})
         expect = Expect(JUDGE.codec, tuple(read))
         said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE.turns)
@@ -77,7 +78,7 @@ async def _merged(
 
     async def refine(made: Synthesised) -> Prompt:
         others = merging.spoken_of(made, [seat for seat in best if seat != base])
-        texts = tuple(f"{it}:\n{merging.unsigned(last_written(rounds, it))}" for it in others)
+        texts = tuple(f"{it}:\n{merging.unsigned(written_as(best[it], rounds))}" for it in others)
         return Prompt(REFINE.template, quotes={"others": texts})
 
     refining = Refining(f"{course.stage}/{course.rounds}-refine", refine, form_of(table), REFINE.turns)

@@ -110,7 +110,7 @@ async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
 
 PROTOCOL = Protocol(
     MEETING,
-    3,
+    4,
     sdlc,
     Settings,
     plan,

@@ -20,7 +20,6 @@ from roundtable.core.effects import (
 )
 from roundtable.core.ports import Table
 from roundtable.core.rules import merging
-from roundtable.core.rules.trying import asks_for_tests
 from roundtable.core.values import Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.trying import done
 
@@ -46,9 +45,9 @@ class Spliced(msgspec.Struct, frozen=True):
     undone: tuple[str, ...] = ()
 
 
-def last_written(rounds: Sequence[Round], seat: str) -> Sequence[Operation]:
-    """What a seat wrote last, tests that it was asked for by themselves aside."""
-    move = next(it for round in reversed(rounds) if not asks_for_tests(round.name) and (it := round.by(seat)))
+def written_as(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
+    """The change of a candidate as its seat wrote it."""
+    move = next(it for round in rounds if round.name == candidate.round and (it := round.by(candidate.seat)))
     return changes_of(move.text).operations
 
 

@@ -22,8 +22,8 @@ WHOLE, IN_PARTS = "changes", "changes-in-parts"
 MEND = PlannedRound("mend", WHOLE, Turns(visibility="own", at_bench=True), likely=False)
 ANEW = PlannedRound("anew", WHOLE, Turns(visibility="none", at_bench=True), likely=False)
 """For who mends by writing the same again: without its own words before its eyes, it finds others."""
-SHOW = PlannedRound(EVIDENCE, WHOLE, Turns(visibility="none", at_bench=True), likely=False)
-"""For who wrote what may be right and nothing that shows it: a test that is written by the task, not by the code."""
+PROVE = PlannedRound(EVIDENCE, WHOLE, Turns(visibility="none", at_bench=True), likely=False)
+"""For seats whose change may be right but has no test that shows it: that is written by the task, not by the code."""
 
 LONG = 12_000
 """Bytes of a file from which on only its changed parts are to be written; told of parts, small models lose the way."""
@@ -69,35 +69,35 @@ async def tried(
         if not failed(result) or any(it.passed for it in result.candidates):
             break
         before = _wanted(*rounds)
-        name = f"{stage}/{number + mend}"
-        rounds += await _mended(table, name, rounds, [it for it in failed(result) if it not in unproven(result)], anew)
-        rounds += await _shown(table, name, result, evidence)
+        prefix, lacking = f"{stage}/{number + mend}", unproven(result)
+        rounds += await _mended(table, prefix, rounds, [it for it in failed(result) if it not in lacking], anew)
+        rounds += await _proven(table, prefix, lacking, result.tests_to, evidence)
         if _wanted(*rounds) == before:
             break
         result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)
     return rounds, result
 
 
-async def _shown(table: Table, number: str, result: CandidatesTried, prompt: Prompt) -> tuple[Round, ...]:
-    """Whose change lacks nothing but a test that shows it writes that, and keeps the change."""
-    name, seats = f"{number}-{SHOW.template}", unproven(result)
+async def _proven(table: Table, prefix: str, seats: Sequence[str], path: str, prompt: Prompt) -> tuple[Round, ...]:
+    """Whose change lacks nothing but a test that shows it writes that, to this path, and keeps the change."""
+    name = f"{prefix}-{PROVE.template}"
     if not seats or not await table.may_open(name):
         return ()
-    expect = Expect(WHOLE, (result.tests_to,) if result.tests_to else ())
-    return (await table.ask(name, prompt, expect=expect, seats=seats, turns=SHOW.turns),)
+    expect = Expect(WHOLE, (path,) if path else ())
+    return (await table.ask(name, prompt, expect=expect, seats=tuple(seats), turns=PROVE.turns),)
 
 
 async def _mended(
-    table: Table, number: str, rounds: Sequence[Round], seats: Sequence[str], anew: Prompt
+    table: Table, prefix: str, rounds: Sequence[Round], seats: Sequence[str], anew: Prompt
 ) -> tuple[Round, ...]:
     """Whose change failed writes it again; who then sends the same is asked `anew`."""
-    name = f"{number}-{MEND.template}"
+    name = f"{prefix}-{MEND.template}"
     if not seats or not await table.may_open(name):
         return ()
     mended = await table.ask(name, Prompt(MEND.template), expect=form_of(table), seats=tuple(seats), turns=MEND.turns)
     before = _wanted(*rounds)
-    repeated = tuple(seat for (seat, whole), wanted in _wanted(mended).items() if wanted == before.get((seat, whole)))
-    name = f"{number}-{ANEW.template}"
+    repeated = tuple(seat for (seat, tests), wanted in _wanted(mended).items() if wanted == before.get((seat, tests)))
+    name = f"{prefix}-{ANEW.template}"
     if not repeated or not await table.may_open(name):
         return (mended,)
     return mended, await table.ask(name, anew, expect=form_of(table), seats=repeated, turns=ANEW.turns)

@@ -6,7 +6,6 @@ import ast
 import asyncio
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +49,7 @@ _SECONDS = Bounds().seconds
 class Task(NamedTuple):
     """What a person asks for, and the examples in it as a file of tests.
 
-    Without the words, nobody looks at what calls change in place.
+    Without the words, nobody looks at what calls change in place and where they slip.
     """
 
     words: str = ""
@@ -198,7 +197,8 @@ async def tried(
     }
     told = await bench.tell_apart(trees, tests, task.words)
     names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
-    return Trials(
+    return msgspec.structs.replace(
+        told,
         checks=bench.lasting(outcomes, trees),
         tests={
             name: {
@@ -208,9 +208,6 @@ async def tried(
             }
             for name in outcomes
         },
-        outputs=told.outputs,
-        in_place=told.in_place,
-        slips=told.slips,
         authors={f"{author}: {test}": author for author in names for test in names[author]},
         unsteady=unsteady,
     )
@@ -236,14 +233,6 @@ def _with_examples(
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
         found[name] = (*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed))))
     return found
-
-
-class _Told(NamedTuple):
-    """What telling inputs told of the candidates, as it stands in `Trials`."""
-
-    outputs: dict[str, dict[str, str]] = {}
-    in_place: dict[str, tuple[str, ...]] = {}
-    slips: dict[str, tuple[str, ...]] = {}
 
 
 class _Bench:
@@ -343,7 +332,7 @@ class _Bench:
                 found[name] = (*found[name], CheckOutcome(ENDS, (), 1, why))
         return found
 
-    async def tell_apart(self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str) -> _Told:
+    async def tell_apart(self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str) -> Trials:
         """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
@@ -355,46 +344,41 @@ class _Bench:
         inputs: list[Call | Command] = [*calls, *commands]
         asked = calls if task else ()
         changeable = [it for it in asked if it.changeable]
-        candidates = [name for name in trees if name != BEFORE]
+        candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
         if not inputs or not (asked or len(candidates) > 1):
-            return _Told()
+            return Trials()
         seconds = SECONDS if commands else _CALL_SECONDS
         probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
         self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
-        seen = await self._asked({name: trees[name] for name in candidates}, [*probes, *changes], seconds)
-        outputs = {name: _by_input(inputs, row) for name, row in seen.items()}
+        seen = await self._asked(candidates, [*probes, *changes], seconds)
+        outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
         if len({frozenset(it.items()) for it in outputs.values()}) > 1:
-            again = await self._asked({name: trees[name] for name in candidates}, probes, seconds)
-            outputs = _lasting(outputs, {name: _by_input(inputs, row) for name, row in again.items()})
-        bare = [*changes, *(it.probe for it in asked)]
-        before = (await self._asked({BEFORE: trees[BEFORE]}, bare, seconds))[BEFORE] if bare else ()
-        not_left_alone = _not_left_alone(changeable, before[: len(changes)])
-        in_place = {name: _changing(changeable, row[len(inputs) :]) for name, row in seen.items()}
-        return _Told(
-            outputs if changeable or len(candidates) > 1 else {},
-            {
-                name: tuple(str(it) for it in calls if it.function not in not_left_alone)
-                for name, calls in in_place.items()
-            },
-            {name: _slips(asked, before[len(changes) :], row) for name, row in seen.items()},
+            again = await self._asked(candidates, probes, seconds)
+            outputs = _lasting(outputs, {name: _by_input(inputs, said) for name, said in again.items()})
+        bare = {BEFORE: trees[BEFORE]} if asked else {}
+        before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BEFORE, {})
+        return Trials(
+            outputs=outputs if changeable or len(candidates) > 1 else {},
+            in_place={name: _in_place(changeable, before, said) for name, said in seen.items()},
+            slips={name: _slips(asked, before, said) for name, said in seen.items()},
         )
 
     async def _asked(
         self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
-    ) -> dict[str, Sequence[str]]:
-        """What each of these shows on each tree; nothing where nothing could be observed."""
+    ) -> dict[str, dict[str, str]]:
+        """What each of these shows on each tree, by the probe; nothing where nothing could be observed."""
         asked = Asked((SETUP,), probes, seconds, _SECONDS)
 
-        async def one(tree: Path) -> Sequence[str]:
+        async def one(tree: Path) -> dict[str, str]:
             async with self._free:
                 seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
-            return seen.rows[0] if seen.rows else ()
+            return dict(zip(probes, seen.rows[0], strict=False)) if seen.rows else {}
 
         return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
 
 
-def _by_input(inputs: Sequence[Call | Command], row: Sequence[str]) -> dict[str, str]:
-    return {str(it): _came(it, said) for it, said in zip(inputs, row, strict=False)}
+def _by_input(inputs: Sequence[Call | Command], said: Mapping[str, str]) -> dict[str, str]:
+    return {str(it): _came(it, said[it.probe]) for it in inputs if it.probe in said}
 
 
 def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
@@ -403,24 +387,20 @@ def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str
     return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
 
 
-def _slips(calls: Sequence[Call], before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+def _slips(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """The calls that came to something and end in such an error now, each in a sentence."""
     return tuple(
-        f"{call} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
-        for call, was, said in zip(calls, before, now, strict=False)
-        if was.startswith(_VALUE) and said in _SLIPS
+        f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
+        for it in calls
+        if (was := before.get(it.probe, "")).startswith(_VALUE) and (said := now.get(it.probe, "")) in _SLIPS
     )
 
 
-def _changing(calls: Sequence[Call], row: Sequence[str]) -> list[Call]:
-    """The calls that change what they are given, besides coming to something."""
-    return [it for it, said in zip(calls, row, strict=False) if said == "= (True, True)"]
-
-
-def _not_left_alone(calls: Sequence[Call], row: Sequence[str]) -> set[tuple[str, str]]:
-    """The functions that changed what they were given, or of which nobody can say that they did not."""
+def _in_place(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """The calls that come to something and change what they are given, of functions that are known to have left it."""
     left = ("= (True, False)", "= (False, False)")
-    return {it.function for it, said in zip_longest(calls, row) if said not in left}
+    others = {it.function for it in calls if before.get(it.change) not in left}
+    return tuple(str(it) for it in calls if now.get(it.change) == "= (True, True)" and it.function not in others)
 
 
 def _programs(tree: Path) -> list[str]:

@@ -21,6 +21,7 @@ from roundtable.app.bench.drafts import Drafts, since
 from roundtable.app.bench.wishes import (
     Wish,
     adds,
+    holds_new_tests,
     is_code,
     is_new_test,
     is_old_test,
@@ -47,7 +48,7 @@ from roundtable.core.rules.executed import Executed, executed
 from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, SLIPS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
-from roundtable.core.testing import holds_tests, is_test_file
+from roundtable.core.testing import is_test_file
 from roundtable.core.values import Move
 from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
@@ -71,8 +72,11 @@ ALONE = (
     "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
-WORK_ON_A_COPY = "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
-AS_IT_DID = "Have it come to the same as before, unless the task says otherwise."
+CHANGES_IN_PLACE = (
+    "{} changes what it is given, and the task does not ask for a change in place.\n"
+    "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
+)
+SLIPPED = "{}\nHave it come to the same as before, unless the task says otherwise."
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 Made = Callable[[Path, Path, Sequence[Written]], None]
@@ -106,7 +110,7 @@ class Trying:
             return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, self._redactor.finds, over)
         own = since(over, drafting.files)
-        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own)
+        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
 
     async def candidates(
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
@@ -156,17 +160,17 @@ class Trying:
         return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
 
     def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[Written]) -> Wish:
-        """What a seat wants written; to tests by themselves belongs what it wrote before, and they to what comes next.
+        """A seat's change: its last reply. One of new tests only, or to a request for tests, brings those alone.
 
-        Who is asked for tests alone may write more, which is not taken.
+        They stand in place of the seat's earlier tests, and the code stays.
         """
         first, *later = moves
         wish = self.wish(session, first, over)
         tests: tuple[Written, ...] = ()
         for move in later:
             now = self.wish(session, move, over)
-            new = tuple(it for it in now.own if is_new_test(it) and holds_tests(it.path))
-            if asks_for_tests(move.round) or (now.ready and new == now.own):
+            new = tuple(filter(holds_new_tests, now.own))
+            if asks_for_tests(move.round) or (wish.own and now.ready and new == now.own):
                 tests = new or tests
             else:
                 wish, tests = now, () if new else tests
@@ -193,7 +197,9 @@ class Trying:
             broken = {it.seat for it in wishes if not it.holds}.intersection(trials.breaking())
             unshown = {it.seat for it in wishes if it.lacks_evidence}
             made = [
-                await asyncio.to_thread(keeping_the_unasked, it, asked, changed) for it in written if it.seat in broken
+                await asyncio.to_thread(keeping_the_unasked, it, asked, changed=changed)
+                for it in written
+                if it.seat in broken
             ]
             narrower: dict[str, Wish] = {it.seat: it for it in made if it is not None}
             while narrower:
@@ -228,9 +234,9 @@ class Trying:
         needs_evidence = bool(trials.before) and not in_stages(session.charter)
         wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
         if not (in_stages(session.charter) or asks_to_change_in_place(session)):
-            wishes = [_leaving_arguments(it, trials) for it in wishes]
+            wishes = [_held_to(it, SIDE_EFFECTS, trials.in_place, CHANGES_IN_PLACE) for it in wishes]
         if not (in_stages(session.charter) or asks_for_errors(session)):
-            wishes = [_with_slips(it, trials) for it in wishes]
+            wishes = [_held_to(it, SLIPS, trials.slips, SLIPPED) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not in_stages(session.charter):
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
@@ -293,6 +299,7 @@ class Trying:
             wish.dropped,
             wish.restored,
             wish.put_back,
+            wish.round,
         )
 
     async def ran(
@@ -387,9 +394,9 @@ def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     else:
         checks = (*checks, *own_tests(own))
     ran = wish.seat in trials.checks
-    if needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by):
-        checks = (*checks, CheckOutcome(EVIDENCE, (), 1, NO_EVIDENCE))
-    return msgspec.structs.replace(wish, checks=checks)
+    wish = msgspec.structs.replace(wish, checks=checks)
+    unshown = needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by)
+    return wish.failing(EVIDENCE, NO_EVIDENCE) if unshown else wish
 
 
 def _decided(wishes: Sequence[Wish], trials: Trials) -> Executed:
@@ -404,41 +411,23 @@ def _without_who_is_alone(session: Session, wishes: Sequence[Wish], trials: Tria
     test of one's own are better evidence.
     """
     weak = set[str]() if spells_out_calls(session.charter.question) else {EXAMPLES}
-    doubted = [
+    if not trials.before or len(trials.candidates) < 2:
+        return wishes
+    doubted = {
         it.seat
         for it in wishes
         if is_code(it.own) and not trials.shows_itself(it.seat) and not trials.mended(it.checks) - weak
-    ]
-    if not trials.before or len(trials.candidates) < 2:
-        return wishes
-    while (decided := _decided(wishes, trials)).best in decided.clusters and decided.best[0] in doubted:
-        doubted.remove(decided.best[0])
-        wishes = [
-            msgspec.structs.replace(it, checks=(*it.checks, CheckOutcome(EVIDENCE, (), 1, ALONE)))
-            if it.sound and (it.seat,) == decided.best
-            else it
-            for it in wishes
-        ]
+    }
+    while (seat := _decided(wishes, trials).alone) in doubted:
+        doubted.remove(seat)
+        wishes = [it.failing(EVIDENCE, ALONE) if it.sound and it.seat == seat else it for it in wishes]
     return wishes
 
 
-def _leaving_arguments(wish: Wish, trials: Trials) -> Wish:
-    """A wish with a check of ours that failed, where its code changes what it is given and nobody asked for that."""
-    calls = trials.in_place.get(wish.seat, ())
-    if not calls:
-        return wish
-    words = f"{calls[0]} changes what it is given, and the task does not ask for a change in place."
-    return msgspec.structs.replace(
-        wish, checks=(*wish.checks, CheckOutcome(SIDE_EFFECTS, (), 1, f"{words}\n{WORK_ON_A_COPY}"))
-    )
-
-
-def _with_slips(wish: Wish, trials: Trials) -> Wish:
-    """A wish with a check of ours that failed, where what worked before ends in an error and nobody asked for that."""
-    slips = trials.slips.get(wish.seat, ())
-    if not slips:
-        return wish
-    return msgspec.structs.replace(wish, checks=(*wish.checks, CheckOutcome(SLIPS, (), 1, f"{slips[0]}\n{AS_IT_DID}")))
+def _held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:
+    """A wish that failed a check of ours, where running it found something against it; the first of that is told."""
+    against = found.get(wish.seat, ())
+    return wish.failing(check, words.format(against[0])) if against else wish
 
 
 def _as_measured_before(

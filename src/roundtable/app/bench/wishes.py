@@ -50,6 +50,7 @@ class Wish(msgspec.Struct, frozen=True):
     dropped: tuple[Refusal, ...] = ()
     restored: tuple[str, ...] = ()
     put_back: tuple[str, ...] = ()
+    round: str = ""
 
     @property
     def ready(self) -> bool:
@@ -71,8 +72,12 @@ class Wish(msgspec.Struct, frozen=True):
         """Whether all of it can be written, and every check passed on it."""
         return self.ready and all(it.passed for it in self.checks)
 
+    def failing(self, name: str, why: str) -> Wish:
+        """The same with a check of ours that did not pass; its first line is also what people are told."""
+        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, why)))
 
-def keeping_the_unasked(wish: Wish, asked: Set[str], changed: bool) -> Wish | None:
+
+def keeping_the_unasked(wish: Wish, asked: Set[str], *, changed: bool) -> Wish | None:
     """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
     after: dict[str, bytes] = {}
     symbols: list[str] = []
@@ -124,13 +129,11 @@ def without_new_tests(wish: Wish) -> Wish:
 
 
 def with_tests(wish: Wish, tests: Sequence[Written]) -> Wish:
-    """A wish with these new files of tests instead of its own."""
-    taken = {it.path for it in tests}
-    files, own = (
-        (*(it for it in each if it.path not in taken and not (is_new_test(it) and holds_tests(it.path))), *tests)
-        for each in (wish.files, wish.own)
-    )
-    return msgspec.structs.replace(wish, files=files, own=own, refused=(*wish.refused, *objections(tests)))
+    """A wish with these new files of tests instead of its own, and of what was refused of those."""
+    gone = {it.path for it in (*wish.own, *tests) if holds_new_tests(it)}
+    files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own))
+    refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
+    return msgspec.structs.replace(wish, files=files, own=own, refused=refused)
 
 
 def adds(wish: Wish, asked: Set[str]) -> bool:
@@ -169,6 +172,10 @@ def is_test(file: Written) -> bool:
 
 def is_new_test(file: Written) -> bool:
     return file.before is None and is_test(file)
+
+
+def holds_new_tests(file: Written) -> bool:
+    return is_new_test(file) and holds_tests(file.path)
 
 
 def is_old_test(file: Written) -> bool:

@@ -53,6 +53,11 @@ class Executed(Value, frozen=True):
         """All candidates, best first; alike ones as they were given."""
         return tuple(it for cluster in self.clusters for it in cluster)
 
+    @property
+    def alone(self) -> str:
+        """Who alone is best and does what no other does; nothing where there is no such candidate."""
+        return self.best[0] if len(self.best) == 1 and self.best in self.clusters else ""
+
 
 def executed(
     ran: Sequence[Ran],

@@ -10,7 +10,6 @@ from roundtable.core.changes import Refusal
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.rules.base import listed
-from roundtable.core.rules.conclusions import last_words
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 from roundtable.core.wording import ended, many, unbroken
@@ -36,11 +35,7 @@ def failed(tried: CandidatesTried) -> tuple[str, ...]:
 
 def unproven(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but what shows that it does what it is for."""
-    return tuple(
-        it.seat
-        for it in tried.candidates
-        if it.draft and not it.refused and (failing := _failing(it)) and all(map(is_evidence, failing))
-    )
+    return tuple(it.seat for it in tried.candidates if (failing := _failing(it)) and all(map(is_evidence, failing)))
 
 
 def is_evidence(check: CheckOutcome) -> bool:
@@ -63,8 +58,7 @@ def alike(tried: CandidatesTried) -> tuple[Candidate, ...]:
 def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first that passes all but the tests as they were: whether those may be others, a person says."""
     for it in tried.candidates:
-        failing = _failing(it)
-        if it.draft and not it.refused and failing and all(check.name.endswith(AS_THEY_WERE) for check in failing):
+        if (failing := _failing(it)) and all(check.name.endswith(AS_THEY_WERE) for check in failing):
             return (it,)
     return ()
 
@@ -166,14 +160,14 @@ def chosen(
     passed = f"{seat}'s candidate {_passed(it)}{where}."
     how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
-    words = last_words([it for it in rounds if not asks_for_tests(it.name)])
+    words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
     proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
         decision,
         winner=seat,
         author=seat,
         position=position(question, seat, it.files),
-        text=words[seat].text if seat in words else "",
+        text=words.text if words else "",
         proposals=proposals,
         notices=(*decision.notices, *map(ended, tried.unrun), *_untried(it, judged=judged)),
     )
@@ -205,14 +199,14 @@ def _set_aside(tried: CandidatesTried) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
         failing = _failing(it)
-        ours = [check for check in failing if check.name in (SIDE_EFFECTS, SLIPS, EVIDENCE) and not check.argv]
-        if it.draft and not it.refused and len(ours) == len(failing) == 1:
-            why = unbroken(ours[0].output.partition("\n")[0])
+        if len(failing) == 1 and failing[0].name in (SIDE_EFFECTS, SLIPS, EVIDENCE) and not failing[0].argv:
+            why = unbroken(failing[0].output.partition("\n")[0])
             yield f"{it.seat}'s passes everything but this: {ended(why)}"
 
 
 def _failing(it: Candidate) -> list[CheckOutcome]:
-    return [check for check in it.checks if not check.passed]
+    """The checks that a candidate does not pass; none where it cannot be written at all."""
+    return [check for check in it.checks if not check.passed] if it.draft and not it.refused else []
 
 
 def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:

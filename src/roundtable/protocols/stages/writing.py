@@ -15,7 +15,7 @@ from roundtable.core.rules import writing as rule
 from roundtable.core.rules.merging import candidate_names
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Expect, Round, Turns
-from roundtable.protocols.splicing import last_written
+from roundtable.protocols.splicing import written_as
 from roundtable.protocols.stages.choosing import Work, agreed, undecided
 from roundtable.protocols.stages.judging import LIMITED, Judged, judged
 from roundtable.protocols.stages.setting import Setting
@@ -85,7 +85,7 @@ async def _run(setting: Setting, number: int, rounds: Sequence[Round]) -> Candid
 async def _judged(setting: Setting, rounds: Sequence[Round], result: CandidatesTried) -> Judged:
     """The judge reads the candidates under no name and in an order of its own."""
     found, labels = rule.eligible(result), setting.table.labels
-    texts = [rule.before_the_judge(it, result, last_written(rounds, it.seat), labels) for it in found]
+    texts = [rule.before_the_judge(it, result, written_as(it, rounds), labels) for it in found]
     prompt = setting.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
     expect = Expect("judge-merge", tuple(candidate_names(found, labels)), setting.stage.tokens)

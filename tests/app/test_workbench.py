@@ -22,6 +22,8 @@ from roundtable.core.effects import (
     Effect,
     PlanChange,
     Planned,
+    Rehearse,
+    Rehearsed,
     TryCandidates,
 )
 from roundtable.core.events import (
@@ -143,6 +145,10 @@ async def test_what_would_be_lost_for_good_needs_its_phrase_on_the_record(bench:
     assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
     again = Gate("destroy-2", "Sure?", ("confirm", "no"), "no", writes=True)
     await bench.record(GateOpened(again), GateAnswered("destroy-2", "confirm", plan.phrase, by="anna"))
+    assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
+    rehearsed = Rehearsed(shown, destroys=plan.destroys, phrase=plan.phrase)
+    step = "build/rehearse"
+    await bench.record(EffectStarted(step, Rehearse(shown)), EffectDone(step, rehearsed))
     assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), Applied)
 
 

@@ -91,6 +91,22 @@ def test_all_is_an_answer_ahead_and_says_that_it_writes_without_asking(cli: Cli)
     assert (said["option"], said["by"]) == ("all", "answered ahead")
 
 
+def test_all_and_another_answer_to_the_same_gate_contradict_each_other(cli: Cli) -> None:
+    seats = cli.script(ada=coder(RIGHT))
+    said = cli.run("build", TASK, *seats, "--all", "--answer", "approve=none", code=2).stderr
+    assert "contradict each other" in said
+    assert code(cli) == CALC
+
+
+def test_a_quorum_holds_for_those_who_write(cli: Cli) -> None:
+    seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"fault": "quota"}]})
+    told = cli.run("build", TASK, *seats, "--quorum", "2", "--all", code=6)
+    assert "which is less than the quorum" in told.stdout
+    assert code(cli) == CALC
+    cli.run("build", TASK, *seats, "--quorum", "1", "--all")
+    assert RIGHT in code(cli)
+
+
 def test_without_anybody_there_nothing_is_written_and_it_says_how_to_go_on(cli: Cli) -> None:
     done = cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT)), code=3)
     assert "nobody said yes" in done.stdout

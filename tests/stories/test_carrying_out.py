@@ -18,6 +18,7 @@ from roundtable.core.events import DEADLINE, HEADLESS
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
+from roundtable.core.views.changes import asker_words
 from roundtable.mcp.telling import in_words, meeting
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
@@ -144,8 +145,26 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     decision = await held.hold("build")
     assert decision.outcome is Outcome.DEADLOCK
     said, _, way_on = decision.how.partition(" Then: roundtable apply ")
-    assert said.endswith("commit or stash them first.")
+    assert said.endswith("It was drafted on them, so commit them.")
     git(code, "commit", "-qam", "Mine")
+    unwritten = await session_to_apply(bench, way_on.split()[0])
+    later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
+    assert later.next_step == "applied"
+    assert (code / "slug.py").read_text() == SLUG
+
+
+async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_draft_fits(
+    bench: Roundtable, code: Path
+) -> None:
+    held = Held(bench, claude=writer(SLUG))
+    await held.open("build", TASK, headless=False)
+    running = asyncio.create_task(held.hold("build"))
+    await opened(held, bench, "approve")
+    write(code, {"slug.py": STUB + "\n# mine\n"})
+    await bench.answer(held.session, "approve", "all", by="anna")
+    said, _, way_on = (await running).how.partition(" Then: roundtable apply ")
+    assert said.endswith("It was drafted without them, so stash them.")
+    git(code, "stash")
     unwritten = await session_to_apply(bench, way_on.split()[0])
     later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
     assert later.next_step == "applied"
@@ -195,6 +214,18 @@ async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtab
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
             await session_to_apply(bench, address)
+
+
+async def test_what_is_written_again_after_an_undo_is_what_was_written_before(bench: Roundtable, code: Path) -> None:
+    """What the person left out stays out, and what they wrote themselves stays as they wrote it."""
+    held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}])
+    choice = json.dumps({"rejected": ["more.txt#1"], "edited": {"notes.txt#1": "mine\n"}})
+    await answered(held, bench, approve=("some", choice))
+    await undo(bench)
+    again = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
+    assert again.next_step == "applied"
+    assert (code / "notes.txt").read_text() == "mine\n"
+    assert not (code / "more.txt").exists()
 
 
 async def test_a_secret_in_a_hunk_is_not_read_out_when_the_table_is_asked_about_it(
@@ -256,6 +287,32 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     assert not (code / "Makefile").exists()
 
 
+@pytest.mark.parametrize(
+    ("choice", "phrase"),
+    [
+        ({"rejected": ["3.txt#1"]}, "delete 6 files"),
+        (
+            {"rejected": [f"{it}.txt#1" for it in range(7)], "edited": {"run.sh#1": "rm -rf ~\n"}},
+            "write 1 file all the same",
+        ),
+    ],
+    ids=["what is left of the plan", "what the person wrote"],
+)
+async def test_the_phrase_is_that_of_what_was_taken(
+    bench: Roundtable, code: Path, choice: dict[str, object], phrase: str
+) -> None:
+    write(code, {"slug.py": SLUG, **{f"{it}.txt": "old\n" for it in range(7)}})
+    git(code, "add", "-A")
+    git(code, "commit", "-qm", "Old")
+    gone = "".join(f"DELETE {it}.txt\n" for it in range(7))
+    held = Held(bench, claude=[{"text": wrote({"run.sh": "echo run\n"}) + f"\n{gone}"}])
+    decision = await answered(
+        held, bench, "Tidy up.", approve=("some", json.dumps(choice)), destroy=("confirm", phrase)
+    )
+    assert f"confirm with the words: {phrase}" in (await bench.session(held.session)).gates["destroy"].question
+    assert decision.next_step == "applied", decision.how
+
+
 async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundtable, code: Path) -> None:
     test = (code / "test_slug.py").read_text()
     write(code, {"test_slug.py": f"from samples import SAMPLE\n{test}".replace('" Hello World "', "SAMPLE")})
@@ -277,6 +334,12 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
     session = await bench.session(held.session)
     plan = next(it for it in session.results.values() if isinstance(it, Planned))
     assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
+    later = await bench.apply(held.session, Agenda("", headless=True))
+    await bench.run(later)
+    carried = await bench.session(later)
+    plan = next(it for it in carried.results.values() if isinstance(it, Planned))
+    assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
+    assert asker_words(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.app.agenda import Agenda
-from roundtable.core.effects import Applied, PlanChange
+from roundtable.core.effects import Applied, ApplyChange, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.rules.lead import Leader, executor
 from roundtable.core.session import Session
@@ -48,7 +48,8 @@ def unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
     if what_stands(session):
         return ""
-    plans = [it.draft for it in session.effects.values() if isinstance(it, PlanChange)]
+    undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), Applied)]
+    plans = [it.draft for it in undone or session.effects.values() if isinstance(it, ApplyChange | PlanChange)]
     return plans[-1] if plans else ""
 
 

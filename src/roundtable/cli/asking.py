@@ -17,7 +17,7 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.stages import goes_back, in_own_words
 from roundtable.core.values import Gate
-from roundtable.core.views.changes import asks_for_a_phrase, asks_for_approval, candidates, planned
+from roundtable.core.views.changes import asks_for_a_phrase, asks_for_approval, candidates, phrase, planned
 from roundtable.core.views.serving import served_lines
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ class Gatekeeper:
         state = await self._desk.session(self._session)
         if asks_for_approval(gate):
             return await approving.approve(state, gate)
-        plan = planned(state)
-        return await approving.confirm(plan[1].phrase if plan else "")
+        return await approving.confirm(phrase(state))
 
     def _at_terminal(self) -> Approving:
         from rich.console import Console

@@ -14,7 +14,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import after_a_stage, goes_back
 from roundtable.core.values import Gate
-from roundtable.core.views import one_line
+from roundtable.core.views import changes, one_line
 from roundtable.core.views.changes import asks_for_approval, place, plan_lines, planned
 from roundtable.core.views.stages import stage_ends
 
@@ -49,7 +49,7 @@ def check(session: Session, gate: Gate, option: str, text: str) -> None:
     found = planned(session) if gate.writes else None
     if found is None:
         return
-    hunks, phrase = found[1].hunks, found[1].phrase
+    hunks, phrase = found[1].hunks, changes.phrase(session)
     if option == CONFIRM and text.strip() != phrase:
         raise UsageError(f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{one_line(phrase)}"')
     if option == ASK and not text.strip():

@@ -146,6 +146,8 @@ def _gate_options(*gates: str) -> tuple[Declared, ...]:
 
 def answers_with(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given ahead; `--all` is one of them."""
+    if everything and any(it.startswith("approve=") and it != "approve=all" for it in answers):
+        raise UsageError("--all and another answer to `approve` contradict each other.", "Leave one of them out.")
     if everything and not dry_run:
         note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
     return (*answers, "approve=all") if everything else answers

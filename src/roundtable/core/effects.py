@@ -339,8 +339,9 @@ class Planned(Value, frozen=True, tag="planned", tag_field="result"):
 class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
 
-    `destroys` is what of it would be lost for good. `leans` are files beside it that are not committed, where a check
-    passes with them and fails without. `unrun` says which checks could not be run or showed nothing, a sentence each.
+    `destroys` is what of it would be lost for good, which only the typed `phrase` allows. `leans` are files beside it
+    that are not committed, where a check passes with them and fails without. `unrun` says which checks could not be run
+    or showed nothing, a sentence each.
     """
 
     draft: Digest
@@ -349,6 +350,7 @@ class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     lost: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     destroys: tuple[str, ...] = ()
+    phrase: str = ""
     leans: tuple[str, ...] = ()
     unrun: tuple[str, ...] = ()
 

@@ -66,7 +66,7 @@ async def build(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, Settings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
     proposed = await table.ask("build/1-propose", prompt, expect=form_of(table), turns=PROPOSE.turns)
-    if not proposed.moves:
+    if not proposed.quorate:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:

@@ -185,10 +185,10 @@ async def _written(
     """The last step; what would be lost for good is asked about once more, and only the phrase itself is a yes."""
     if rehearsed.destroys:
         id = DESTROY if gate == APPROVE else gate.replace(APPROVE, DESTROY)
-        asked = Gate(id, rule.destruction(rehearsed, planned.phrase), ("confirm", "no"), "no", writes=True)
+        asked = Gate(id, rule.destruction(rehearsed), ("confirm", "no"), "no", writes=True)
         if await table.gate(asked) != "confirm":
             return rule.left(decision, planned, answered=not table.by_default(id))
-        if table.words(id).strip() != planned.phrase:
+        if table.words(id).strip() != rehearsed.phrase:
             return rule.unclear(decision, "what would be lost for good was not confirmed with the phrase itself")
     message = rule.message(table.charter.question, decision.position, course.body)
     applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))

@@ -195,8 +195,7 @@ class Repository:
             if path not in committed and path not in staged:
                 continue
             if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
-                sentence = f"{path} has changes that are not committed; commit or stash them first."
-                yield Refusal(path, RefusalKind.UNCOMMITTED, sentence)
+                yield Refusal(path, RefusalKind.UNCOMMITTED, f"{path} has changes that are not committed.")
 
     def _staged(self, paths: Sequence[str]) -> dict[str, str]:
         """What the index has under these paths, as `mode digest`."""

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from roundtable.app.to_apply import DECISION
+from roundtable.core.rules.trying import repeats
 from roundtable.core.session import Session
 from roundtable.core.testing import is_test_file
 from roundtable.core.values import ContextItem
@@ -59,10 +60,22 @@ _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
 def asked_words(session: Session, decided: str = "") -> str:
-    """The task, what was decided about it and how, and the plan for it."""
+    """The task, what was decided about it and how, and the plan for it.
+
+    Where the decision is to take what somebody wrote for the task, its words ask for nothing more.
+    """
     plans = (move.text for name, it in session.rounds.items() if name.endswith("-plan") for move in it.moves())
-    position = str(session.charter.settings.get("position", ""))
-    return "\n".join((session.charter.question, position, decided, *plans))
+    told = () if _is_about_files(session) else (decided,)
+    return "\n".join((session.charter.question, _position(session), *told, *plans))
+
+
+def _position(session: Session) -> str:
+    """What was decided about the task, where that is more than who changes which files."""
+    return "" if _is_about_files(session) else str(session.charter.settings.get("position", ""))
+
+
+def _is_about_files(session: Session) -> bool:
+    return repeats(str(session.charter.settings.get("position", "")), session.charter.question)
 
 
 def told_decision(session: Session) -> ContextItem | None:
@@ -101,14 +114,14 @@ def asks_to_change(session: Session, file: Written) -> bool:
 
 def asks_to_change_in_place(session: Session) -> bool:
     """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
-    words = f"{session.charter.question}\n\n{session.charter.settings.get('position', '')}"
+    words = f"{session.charter.question}\n\n{_position(session)}"
     found = (match for it in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(it))
     return _CHANGER.search(words) is not None or any(not _NOT_THIS.search(it.string[: it.start()]) for it in found)
 
 
 def asks_for_errors(session: Session) -> bool:
     """Whether any word of the person may mean that something ends in an error that did not before."""
-    return _ERRORS.search(f"{session.charter.question}\n{session.charter.settings.get('position', '')}") is not None
+    return _ERRORS.search(f"{session.charter.question}\n{_position(session)}") is not None
 
 
 def _denied(match: re.Match[str]) -> bool:

@@ -105,11 +105,13 @@ class Carrying:
 
         run = await self._checked(examples, files, sandbox, tell, merged)
         beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files)
+        gone = await asyncio.to_thread(destroyed, files, self._workspace)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.keep(files) if effect.choice else effect.draft,
             lost=tuple(lost),
-            destroys=await asyncio.to_thread(destroyed, files, self._workspace),
+            destroys=gone,
+            phrase=_phrase(files) if gone else "",
             leans=await self._leaning(beside, examples, files, run.checks, sandbox, tell),
             unrun=(*run.unrun, *_left_untested(beside)),
         )
@@ -194,7 +196,7 @@ class Carrying:
         if isinstance(again, Refusal) or again != tuple(files):
             raise NotAllowed("What would be written is not what was approved.")
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
-        if lost and not _confirmed(session, planned):
+        if lost and not _confirmed(session, effect.draft):
             raise NotAllowed("Something would be lost for good, and nobody confirmed that.")
         return answer
 
@@ -220,11 +222,7 @@ def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:
 
 def _confirmed(session: Session, draft: Digest) -> bool:
     """Whether the phrase of this draft's plan was typed at a gate that asks for it."""
-    plans = [
-        result.phrase
-        for step, result in session.results.items()
-        if isinstance(result, Planned) and session.effects[step] == PlanChange(draft)
-    ]
+    plans = [it.phrase for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == draft]
     said = [
         it.text.strip() for id, it in session.answers.items() if session.gates[id].writes and it.option == "confirm"
     ]

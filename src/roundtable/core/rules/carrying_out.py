@@ -19,10 +19,19 @@ _SUBJECT = 72
 
 
 def against(planned: Planned, slug: str) -> str:
-    """Why the plan of a session cannot be carried out, and how it can be once the person has made room for it."""
+    """Why the plan of a session cannot be carried out, and how it can be once the person has made room for it.
+
+    What was drafted on uncommitted work needs it committed; what was drafted without it needs it out of the way.
+    """
     why = " ".join(map(refusal_words, planned.refused)) or "It changes nothing."
-    only_work = {it.kind for it in planned.refused} == {RefusalKind.UNCOMMITTED}
-    return f"{why} Then: roundtable apply {slug}".rstrip() if only_work else why
+    kinds = {it.kind for it in planned.refused}
+    if kinds == {RefusalKind.UNCOMMITTED}:
+        return f"{why} It was drafted on them, so commit them. Then: roundtable apply {slug}"
+    if kinds == {RefusalKind.UNCOMMITTED, RefusalKind.STALE}:
+        return f"{why} It was drafted without them, so stash them. Then: roundtable apply {slug}"
+    if kinds == {RefusalKind.STALE}:
+        return f"{why} To have it written for what stands there now, ask for it anew."
+    return why
 
 
 def approval(planned: Planned, seats: Sequence[str], before: str = "") -> str:
@@ -61,10 +70,10 @@ def asked_about(planned: Planned, words: str) -> str:
     return "\n".join("\n".join((it.id, *(f"{sign}{line}" for sign, side in it.sides for line in side))) for it in named)
 
 
-def destruction(rehearsed: Rehearsed, phrase: str) -> str:
+def destruction(rehearsed: Rehearsed) -> str:
     """What the person must type a phrase for."""
     lost = " ".join(ended(unbroken(it)) for it in rehearsed.destroys)
-    return f"This would be lost for good: {lost} To allow it, confirm with the words: {phrase}"
+    return f"This would be lost for good: {lost} To allow it, confirm with the words: {rehearsed.phrase}"
 
 
 def trouble(rehearsed: Rehearsed, held: Collection[str] = ()) -> str:

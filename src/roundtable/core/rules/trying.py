@@ -178,6 +178,11 @@ def position(question: str, seat: str, files: Sequence[str]) -> str:
     return f"{unbroken(question)}: {seat} changes {listed([unbroken(path) for path in files])}"
 
 
+def repeats(position: str, question: str) -> bool:
+    """Whether what was decided is only the task, with who changes which files for it."""
+    return position.startswith(f"{unbroken(question)}: ")
+
+
 def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
     """That a candidate rests on its author's word alone."""
     ran = it.checks or it.tests or it.cluster

@@ -28,6 +28,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
+from roundtable.core.rules.trying import repeats
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
 from roundtable.core.views.clean import one_line, visible
@@ -83,6 +84,11 @@ def planned(session: Session) -> tuple[Digest, Planned] | None:
         if isinstance(result, Planned) and isinstance(effect, PlanChange):
             return effect.draft, result
     return None
+
+
+def phrase(session: Session) -> str:
+    """What is to be typed where the newest rehearsal would lose something for good."""
+    return next((it.phrase for it in reversed(session.results.values()) if isinstance(it, Rehearsed)), "")
 
 
 def carried(session: Session) -> Carried | None:
@@ -198,8 +204,9 @@ def asker_words(session: Session, asked_by: str) -> str:
     of, position = (str(charter.settings.get(it, "")) for it in ("of", "position"))
     if not asked_by or asked_by not in (of, charter.slug):
         return asked_by
-    words = one_line((position or charter.question).strip().partition("\n")[0], _ASKER)
-    return f"the {'decision' if of else 'task'} “{words}”"
+    decided = position if not repeats(position, charter.question) else ""
+    words = one_line((decided or charter.question).strip().partition("\n")[0], _ASKER)
+    return f"the {'decision' if of and decided else 'task'} “{words}”"
 
 
 # --- in words ------------------------------------------------------------------------------------

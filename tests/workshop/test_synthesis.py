@@ -389,6 +389,29 @@ def test_what_only_a_decorator_or_attribute_needs_comes_along(path: str, base: b
     assert made.files[path] == donor
 
 
+def test_constants_and_static_properties_of_a_php_class_come_along() -> None:
+    base = b"<?php\nclass Repo\n{\n    public function find($id)\n    {\n        return $id;\n    }\n}\n"
+    donor = b"""<?php
+use App\\Clock;
+
+class Repo
+{
+    private const TTL = 5;
+    private static $cache = [];
+
+    public function find($id)
+    {
+        self::$cache[$id] = self::TTL + Clock::NOW;
+        return $id;
+    }
+}
+"""
+    made = synthesised("claude", {"claude": {"a.php": base}, "gpt": {"a.php": donor}}, ["replace Repo::find by gpt's"])
+    assert made.left == ()
+    taken = {"Repo.find", "Repo.TTL", "Repo.cache", "use App\\Clock;"}
+    assert {it.symbol for it in made.took} == taken
+
+
 def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
     again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
     assert [it.seat for it in again if it.symbol == "Session.rollback"] == ["gemini"]

@@ -29,10 +29,11 @@ class Language:
     `around` is what is looked through and gives a meaning to what stands in it, such as a condition.
     `wrappers` are part of the one symbol inside them, `kept` are wrappers that stay when a variant comes without.
     `heads` stand directly above a symbol and belong to it; `preamble` stands before all imports. `members` says in
-    which field of a node a name belongs to something else (`it.name`), `binds` where a name is made. `frames` are put
-    around a piece of code to read it alone. `gap` is the number of empty lines between symbols at the top.
-    A file without `opens` holds no code, and none follows on `closes` at its end. A node of the kind `filled` is an
-    error where it is empty. With `overloads` there may be several functions of one name, told apart by what they take.
+    which field of a node a name belongs to something else (`it.name`), `binds` where a name is made; `last` is the last
+    child where the grammar gives it no field. `frames` are put around a piece of code to read it alone. `gap` is the
+    number of empty lines between symbols at the top. A file without `opens` holds no code, and none follows on `closes`
+    at its end. A node of the kind `filled` is an error where it is empty. With `overloads` there may be several
+    functions of one name, told apart by what they take.
     """
 
     name: str
@@ -291,7 +292,7 @@ PHP = Language(
     preamble=_set("php_tag comment declare_statement namespace_definition"),
     members=_pairs(
         "member_access_expression.name member_call_expression.name scoped_call_expression.name"
-        " class_constant_access_expression.name qualified_name.name"
+        " scoped_property_access_expression.name class_constant_access_expression.last qualified_name.name"
     ),
     calls=_pairs("function_call_expression.function member_call_expression.name scoped_call_expression.name"),
     opens=b"<?",

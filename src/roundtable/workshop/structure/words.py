@@ -42,11 +42,16 @@ def words_in(language: Language, node: Node) -> Words:
             if not child.is_named:
                 continue
             # Asking for a field reads all children before it, and a list may have a hundred thousand.
-            field = (at.type, (at.field_name_for_child(index) or "") if at.type in with_fields else "")
+            field = (at.type, _field(at, index) if at.type in with_fields else "")
             if field in language.calls:
                 called.add(spelled(_last_name(child)))
             waiting.append((child, _role(language, field, at, role)))
     return Words(frozenset(used - made), frozenset(members), frozenset(made), frozenset(called))
+
+
+def _field(parent: Node, index: int) -> str:
+    """The name of a child's field; `last` for the last child where it has none."""
+    return parent.field_name_for_child(index) or ("last" if index == parent.child_count - 1 else "")
 
 
 def _last_name(node: Node) -> Node:
@@ -62,5 +67,5 @@ def _role(language: Language, field: tuple[str, str], parent: Node, role: str) -
         return "member"
     if field in language.binds or (parent.type in _PARAMETERS and not field[1]):
         return "made"
-    inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target"}
+    inherits = parent.type in {"pattern_list", "tuple_pattern", "expression_list", "as_pattern_target", "variable_name"}
     return role if inherits else ""

@@ -389,6 +389,66 @@ def test_what_only_a_decorator_or_attribute_needs_comes_along(path: str, base: b
     assert made.files[path] == donor
 
 
+TYPED = b'''"""Doors."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from db import Db
+
+
+def login(db: Db) -> int:
+    return 2
+'''
+
+
+def test_an_import_under_a_condition_brings_what_the_condition_says() -> None:
+    base = b'"""Doors."""\n\nimport os\n\n\ndef login(db):\n    return os.sep\n'
+    donor = b"""from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from db import Db
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = None
+
+
+def login(db: Db) -> int:
+    return 2
+
+
+def settings():
+    return tomllib
+"""
+    typed, chosen = (
+        synthesised("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
+        for said in ("replace login by gpt's", "add gpt's settings")
+    )
+    assert typed.files["a.py"] == TYPED
+    for made in (typed, chosen):
+        assert made.left == ()
+        exec(compile(made.files["a.py"], "a.py", "exec", dont_inherit=True), {})
+    assert [it.symbol for it in chosen.took][:2] == ["settings", "import sys"]
+
+
+def test_a_line_that_must_come_first_does() -> None:
+    donor = b"from __future__ import annotations\n\nimport re\n\n\ndef f(x: Later) -> None:\n    re.purge()\n"
+    for base in (b"def f(x): ...\n", b"import os\n\n\ndef f(x): ...\n", b"#!/bin/python\nimport os\ndef f(x): ...\n"):
+        made = synthesised("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, ["f from gpt"]).files["a.py"]
+        assert b"from __future__ import annotations" in made
+        exec(compile(made, "a.py", "exec", dont_inherit=True), {})
+    bare = {"a.py": b"import re\n\n\ndef f(x):\n    return 1\n"}
+    plain = {"a.py": donor.replace(b"x: Later) -> None", b"x)")}
+    assert b"__future__" not in synthesised("claude", {"claude": bare, "gpt": plain}, ["f from gpt"]).files["a.py"]
+
+
 def test_constants_and_static_properties_of_a_php_class_come_along() -> None:
     base = b"<?php\nclass Repo\n{\n    public function find($id)\n    {\n        return $id;\n    }\n}\n"
     donor = b"""<?php

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.workshop.structure.fragments import FRAME, Variant
-from roundtable.workshop.structure.imports import Import
+from roundtable.workshop.structure.imports import ANNOTATIONS, Import, goes_first
 from roundtable.workshop.structure.languages import Kind
 from roundtable.workshop.structure.outline import Outline, Symbol, outlined
 from roundtable.workshop.structure.signatures import takes
@@ -49,7 +49,7 @@ def with_needs(read: Read) -> Grafted | Refused:
         there = counterparts(base, within, at_home)
         if there:
             clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
-        elif helper.simple not in {it.name for it in base.imports}:
+        elif helper.simple not in {it.name for it in (*base.imports, *within.imports)}:
             more = spliced(Read(base, Wanted(tuple(at_home.name.split("."))), None, Variant(within, helper)))
             if isinstance(more, Refused):
                 clashes.append(more.sentence)
@@ -112,6 +112,9 @@ def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> t
     """The import statements to add, and those that stand against one of the base."""
     words = [donor.words(it) for it in taken]
     said = {name for it in words for name in it.used | it.called}.union(*map(donor.said_above, taken))
+    said |= {ANNOTATIONS} if any(_is_annotated(it.outer) for it in taken) else set()
+    while more := {name for it in donor.imports if it.name in said for name in it.needs} - said:
+        said |= more
     ours = {it.name: it for it in base.imports if it.name}
     written = {_plain(it.text) for it in base.imports}
     defined = {it.simple for it in base.symbols}
@@ -133,6 +136,17 @@ def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> t
     return tuple(add), unfit
 
 
+def _is_annotated(node: Node) -> bool:
+    """Whether types stand in it as Python writes them."""
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "type":
+            return True
+        waiting.extend(at.named_children)
+    return False
+
+
 def _both_stand(one: Import, other: Import) -> bool:
     """`import a.b` and `import a.c` bring in the same name and do not disturb each other."""
     return all(re.fullmatch(r"import [\w.]+", it.text) for it in (one, other))
@@ -144,22 +158,38 @@ def _plain(text: str) -> str:
 
 def with_imports(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
     """The file with these import statements where its imports stand; the first ones if it has none."""
-    newline = newline_of(made)
-    text = newline.join(line.encode().replace(b"\r\n", b"\n").replace(b"\n", newline) for line in lines)
-    if not text:
-        return made
-    now = outlined(base.language, path, made)
+    waiting = list(lines)
+    if first := [it for it in waiting if goes_first(it)]:
+        made = _at_the_top(outlined(base.language, path, made), first)
+    later = [it for it in waiting if it not in first]
+    return _among_imports(outlined(base.language, path, made), later) if later else made
+
+
+def _among_imports(now: Outline, lines: Sequence[str]) -> bytes:
+    made, newline = now.source, newline_of(now.source)
     code = [it.start for it in now.symbols if it.kind is not Kind.VALUE]
     limit = min(code, default=len(made))
-    ends = [it.end for it in now.imports if it.start < limit] or [it.end for it in now.imports[:1]]
-    if ends:
-        at = line_end(made, len(made[: max(ends)].rstrip()))
-        return made[:at] + newline + text + made[at:]
+    imports = [it for it in now.imports if not goes_first(it.text)]
+    ends = [it.end for it in imports if it.start < limit] or [it.end for it in imports[:1]]
+    if not ends:
+        return _at_the_top(now, lines)
+    at = line_end(made, len(made[: max(ends)].rstrip()))
+    return made[:at] + newline + _written(lines, newline) + made[at:]
+
+
+def _at_the_top(now: Outline, lines: Sequence[str]) -> bytes:
+    made, newline = now.source, newline_of(now.source)
+    text = _written(lines, newline)
     at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
     if at:
         return made[:at] + newline * 2 + text + made[at:]
     at = len(BOM_UTF8) if made.startswith(BOM_UTF8) else 0
-    return made[:at] + text + newline * (base.language.gap + 1) + made[at:]
+    gap = 1 if now.imports else now.language.gap
+    return made[:at] + text + newline * (gap + 1) + made[at:]
+
+
+def _written(lines: Sequence[str], newline: bytes) -> bytes:
+    return newline.join(line.encode().replace(b"\r\n", b"\n").replace(b"\n", newline) for line in lines)
 
 
 def _after_preamble(file: Outline, limit: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -15,13 +15,25 @@ from roundtable.workshop.structure.naming import between_commas, parts_of, spell
 class Import(NamedTuple):
     """One thing that is brought in. `name` is empty where the statement does not say which names it brings.
 
-    `text` brings in just this one; `start` and `end` are the whole statement it stands in.
+    `text` brings in just this one; `start` and `end` are the whole statement it stands in. `needs` are the names the
+    statement says besides, such as the condition it stands under.
     """
 
     name: str
     text: str
     start: int
     end: int
+    needs: frozenset[str] = frozenset()
+
+
+_FUTURE = "__future__"
+ANNOTATIONS = f"{_FUTURE}.annotations"
+"""What is brought in so that annotations are not run. No code says this name."""
+
+
+def goes_first(text: str) -> bool:
+    """Whether an import may only stand before all others."""
+    return text.startswith(f"from {_FUTURE} ")
 
 
 def imports_of(language: Language, root: Node) -> tuple[Import, ...]:
@@ -30,11 +42,23 @@ def imports_of(language: Language, root: Node) -> tuple[Import, ...]:
     tops = [it for it in root.named_children if "comment" not in it.type]
     guarded = len(tops) == 1 and tops[0].type in {"preproc_ifdef", "namespace_declaration"}
     inside = (tops[0].child_by_field_name("body") or tops[0]) if guarded else root
-    return tuple(
-        Import(name, text, node.start_byte, node.end_byte)
-        for node in inside.named_children
-        for name, text in read(node)
-    )
+    return tuple(it for node in inside.named_children for it in _brought_in(node, list(read(node))))
+
+
+def _brought_in(node: Node, found: Sequence[tuple[str, str]]) -> Iterator[Import]:
+    needs = frozenset(_said_besides(node) if found else ()).difference(name for name, _ in found)
+    return (Import(name, text, node.start_byte, node.end_byte, needs) for name, text in found)
+
+
+def _said_besides(node: Node) -> Iterator[str]:
+    """The names in a statement, without those in what only brings something in."""
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "identifier":
+            yield spelled(at)
+        elif not re.search("import|use_declaration|using", at.type):
+            waiting.extend(at.named_children)
 
 
 Found = Iterator[tuple[str, str]]
@@ -51,6 +75,9 @@ def _python(node: Node) -> Found:
                 yield _alias(it) or spelled(it), f"from {module} import {spelled(it)}"
             if any(it.type == "wildcard_import" for it in node.named_children):
                 yield "", spelled(node)
+        case "future_import_statement":
+            for it in node.children_by_field_name("name"):
+                yield f"{_FUTURE}.{spelled(it)}", f"from {_FUTURE} import {spelled(it)}"
         case "try_statement" | "if_statement":
             inside = list(_python_inside(node))
             if all(_only_brings_in(it) for it in inside):

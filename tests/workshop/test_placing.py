@@ -129,3 +129,52 @@ def test_what_a_file_does_when_it_is_run_is_no_import() -> None:
 def test_nothing_is_taken_out_of_a_file_that_does_not_parse() -> None:
     donor = "def a():\n    return 2\n\n\ndef b(:\n"
     assert "is not valid Python" in why(held("a.py", "def a():\n    return 1\n", donor, "replace a by gpt's"))
+
+
+LISTS = {
+    "a.mjs": ("function login() {}\n\n%sexport { login%s };\n", "function rollback() {}\n\n", ", rollback as undo"),
+    "a.ts": ("function login() {}\n\n%sexport {\n  login,\n%s};\n", "function rollback() {}\n\n", "  rollback,\n"),
+    "a.cjs": ("function login() {}\n\n%smodule.exports = { login%s };\n", "function rollback() {}\n\n", ", rollback"),
+    "a.js": (
+        "function login() {}\n\n%sexports.login = login;\n%s",
+        "function rollback() {}\n\n",
+        "exports.rollback = rollback;\n",
+    ),
+    "a.py": (
+        '%sdef login(): ...\n\n\n__all__ = ["login"%s]\n',
+        "def rollback(): ...\n\n\n",
+        ', "rollback"',
+    ),
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_new_function_can_be_had_by_those_who_could_have_it(path: str) -> None:
+    whole, function, entry = LISTS[path]
+    base, donor = whole % ("", ""), whole % (function, entry)
+    assert text_of(held(path, base, donor, "add gpt's rollback")) == donor
+    inside = whole % (function, "")
+    assert text_of(held(path, base, inside, "add gpt's rollback")) == inside
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "donor"),
+    [
+        ("a.mjs", "export function login() {}\n", "function login() {}\nfunction undo() {}\nexport { login, undo };\n"),
+        (
+            "a.cjs",
+            "module.exports = { login };\n\nfunction login() {}\n",
+            "function login() {}\n\nconst undo = () => 1;\n\nmodule.exports = { login, undo };\n",
+        ),
+        ("a.py", "__all__ = []\n", '__all__ = ["undo"]\n\n\ndef undo(): ...\n'),
+    ],
+)
+def test_that_nobody_can_have_a_new_function_is_said(path: str, base: str, donor: str) -> None:
+    made = held(path, base, donor, "add gpt's undo")
+    assert made.took[0].symbol == "undo"
+    assert [it.why for it in made.left] == [f"undo is exported where it comes from, and not in {path}."]
+
+
+def test_without_a_list_all_of_a_python_module_can_be_had() -> None:
+    donor = '__all__ = ["undo"]\n\n\ndef undo(): ...\n'
+    assert "__all__" not in text_of(held("a.py", "LIMIT = 1\n", donor, "add gpt's undo"))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from roundtable.workshop.structure.exporting import listed_too
 from roundtable.workshop.structure.fragments import FRAME, Variant
 from roundtable.workshop.structure.imports import ANNOTATIONS, Import, goes_first
 from roundtable.workshop.structure.languages import Kind
@@ -56,12 +57,13 @@ def with_needs(read: Read) -> Grafted | Refused:
             else:
                 made = more
                 taken.append(helper)
+    made, unlisted = _listed_too(path, made, within, taken[1:] if read.target else taken)
     base = outlined(within.language, path, source)
     lines, unfit = _imports_needed(base, within, taken)
     whole = sound(base, with_imports(path, base, made, lines))
     if isinstance(whole, Refused):
         return whole
-    return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unfit))
+    return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unlisted, *unfit))
 
 
 def _at_home(helper: Symbol, read: Read) -> Symbol:
@@ -69,6 +71,16 @@ def _at_home(helper: Symbol, read: Read) -> Symbol:
     scope = read.target.scope if read.target else ".".join(read.name.parts[:-1])
     own = helper.name.removeprefix(f"{FRAME}.")
     return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
+
+
+def _listed_too(path: str, made: bytes, donor: Outline, new: Sequence[Symbol]) -> tuple[bytes, list[str]]:
+    """The file with its new symbols where it lists what others may have, and a sentence on each that is not there."""
+    unlisted: list[str] = []
+    for it in new:
+        more = listed_too(outlined(donor.language, path, made), donor, it, newline_of(made))
+        unlisted += [] if more else [f"{it.name} is exported where it comes from, and not in {path}."]
+        made = more or made
+    return made, unlisted
 
 
 def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:

@@ -271,3 +271,26 @@ def test_types_with_commas_and_annotations_tell_overloads_apart() -> None:
 def test_without_overloads_what_a_function_takes_is_only_how_it_was_written() -> None:
     base, donor = "def login(user, word):\n    return 1\n", "def login(name, word, *, slow=False):\n    return 2\n"
     assert text_of(held("a.py", base, donor, "replace login(user, word) by gpt's")) == donor
+
+
+@pytest.mark.parametrize("path", ["a.c", "a.cpp"])
+def test_a_function_that_takes_something_else_is_declared_so_too(path: str) -> None:
+    whole = (
+        "static int add({0});\nint two(int a);\n\nint one(void) {{ return add(1); }}\n\nstatic int add({0}) {{ {1} }}\n"
+    )
+    base, donor = whole.format("int a", "return a;"), whole.format("long a", "return 2 * (int) a;")
+    assert text_of(held(path, base, donor, "replace add by gpt's")) == donor
+    longer = base.replace("static int add", "static long add")
+    assert text_of(held(path, base, longer, "replace add by gpt's")) == longer
+    undeclared = donor.replace("static int add(long a);\n", "")
+    made = held(path, base, undeclared, "replace add by gpt's")
+    assert made.took[0].symbol == "add"
+    assert [it.why for it in made.left] == [f"{path} declares it as `static int add(int a);`."]
+    named = undeclared.replace("long a", "int b")
+    assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
+
+
+def test_a_method_that_takes_something_else_is_declared_so_in_its_class() -> None:
+    whole = "class A {{\n  int f({0});\n  int g(char c);\n}};\n\nint A::f({0}) {{ return 1; }}\n"
+    base, donor = whole.format("int a"), whole.format("long a")
+    assert text_of(held("a.cpp", base, donor, "replace A::f by gpt's")) == donor

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from roundtable.workshop.structure.declaring import declared_alike
 from roundtable.workshop.structure.exporting import listed_too
 from roundtable.workshop.structure.fragments import FRAME, Variant
 from roundtable.workshop.structure.imports import ANNOTATIONS, Import, goes_first
@@ -43,7 +44,8 @@ def with_needs(read: Read) -> Grafted | Refused:
     if isinstance(made, Refused):
         return made
     path, source, (within, first) = read.base.path, read.base.source, read.variant
-    taken, clashes = [first], list[str]()
+    made, stale = declared_alike(read, made)
+    taken, clashes = [first], list(stale)
     for helper in _needed(within, taken):
         base = outlined(within.language, path, made)
         at_home = _at_home(helper, read)

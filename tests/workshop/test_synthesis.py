@@ -337,6 +337,33 @@ def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
     assert "check(one, two, three)" in made.left[0].why
 
 
+@pytest.mark.parametrize(
+    ("path", "base", "donor"),
+    [
+        (
+            "a.go",
+            "package a\n\ntype S struct {\n\tn int\n}\n\nfunc (s *S) Go() int { return s.n }\n",
+            "package a\n\ntype S struct {\n\tn, mu int\n}\n\nfunc (s *S) Go() int { return s.n + s.mu }\n",
+        ),
+        (
+            "a.rs",
+            "struct S {\n    n: i32,\n}\n\nimpl S {\n    fn Go() -> S { S { n: 1 } }\n}\n",
+            "struct S {\n    n: i32,\n    mu: i32,\n}\n\nimpl S {\n    fn Go() -> S { S { n: 1, mu: 2 } }\n}\n",
+        ),
+        (
+            "a.c",
+            "typedef struct {\n  int n;\n} S;\n\nint Go(S *s) { return s->n; }\n",
+            "typedef struct {\n  int n;\n  int *mu;\n} S;\n\nint Go(S *s) { return *s->mu; }\n",
+        ),
+    ],
+)
+def test_a_field_that_the_bases_struct_does_not_have_is_said(path: str, base: str, donor: str) -> None:
+    candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
+    made = synthesised("claude", candidates, ["replace Go by gpt's"])
+    assert [it.why for it in made.left] == [f"It speaks of `mu`, which S has where it comes from, and not in {path}."]
+    assert synthesised("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
+
+
 def test_an_import_that_stands_against_one_of_the_base_is_said() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
     made = synthesised("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])

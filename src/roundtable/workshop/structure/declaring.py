@@ -1,15 +1,17 @@
-"""What the rest of a file declares of a symbol that was taken: its prototypes."""
+"""What the rest of a file declares of a symbol that was taken: its prototypes, and the fields it speaks of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roundtable.workshop.structure.fragments import Variant
 from roundtable.workshop.structure.languages import Kind
+from roundtable.workshop.structure.naming import spelled
 from roundtable.workshop.structure.outline import Outline, Symbol, outlined
 from roundtable.workshop.structure.signatures import heading, plain_type, takes
 from roundtable.workshop.structure.splicing import Read, spliced
 from roundtable.workshop.structure.trees import Refused
+from roundtable.workshop.structure.wanted import counterparts
 
 
 def declared_alike(read: Read, made: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -36,3 +38,27 @@ def _prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> I
     found = (it for it in file.symbols if it.kind is Kind.PROTOTYPE and it.name == symbol.name)
     alike = (it for it in found if takes(it.node) == takes(symbol.node))
     return (it for it in alike if known is None or _called(it) != _called(known))
+
+
+def lacking_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
+    """A sentence on each struct of the base that lacks fields which what was taken speaks of."""
+    words = [donor.words(it) for it in taken]
+    said = {name for it in words for name in it.used | it.members} - {it.simple for it in base.symbols}
+    for struct in donor.symbols:
+        theirs = [it for it in _fields(struct) if it in said]
+        ours = counterparts(base, donor, struct) if theirs else []
+        known = set(_fields(*ours))
+        lacks = ", ".join(f"`{it}`" for it in dict.fromkeys(theirs) if it not in known)
+        if ours and lacks:
+            yield f"It speaks of {lacks}, which {struct.name} has where it comes from, and not in {base.path}."
+
+
+def _fields(*structs: Symbol) -> Iterator[str]:
+    """The names that structs give to their fields, as C, C++, Go and Rust declare them."""
+    waiting = [it.node for it in structs if it.kind is Kind.CLASS or it.node.type == "type_definition"]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "field_identifier":
+            yield spelled(at)
+        elif at.type != "function_definition":
+            waiting.extend(reversed(at.named_children))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.workshop.structure.declaring import declared_alike
+from roundtable.workshop.structure.declaring import declared_alike, lacking_fields
 from roundtable.workshop.structure.exporting import listed_too
 from roundtable.workshop.structure.fragments import FRAME, Variant
 from roundtable.workshop.structure.imports import ANNOTATIONS, Import, goes_first
@@ -59,6 +59,7 @@ def with_needs(read: Read) -> Grafted | Refused:
             else:
                 made = more
                 taken.append(helper)
+    clashes += lacking_fields(outlined(within.language, path, made), within, taken)
     made, unlisted = _listed_too(path, made, within, taken[1:] if read.target else taken)
     base = outlined(within.language, path, source)
     lines, unfit = _imports_needed(base, within, taken)

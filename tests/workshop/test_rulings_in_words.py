@@ -78,6 +78,7 @@ def test_what_a_judge_wants_in_both_orders_is_done_in_whatever_words(first: str,
         ("replace login by gpt's", "replace login by gemini's"),
         ("replace claude's login by gpt's", "replace gpt's login by claude's"),
         ("login from gpt", "remove login from gpt"),
+        ("login from gpt", "take gpt's login (which is safer) and rollback"),
     ],
 )
 def test_what_a_judge_wants_in_one_order_only_is_void(first: str, second: str) -> None:

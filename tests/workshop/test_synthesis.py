@@ -176,6 +176,9 @@ def test_what_is_the_bases_own_stays_as_it_is(said: str) -> None:
         ("gpt: digest, rollback; gemini: purge", {"Session.rollback": "gpt", "purge": "gemini"}),
         ("login from gpt because it is bounded, and rollback from gemini", {"Session.rollback": "gemini"}),
         ("login from gpt, which is safer. Add gemini's purge.", {"Session.login": "gpt", "purge": "gemini"}),
+        ("take gpt's login (which calls digest()) and rollback", {"Session.login": "gpt", "Session.rollback": "gpt"}),
+        ("login from gpt because it is bounded, and gemini's is not", {"Session.login": "gpt"}),
+        ("login from gpt because it is bounded and purge from gemini", {"Session.login": "gpt", "purge": "gemini"}),
     ],
 )
 def test_everything_in_a_list_comes_from_the_seat_it_was_said_of(said: str, taken: dict[str, str]) -> None:
@@ -282,6 +285,30 @@ def test_what_is_not_understood_is_left_and_never_guessed(said: str, why: str) -
     assert made.files == CANDIDATES["claude"]
     assert made.took == ()
     assert len(made.left) == 1
+    assert why in made.left[0].why
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Add gemini's rollback, which claude lacks, and purge", "`purge` may belong to the reason"),
+        ("take gpt's login because it validates, digest and rollback", "`digest` may belong to the reason"),
+        ("take gpt's login because it validates and rollback", "`rollback` may belong to the reason"),
+        ("take gpt's login, which is safer, but not rollback", "`rollback` may belong to the reason"),
+        ("take gpt's login because it is safer, and remove the prints", "`remove` may belong to the reason"),
+        ("take gpt's login because it is safer, and its imports", "`imports` may belong to the reason"),
+        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may belong"),
+        ("Replace login, which is broken in the base, by gpt's", "`gpt's` may belong to the reason"),
+        ("replace gpt's login, which is broken, by claude's", "`claude's` may belong to the reason"),
+        ("Replace login because gpt's is better", "It does not say from whom."),
+        ("Replace claude's login, which leaks, by gpt's safer one", "It does not say clearly whose is to stand."),
+        ("Replace claude's login", "It does not say clearly whose is to stand."),
+    ],
+)
+def test_what_may_be_more_than_a_reason_is_left_as_it_was_written(said: str, why: str) -> None:
+    made = held(said)
+    assert (made.files, made.took) == (CANDIDATES["claude"], ())
+    assert [it.directive for it in made.left] == [said]
     assert why in made.left[0].why
 
 

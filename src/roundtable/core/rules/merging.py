@@ -19,7 +19,7 @@ MUST_FIX = "MUST_FIX: "
 """What stands before a directive that only says what to mend: nothing is taken out for it."""
 _Meaning = tuple[frozenset[str], tuple[str, ...]]
 _WORD = re.compile(r"[\w$./:#-]+")
-_ASIDE = re.compile(r"\b(?:because|since|which|so that|as it)\b[^,;]*|['’]s\b|\(\)")
+_ASIDE = re.compile(r"\b(?:because|since|which|so that|as it)\b(?:\([^()]*\)|[^,;)])*|['’]s\b|\(\)")
 _FILLING = {
     "", "replace", "swap", "take", "use", "add", "adopt", "incorporate", "by", "with", "from", "in", "of", "the", "a",
     "an", "and", "its", "one", "version", "implementation", "function", "method", "class", "helper", "please", "also",

@@ -7,7 +7,7 @@ any other word it is not understood, and nothing is guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
@@ -39,14 +39,17 @@ _SORTS = {
 _END = {";", "."}
 _AND = {",", "and", "&", "plus", "then", *_END}
 _REASON = re.compile(
-    r"[\s,]*(?<![`\w])(?:because|since|which|so that|as it)\b(?!`).*?(?=\.(?:\s|$)|[;\n]|$)", re.I | re.S
+    r"[\s,]*(?<![`\w])(?:because|since|which|so that|as it)\b(?!`)(?:\([^()]*\)|[^)])*?(?=\.(?:\s|$)|[;\n)]|$)", re.I
 )
+_REPLACE = r"\b(?:replace|swap|exchange|overwrite|substitute) "
 _GIVES_WAY = re.compile(
-    r"(?!.*OTHER .*BASE ).*\b(?:replace|swap|exchange|overwrite|substitute) .*BASE .*\b(?:by|with|from) .*OTHER "
+    rf"(?!.*OTHER .*BASE ).*{_REPLACE}.*BASE .*\b(?:by|with|from) .*OTHER "
     r"|(?!.*BASE .*OTHER ).*OTHER .*\b(?:to|into|over|instead of) (?:the )?BASE "
     r"|(?!.*BASE ).*OTHER .*\binstead $"
 )
 """How it is said that another's stands in for the base's: `replace BASE's by OTHER's`, `OTHER's instead of BASE's`."""
+_TO_NOBODY = re.compile(rf"(?!.*\b(?:by|with|from) .*BASE ).*{_REPLACE}.*BASE ")
+"""How it is said that the base's does not stand, without saying whose does."""
 _TURNS = {"by", "with", "as", "→", "->", "=>"}
 _BULLET = re.compile(r"^\s*(?:[*•-]|\d+[.)])\s+")
 _WORD = re.compile(
@@ -120,15 +123,21 @@ class _Word(NamedTuple):
 
 _Piece = list[_Word]
 _VERBS = {_Is.TAKE, _Is.DROP}
+_WHAT = {_Is.SYMBOL, _Is.PATH, _Is.IMPORTS}
 
 
 def understood(directive: str, known: Known) -> list[Order | Unclear]:
     """The orders in one directive, and the pieces of it that are none."""
     found: list[Order | Unclear] = []
+    reasons = list(_REASON.finditer(directive))
+    if unsure := next((word for it in reasons for word in _unsure(it, known)), None):
+        return [Unclear(directive, f"`{unsure.written}` may belong to the reason before it, or be asked for.")]
     for piece in _pieces(list(_words(directive, known))):
         order = _order(piece, known)
         if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and set(_all(piece, _Is.SEAT)) - {known.base}:
             return [Unclear(directive, order.why)]
+        if isinstance(order, Unclear) and reasons:
+            order = order._replace(words=directive)
         if order:
             found.append(order)
     return found
@@ -157,13 +166,37 @@ def _written(directive: str, known: Known) -> Iterator[str]:
 
 def _more(reason: re.Match[str], known: Known) -> str:
     """What a reason says that is none: its parts that name a seat, and a symbol that was not named before."""
-    before, *parts = (
-        [_meaning(it.rstrip(".:"), known) for it in _WORD.findall(text)]
-        for text in (reason.string[: reason.start()], *reason[0].split(","))
-    )
-    named = _all(before, _Is.SYMBOL)
-    more = (it for it in parts if _all(it, _Is.SEAT) and not set(_all(it, _Is.SYMBOL)) <= set(named))
+    before, parts = _parts(reason, known)
+    more = (part for part in parts if _is_more(part, before))
     return "".join(f", {' '.join(it.written for it in part)}" for part in more)
+
+
+def _unsure(reason: re.Match[str], known: Known) -> Iterator[_Word]:
+    """What may be a reason no longer: after its first comma or `and`, a verb, or what was not named before.
+
+    A seat may be named in a reason for its own sake, as in `and gemini's is not`; among known words only it is more.
+    """
+    before, (_, *later) = _parts(reason, known)
+    named = {(it.what, it.means) for it in before}
+    for part in (it for it in later if not _is_more(it, before)):
+        telling = _WHAT if _has(part, _Is.UNKNOWN) else {*_WHAT, _Is.SEAT}
+        begun = _verb([it for it in part if it.what is not _Is.AND])
+        yield from [begun] if begun else []
+        yield from (it for it in part if it.what in telling and (it.what, it.means) not in named)
+
+
+def _parts(reason: re.Match[str], known: Known) -> tuple[_Piece, list[_Piece]]:
+    """What stands before a reason, and the reason itself by its first `and` and its commas."""
+    before, first, *later = (
+        [_meaning(it.rstrip(".:") or it, known) for it in _WORD.findall(text)]
+        for text in (reason.string[: reason.start()], *reason[0].lstrip(", \t\r\n").split(","))
+    )
+    at = next((at for at, it in enumerate(first) if it.what is _Is.AND), len(first))
+    return before, [first[:at], first[at:], *later]
+
+
+def _is_more(part: _Piece, before: _Piece) -> bool:
+    return bool(_all(part, _Is.SEAT)) and not set(_all(part, _Is.SYMBOL)) <= set(_all(before, _Is.SYMBOL))
 
 
 def _path(word: str, known: Known) -> str:
@@ -284,11 +317,14 @@ def _whose(piece: _Piece, known: Known) -> list[str]:
     if not others or (seats == others and not any(it.written.lower() in {"over", "instead"} for it in piece)):
         return seats
     for stands, gives_way in ((others, [known.base]), ([known.base], others)):
-        roles = dict.fromkeys(gives_way, "BASE") | dict.fromkeys(stands, "OTHER")
-        shape = "".join(f"{roles[it.means] if it.what is _Is.SEAT else it.written.lower()} " for it in piece)
-        if _GIVES_WAY.match(shape):
+        if _GIVES_WAY.match(_shape(piece, dict.fromkeys(gives_way, "BASE") | dict.fromkeys(stands, "OTHER"))):
             return stands
     return [known.base, *others]
+
+
+def _shape(piece: _Piece, roles: Mapping[str, str]) -> str:
+    """A piece with the roles that its seats have in it."""
+    return "".join(f"{roles[it.means] if it.what is _Is.SEAT else it.written.lower()} " for it in piece)
 
 
 def _unfit(piece: _Piece, seats: list[str], known: Known) -> str:
@@ -302,7 +338,8 @@ def _unfit(piece: _Piece, seats: list[str], known: Known) -> str:
         return f"Only what is in the base can be removed, and it names {others[0]}."
     if _says_more(piece, known):
         return "It says several things to do at once."
-    return "It does not say clearly whose is to stand." if len(seats) > 1 else ""
+    gives_way = seats == [known.base] and not others and _TO_NOBODY.match(_shape(piece, {known.base: "BASE"}))
+    return "It does not say clearly whose is to stand." if gives_way or len(seats) > 1 else ""
 
 
 def _says_more(piece: _Piece, known: Known) -> bool:

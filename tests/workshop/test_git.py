@@ -11,12 +11,13 @@ from roundtable.app.uncommitted import unwritable_notices
 from roundtable.core.changes import RefusalKind
 from roundtable.core.values import Charter
 from roundtable.workshop.applying import applied
+from roundtable.workshop.committing import Commit
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.git import git_of
 from roundtable.workshop.rehearsing import uncommitted_beside
 from roundtable.workshop.undoing import undone
 from tests.repository import commit, git, opened, repository, write
-from tests.workshop.scenes import everything_applied, shop, told
+from tests.workshop.scenes import everything_applied, shop, told, written
 
 LATER = 2_000_000_000
 BUILD = Charter("Mend it", (), "build", 1)
@@ -102,3 +103,21 @@ def test_a_repository_in_the_place_of_a_file_is_not_asked_what_is_in_it(work: Pa
     with git_of(work) as asked:
         assert "deleted file mode 100644" in asked.uncommitted().diff
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_makes_of_them(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n"}, "Grüße")
+    git(work, "config", "i18n.logOutputEncoding", "ISO-8859-1")
+    git(work, "config", "log.showRoot", "false")
+    with git_of(work) as asked:
+        (first,) = asked.commits()
+        assert asked.headlines("HEAD") == [first.line]
+    assert first.line.endswith(" Grüße")
+    assert first.files == ("a.py",)
+
+
+def test_a_commit_of_ours_says_what_it_says_where_a_persons_own_are_not_in_utf_8(tmp_path: Path) -> None:
+    work = repository(tmp_path / "work", {"a.py": "a\n"})
+    git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
+    written(applied(work, tmp_path / "journals", [Written("a.py", b"a\n", b"b\n")], commit=Commit("Grüße")))
+    assert git(work, "log", "-1", "--encoding=UTF-8", "--format=%s") == "Grüße\n"

@@ -303,6 +303,30 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     }, "what is not text is left out, and nothing else is altered"
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [("diff.renames", "copies"), ("diff.renames", "false"), ("diff.context", "0"), ("diff.orderFile", "no/such/file")],
+)
+def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_same(
+    tmp_path: Path, setting: tuple[str, str]
+) -> None:
+    work, trees = _of(tmp_path)
+    lines = "".join(f"line {number}\n" for number in range(30))
+    write(work, {"long.txt": lines, "old.txt": lines.upper()})
+    commit(work, "More")
+    git(work, "config", *setting)
+    tree = trees.open("t").path
+    write(tree, {"long.txt": lines.replace("line 5\n", "line 5\nline 5½\n"), "alike.txt": f"{lines}more\n"})
+    (tree / "old.txt").rename(tree / "new.txt")
+    done = drafted(changes_of(trees.edits("t").diff), work, Redactor().finds)
+    assert done.refused == ()
+    assert {it.path: (it.was, it.after) for it in done.files} == {
+        "alike.txt": ("", (tree / "alike.txt").read_bytes()),
+        "long.txt": ("", (tree / "long.txt").read_bytes()),
+        "new.txt": ("old.txt", (tree / "new.txt").read_bytes()),
+    }
+
+
 def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t")

@@ -32,13 +32,20 @@ _QUIET = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
 }
-_HARMLESS = {
+_HELD_STILL = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.quotePath": "false",
     "core.bigFileThreshold": "1m",
     "diff.autoRefreshIndex": "false",
+    "diff.context": "3",
+    "diff.orderFile": os.devnull,
+    "diff.renames": "true",
+    "i18n.commitEncoding": "UTF-8",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.showRoot": "true",
 }
+"""What a person may have set otherwise for their own eyes, and what would run a program."""
 DIFF = (
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--submodule=short", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
@@ -314,7 +321,7 @@ def run_git(
 def _environment(config: Mapping[str, str]) -> dict[str, str]:
     """Few of the person's variables, and settings that stand above those of any config file."""
     told = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _QUIET
-    settings = {**_HARMLESS, **config}
+    settings = {**_HELD_STILL, **config}
     for number, (name, value) in enumerate(settings.items()):
         told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     return told | {"GIT_CONFIG_COUNT": str(len(settings))}

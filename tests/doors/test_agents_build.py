@@ -137,3 +137,22 @@ def test_an_agent_that_makes_a_repository_or_a_picture_in_its_folder_keeps_its_t
     told = cli.run("show").stdout
     assert "Left out, since it is a repository of its own: sub" in told
     assert "Left out, since it is no text: logo.png" in told
+
+
+@pytest.mark.feature("S1.51")
+def test_what_the_set_up_did_is_not_in_the_candidate_and_what_was_done_on_top_of_it_is_named(
+    cli: Cli, agent: Agent
+) -> None:
+    config = cli.home / "config.toml"
+    sets_up = "echo 1 > uv.lock; echo 1 > other.lock; ln -s /tmp node_modules"
+    config.write_text(f'{config.read_text()}[worktrees]\nsetup = [["sh", "-c", "{sets_up}"]]\n')
+    agent.runs(MENDS, "echo 2 >> uv.lock", "ln -s calc.py link.py")
+    cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
+    assert (cli.work / "calc.py").read_text() == MENDED
+    assert git(cli.work, "show", "--name-only", "--format=").split() == ["calc.py"]
+    told = cli.run("show").stdout
+    assert "Left out, since copy or setup of [worktrees] had changed it before: uv.lock" in told
+    assert "Left out, since it is a link: link.py" in told
+    assert "node_modules" not in told
+    (stays,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
+    assert stays["unmerged"] == ["link.py", "uv.lock"]

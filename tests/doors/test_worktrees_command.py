@@ -13,7 +13,8 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.places import Places
 from roundtable.app.workplaces import SetUpFailed
-from roundtable.core.faults import RoundtableError
+from roundtable.core.changes import Edits
+from roundtable.core.faults import Fault, RoundtableError
 from roundtable.workshop.worktrees import Worktree
 from tests.doors.terminal import Cli
 from tests.repository import commit, git, repository, write
@@ -139,6 +140,55 @@ def test_a_set_up_names_its_programs_as_a_person_would(cli: Cli) -> None:
     cli.run("trust", "--yes")
     made = _open(cli, "gpt", "t")
     assert [(made.path / name).read_text() for name in ("bare", "by-path")] == ["so\n", "so\n"]
+
+
+SETS_UP = "echo b > b.py; echo made > made.lock; rm gone.py; rm -r data; ln -s /tmp data; chmod +x run.sh"
+
+
+def _set_up(cli: Cli) -> Worktree:
+    """A worktree in which nobody has worked yet; its set-up and `copy` have left it otherwise than it is committed."""
+    write(cli.work, {name: "a\n" for name in ("b.py", "gone.py", "data/x", "data/y", "run.sh")})
+    commit(cli.work, "More")
+    write(cli.work, {"mine.cfg": "mine\n"})
+    _config(cli, f'[worktrees]\ncopy = ["mine.cfg"]\nsetup = [["sh", "-c", "{SETS_UP}"]]\n')
+    cli.run("trust", "--yes")
+    return _open(cli, "gpt", "t")
+
+
+def _edits(cli: Cli, worktree: Worktree) -> Edits:
+    async def work() -> Edits | Fault:
+        async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
+            return await desk.workplaces.edits(worktree.folder)
+
+    edits = asyncio.run(work())
+    assert isinstance(edits, Edits)
+    return edits
+
+
+def test_what_the_set_up_did_is_nobodys_work_and_goes_with_its_worktree(cli: Cli) -> None:
+    made = _set_up(cli)
+    assert _edits(cli, made) == Edits()
+    write(made.path, {"a.py": "theirs\n"})
+    edits = _edits(cli, made)
+    assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
+    assert edits == Edits(edits.diff)
+    assert "stays: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
+    write(cli.work, {"a.py": "theirs\n"})
+    assert "agents-gpt-t is gone" in cli.run("worktrees", "clean").stderr
+
+
+def test_what_is_changed_on_top_of_the_set_up_is_left_out_and_named_and_is_not_lost(cli: Cli) -> None:
+    made = _set_up(cli)
+    theirs = {"a.py": "theirs\n", "b.py": "theirs\n", "mine.cfg": "theirs\n", "gone.py/new.py": "theirs\n"}
+    write(made.path, theirs)
+    (made.path / "made.lock").unlink()
+    (made.path / "data").unlink()
+    write(made.path, {"data/x": "theirs\n", "data/y": "a\n"})
+    edits = _edits(cli, made)
+    assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
+    assert edits.set_up == ("b.py", "data/x", "gone.py/new.py", "mine.cfg"), "what is as committed again is no change"
+    (told,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
+    assert told["unmerged"] == ["a.py", "b.py", "data/x", "gone.py/new.py", "mine.cfg"]
 
 
 @pytest.mark.parametrize(

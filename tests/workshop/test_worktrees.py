@@ -327,6 +327,34 @@ def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_sam
     }
 
 
+def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
+    work, trees = _of(tmp_path)
+    write(work, {"gone/a.txt": "a\n"})
+    for name in ("moved", "once", "within"):
+        (work / name).symlink_to("a.py")
+    commit(work, "With links")
+    made = trees.open("t")
+    write(made.path, {"a.py": "theirs\n"})
+    (made.path / "new").symlink_to("a.py")
+    shutil.rmtree(made.path / "gone")
+    (made.path / "gone").symlink_to("a.py")
+    (made.path / "b.py").unlink()
+    (made.path / "b.py").symlink_to("a.py")
+    (made.path / "moved").rename(made.path / "elsewhere")
+    for name in ("once", "within"):
+        (made.path / name).unlink()
+    write(made.path, {"once": "a file now\n", "within/b.py": "a folder now\n"})
+    edits = trees.edits("t")
+    assert edits.links == (
+        *("b.py", "elsewhere", "gone", "gone/a.txt", "moved", "new", "once"),
+        *("within", "within/b.py"),
+    )
+    done = drafted(changes_of(edits.diff), work, Redactor().finds)
+    assert done.refused == ()
+    assert [it.path for it in done.files] == ["a.py"]
+    assert {*edits.links, "a.py"} <= {*trees.standing(made).unmerged}, "none of it is lost unasked"
+
+
 def test_a_repository_that_was_made_within_is_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> None:
     _, trees = _of(tmp_path)
     made = trees.open("t")

@@ -65,7 +65,7 @@ class AgentWorkplaces:
         )
         for argv in self._settings.setup:
             await _set_up(made, argv)
-        return made
+        return await asyncio.to_thread(self.worktrees.begun, made) if self._settings.setup else made
 
     def _name(self, agent: str, task: str) -> str:
         return branch_name(self._settings.branch, agent, task).replace("/", "-")

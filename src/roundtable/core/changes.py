@@ -15,12 +15,15 @@ from roundtable.core.values import Digest, Value
 class Edits(Value, frozen=True):
     """What was changed by hand in a folder, as a git diff, and what no such diff holds.
 
-    `inner` are repositories made there, `no_text` files that are no text in UTF-8.
+    `inner` are repositories made there, `no_text` files that are no text in UTF-8, `set_up` files that had been changed
+    before anybody worked there.
     """
 
     diff: str = ""
     inner: tuple[str, ...] = ()
     no_text: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    set_up: tuple[str, ...] = ()
 
 
 class Block(Value, frozen=True):

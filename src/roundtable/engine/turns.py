@@ -314,7 +314,12 @@ class TurnTaker:
         if isinstance(edits, Fault):
             return msgspec.structs.replace(edits, usage=end.usage)
         told = end.text.strip()
-        for why, names in (("it is a repository of its own", edits.inner), ("it is no text", edits.no_text)):
+        for why, names in (
+            ("it is a repository of its own", edits.inner),
+            ("it is no text", edits.no_text),
+            ("it is a link", edits.links),
+            ("copy or setup of [worktrees] had changed it before", edits.set_up),
+        ):
             if names:
                 more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
                 told += f"\n\nLeft out, since {why}: {unbroken(', '.join(names[:_MOST_NAMED]))}{more}"

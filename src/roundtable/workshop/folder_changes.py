@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from roundtable.workshop.committing import GitRefused
 from roundtable.workshop.git import DIFF, IGNORED, LONGEST, names_in, no_filters, run_git
 from roundtable.workshop.sandbox.owners import own_folder
 
-_REPOSITORY = "160000"
+_NOTHING, _LINK, _REPOSITORY = "000000", "120000", "160000"
 _FORGET = ("update-index", "--force-remove", "-z", "--stdin")
 _LONGEST_LIST = 100_000_000
 """Bytes of a list of all files: it is never shown, and cut short it would leave out what must be known."""
@@ -34,8 +35,24 @@ def looked_into(workspace: Path, folder: Path, base: str, known: Path) -> Genera
         yield FolderChanges(workspace, folder, base, index)
 
 
+class Difference(NamedTuple):
+    """What git knows of a file that is not as it was: its mode and digest then, and its mode now."""
+
+    was: str
+    digest: str
+    now: str
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link, or was one."""
+        return _LINK in (self.was, self.now)
+
+
 class FolderChanges:
-    """What one look finds. `inner` are the repositories within, and submodules in whose place there is anything."""
+    """What one look finds: `files` are those that are not as they were at the beginning, committed there or not.
+
+    `inner` are the repositories within, and submodules in whose place there is anything.
+    """
 
     def __init__(self, workspace: Path, folder: Path, base: str, index: Path) -> None:
         self._folder = folder
@@ -50,18 +67,28 @@ class FolderChanges:
         }
         self._variables = {"GIT_INDEX_FILE": str(index)}
         self.inner = self._made_known()
+        self.files = self._differing()
 
-    def names(self) -> list[str]:
-        """The files that are not as they were at the beginning, committed there or not."""
-        return names_in(self._asked("diff", "--name-only", "-z", "--no-renames", *DIFF, self._base, "--"))
-
-    def diff(self) -> bytes:
-        """The same as git shows it."""
+    def diff(self, without: Collection[str] = ()) -> bytes:
+        """The same as git shows it, but for some of these files: in their place it sees what was there before."""
+        before = [(path, it) for path in without if (it := self.files[path]).was != _NOTHING]
+        self._told_of((path for path in without if self.files[path].was == _NOTHING), *_FORGET)
+        entries = (f"{it.was} {it.digest}\t{path}" for path, it in before)
+        self._told_of(entries, "update-index", "--add", "-z", "--index-info")
+        self._told_of((path for path, _ in before), "update-index", "--skip-worktree", "-z", "--stdin")
         return self._asked("diff", *DIFF, self._base, "--", longest=LONGEST)
 
     def ignored(self) -> list[str]:
         """The files that are ignored, and the folders that are as a whole."""
         return names_in(self._asked(*IGNORED, "-z"))
+
+    def _differing(self) -> dict[str, Difference]:
+        told = names_in(self._asked("diff", "--raw", "--no-abbrev", "-z", *DIFF, "--no-renames", self._base, "--"))
+        found: dict[str, Difference] = {}
+        for how, path in zip(told[::2], told[1::2], strict=True):
+            was, now, digest, *_ = how.removeprefix(":").split(" ")
+            found[path] = Difference(was, digest, now)
+        return found
 
     def _made_known(self) -> tuple[str, ...]:
         """Have the index know every file of the folder and no repository, so that git never looks into one."""
@@ -74,7 +101,7 @@ class FolderChanges:
         files: list[str] = []
         for name in names_in(self._asked("ls-files", "-o", "--exclude-standard", "-z")):
             path = name.rstrip("/")
-            within = next((it for it in _and_above(path) if it in submodules), path if name != path else "")
+            within = next((it for it in and_above(path) if it in submodules), path if name != path else "")
             if within:
                 inner.add(within)
             else:
@@ -101,7 +128,7 @@ class FolderChanges:
         return [path for how, path in zip(told[::2], told[1::2], strict=True) if how.split(" ")[1] == _REPOSITORY]
 
     def _told_of(self, paths: Iterable[str], *args: str) -> None:
-        """A command of git that takes paths, where there are any."""
+        """A command of git that takes paths or entries of its index, where there are any."""
         if told := "".join(f"{path}\0" for path in paths):
             self._asked(*args, input=os.fsencode(told))
 
@@ -114,7 +141,7 @@ class FolderChanges:
         return told.said
 
 
-def _and_above(path: str) -> Iterable[str]:
+def and_above(path: str) -> Iterable[str]:
     """A path and every folder it lies in."""
     yield path
     while "/" in path:

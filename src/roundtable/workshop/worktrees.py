@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from roundtable.core.changes import Edits
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.beneath import Astray, Beneath
 from roundtable.workshop.committing import WORKTREE_REFS, Repository
-from roundtable.workshop.folder_changes import looked_into
+from roundtable.workshop.folder_changes import FolderChanges, and_above, looked_into
 from roundtable.workshop.git import git_of
 from roundtable.workshop.own_git import begun_at, kept, let_go
 from roundtable.workshop.trees import copied, every_file, made_tree, named_by_rule
@@ -45,8 +45,9 @@ _NO_TEXT = re.compile(rb"^Binary files ", re.M)
 class Worktree(msgspec.Struct, frozen=True):
     """One worktree: its folder, the commit it began at, its branch if it has one, its first port.
 
-    Without a repository it is a copy, and `began` has the digest of every file in it. One that was cut off while it
-    was made is not `ready`.
+    `began` has the digests of files as nobody had worked on them yet: of a copy without a repository all, else those
+    that were copied there or made by the set-up and are not as the commit has them. One that was cut off while it was
+    made is not `ready`.
     """
 
     name: str
@@ -106,11 +107,23 @@ class Worktrees:
                 shutil.copy2(made.path / ".git/index", self._index_of(made))
             else:
                 made_tree(self._workspace, made.path)
-                made = msgspec.structs.replace(made, began=_digests(made.path))
             copied(self._workspace, made.path, names)
             made = msgspec.structs.replace(made, ready=True)
+            if names or not made.base:
+                return self.begun(made)
             self._note(made)
             return made
+
+    def begun(self, worktree: Worktree) -> Worktree:
+        """Have a worktree begin with what stands in it by now: what made it ready is nobody's work."""
+        if worktree.base:
+            with self._look(worktree) as changes:
+                began = {path: _digest(worktree.path, path, it.now) for path, it in changes.files.items()}
+        else:
+            began = _digests(worktree.path)
+        worktree = msgspec.structs.replace(worktree, began=began)
+        self._note(worktree)
+        return worktree
 
     def list(self) -> list[Worktree]:
         """Those there are, by name."""
@@ -136,17 +149,21 @@ class Worktrees:
         return Standing(tuple(changed), tuple(lost), tuple(made))
 
     def edits(self, name: str) -> Edits:
-        """What was done in it since the commit it began at, committed there or not, as git tells it.
+        """What was done in it since it began, committed there or not, as git tells it.
 
-        Files that are no text are left out and named, and so is a repository within it, made there or a submodule
-        that was worked in.
+        Files that are no text are left out and named, and so are links, a repository within it, made there or a
+        submodule that was worked in, and files that were not as committed already when it began: a diff of them would
+        either hold what nobody did, or not fit the workspace.
         """
         worktree = self.find(name)
-        with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
-            told, inner = changes.diff(), changes.inner
-        named = tuple(os.fsencode(it).decode(errors="replace") for it in inner)
+        with self._look(worktree) as changes:
+            before = _about(worktree.began, changes.files)
+            links = _about([path for path, it in changes.files.items() if it.is_link], changes.files) - before
+            on_top = before.intersection(_done(worktree, changes))
+            told, inner = changes.diff(without=before | links), changes.inner
         files = {diff: _text_of(diff) for diff in _FILE_OF_DIFF.split(told) if diff}
-        return Edits("".join(files.values()), named, tuple(_name_of(diff) for diff, text in files.items() if not text))
+        no_text = tuple(_name_of(diff) for diff, text in files.items() if not text)
+        return Edits("".join(files.values()), _shown(inner), no_text, _shown(sorted(links)), _shown(sorted(on_top)))
 
     def discard(self, name: str) -> None:
         """Take a worktree away, whatever is in it."""
@@ -179,14 +196,17 @@ class Worktrees:
         return made
 
     def _changed(self, worktree: Worktree) -> tuple[list[str], list[str]]:
-        """What differs from where it began, committed there or not; and what is ignored there."""
+        """What was done since it began, committed there or not; and what is ignored there."""
         if not self._index_of(worktree).exists():
             now = _digests(worktree.path)
             changed = sorted(path for path in {*now, *worktree.began} if now.get(path) != worktree.began.get(path))
             with git_of(worktree.path) as git:
                 return changed, git.ignored_files()
-        with looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree)) as changes:
-            return sorted({*changes.names(), *changes.inner}), changes.ignored()
+        with self._look(worktree) as changes:
+            return sorted({*_done(worktree, changes), *changes.inner}), changes.ignored()
+
+    def _look(self, worktree: Worktree) -> AbstractContextManager[FolderChanges]:
+        return looked_into(self._workspace, worktree.path, worktree.base, self._index_of(worktree))
 
     def _free_port(self) -> int:
         """The first of ten ports that no other worktree has, in any workspace, and that nobody listens at."""
@@ -251,6 +271,30 @@ def _digests(folder: Path) -> dict[str, str]:
         found = [it for name in git.files() for it in (_own(folder, name) if name.endswith("/") else (name,))]
     names = [name for name in found if _can_be_read(folder / name)]
     return {name: sha256(_bytes(folder / name)).hexdigest() for name in names}
+
+
+def _done(worktree: Worktree, changes: FolderChanges) -> list[str]:
+    """The files that are neither as the commit has them nor as they were when it began."""
+    began, folder = worktree.began, worktree.path
+    return [
+        path for path, it in changes.files.items() if path not in began or began[path] != _digest(folder, path, it.now)
+    ]
+
+
+def _digest(folder: Path, name: str, mode: str) -> str:
+    """A file as git tells its mode, by its bytes; of a link, where it leads."""
+    return f"{mode} {sha256(_bytes(folder / name)).hexdigest()}" if _can_be_read(folder / name) else mode
+
+
+def _about(places: Iterable[str], files: Iterable[str]) -> set[str]:
+    """The files that stand in one of these places, beneath one, or where a folder of one was: they go together."""
+    at = set(places)
+    around = {it for place in at for it in and_above(place)}
+    return {path for path in files if path in around or not at.isdisjoint(and_above(path))}
+
+
+def _shown(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(os.fsencode(it).decode(errors="replace") for it in names)
 
 
 def _can_be_read(path: Path) -> bool:

@@ -134,6 +134,22 @@ async def test_the_lines_around_a_hunk_show_where_it_stands(width: int) -> None:
     assert shown[0].count("class Door:") == shown[-1].count("# The way out.") == {120: 2, 80: 1}[width]
 
 
+@pytest.mark.parametrize(("width", "colors"), [(60, True), (100, True), (200, True), (100, False)])
+async def test_what_a_long_line_says_is_never_read_as_a_line_of_the_diff(width: int, colors: bool) -> None:
+    room = (width - 1) // 2 if width >= 100 and colors else width
+    ends = ("- return 1", "+ return 2", "return 3")
+    long = [f"    x = 1  # {'x' * (room - 16)} {end}" for end in ends]
+    hunk = msgspec.structs.replace(LOGIN, before=("    x = 0",), after=tuple(long))
+    plan = EffectDone("build/plan", msgspec.structs.replace(PLAN, hunks=(hunk,)))
+    person = Sitting("q", width=width, colors=colors)
+    await person.approving.approve(session_of(*UNTIL_THE_PLAN[:-2], plan, UNTIL_THE_PLAN[-1]), APPROVE)
+    start = max(line.find("+     x = 1") for line in _lines(person))
+    shown = [line[start:].rstrip() for line in _lines(person)]
+    signs = [line[:2] for line in shown if "return" in line or line.startswith("+     x = 1")]
+    assert signs == ["+ ", "↳ "] * 3
+    assert max(map(len, _lines(person))) <= width
+
+
 def _lines(person: Sitting) -> Sequence[str]:
     return person.seen.splitlines()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 
 from rich.console import Console, RenderableType
 from rich.syntax import Syntax
@@ -18,6 +18,8 @@ WIDE = 100
 LONGEST = 40_000
 """Characters that are coloured; colouring far more than anybody reads only takes time."""
 STYLES = {"-": "red", "+": "green", " ": ""}
+GOES_ON = "↳"
+"""Stands where signs stand, so that what a long line says is not read as a line that comes, goes or stays."""
 
 
 def shown_hunk(hunk: Hunk, console: Console) -> RenderableType:
@@ -25,13 +27,15 @@ def shown_hunk(hunk: Hunk, console: Console) -> RenderableType:
     lines = diff_lines(hunk)
     above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
     sides = [[line for line in lines if line[0] == sign] for sign in "-+"]
-    before, after = (_colored(hunk.path, [*above, *side, *below], console) for side in sides)
-    if console.width < WIDE or console.color_system is None or not all(sides):
+    as_diff = console.width < WIDE or console.color_system is None or not all(sides)
+    room = console.width if as_diff else (console.width - 1) // 2
+    before, after = (_colored(hunk.path, [*above, *side, *below], console, room) for side in sides)
+    if as_diff:
         changed = [*before[: len(before) - len(below)], *after[len(above) :]]
         return Text("\n").join(changed)
-    table = Table.grid(expand=True, padding=(0, 1))
+    table = Table.grid(padding=(0, 1))
     for _ in range(2):
-        table.add_column(ratio=1, overflow="fold")
+        table.add_column(width=room)
     # Lines that stay below begin side by side again, however many lines go or come.
     start, end = len(above), len(below)
     middle = zip_longest(before[start : len(before) - end], after[start : len(after) - end], fillvalue=Text())
@@ -41,10 +45,17 @@ def shown_hunk(hunk: Hunk, console: Console) -> RenderableType:
     return table
 
 
-def _colored(path: str, lines: Sequence[str], console: Console) -> list[Text]:
-    """Lines of a diff in the colours of their language, and their signs in our own."""
+def _colored(path: str, lines: Sequence[str], console: Console, room: int) -> list[Text]:
+    """Lines of a diff in the colours of their language, each folded into the columns there are for it."""
     code = _highlighted(path, [line[1:].expandtabs(4) for line in lines], console)
-    return [Text(f"{line[0]} ", STYLES[line[0]]).append_text(text) for line, text in zip(lines, code, strict=True)]
+    return [_folded(line[0], text, console, room) for line, text in zip(lines, code, strict=True)]
+
+
+def _folded(sign: str, code: Text, console: Console, room: int) -> Text:
+    """A line with its sign in our own colours; what there is no room for stands under the code."""
+    rows = code.wrap(console, max(1, room - 2), overflow="fold")
+    marks = chain([sign], repeat(GOES_ON))
+    return Text("\n").join(Text(f"{mark} ", STYLES[sign]) + row for mark, row in zip(marks, rows, strict=False))
 
 
 def _highlighted(path: str, lines: list[str], console: Console) -> list[Text]:

@@ -104,6 +104,8 @@ def test_own_text_that_would_not_parse_is_told_before_anything_is_rehearsed(cli:
         terminal.expect("calc.py would not parse")
         terminal.expect("Press e to go on with your text.")
         terminal.type("no\n")
+        terminal.expect("Write nothing?")
+        terminal.type("q\n")
         terminal.end(code=0)
     assert code(cli) == CALC
 

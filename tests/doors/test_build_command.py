@@ -116,6 +116,25 @@ def test_without_anybody_there_nothing_is_written_and_it_says_how_to_go_on(cli: 
     assert RIGHT in code(cli)
 
 
+def test_a_draft_that_was_turned_down_can_be_taken_up_again_by_its_name_alone(cli: Cli) -> None:
+    with cli.terminal("build", TASK, *cli.script(ada=coder(RIGHT))) as terminal:
+        terminal.expect("Take it?")
+        terminal.type("n\n")
+        terminal.expect("Write nothing?")
+        terminal.type("q\n")
+        end = terminal.end(code=0)
+    assert "Decision rejected" in end
+    assert "`roundtable apply` with this session shows it again." in " ".join(end.split())
+    (opened, *_) = facts(cli)
+    name = opened["charter"]["slug"]
+    assert "Nothing was decided here that could be carried out." in cli.run("apply", "--all", code=2).stderr
+    assert "calc.py: 1 hunk, +1 -1" in cli.run("apply", name, "--headless", code=3).stdout
+    assert code(cli) == CALC
+    cli.run("apply", name, "--all")
+    assert RIGHT in code(cli)
+    assert "was carried out already" in cli.run("apply", name, "--all", code=2).stderr
+
+
 @pytest.mark.parametrize("closed", ["", ".git"])
 def test_a_workspace_that_cannot_be_written_to_is_said_before_anybody_is_asked(cli: Cli, closed: str) -> None:
     seats = cli.script(ada=coder(RIGHT))

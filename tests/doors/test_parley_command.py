@@ -198,6 +198,22 @@ async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothi
     assert await Sitting("yes", "r", "no").hold() == Answer("none")
 
 
+@pytest.mark.parametrize("left", [("n", "n", "n"), ("d", "d")])
+async def test_a_person_who_leaves_all_of_it_is_asked_once_more(left: Sequence[str]) -> None:
+    person = Sitting(*left, "n", "y", "", "q")
+    assert await person.hold() == Answer("none")
+    assert [it.partition(" [")[0] for it in person.asked[len(left) :]] == ["Write nothing?"] * 4
+    assert await Sitting(*left, "b", "r", "y").hold() == Answer("all")
+
+
+async def test_a_person_is_told_what_is_kept_of_what_they_chose_before_they_choose() -> None:
+    person = Sitting(None)
+    await person.hold()
+    first = " ".join(person.seen.partition("1 of 3")[0].split())
+    assert "q end it with nothing written." in first
+    assert "Ctrl-C leaves the gate open and forgets what you chose or wrote here." in first
+
+
 async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,12 +17,13 @@ from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.remembering import WRITING
 from roundtable.core.session import Session
+from roundtable.core.values import Outcome
 
 
 async def session_to_apply(desk: Roundtable, address: str) -> Session:
     """The session at this address, or the newest here that decided something nobody has carried out yet.
 
-    What a person took back is written again only if they name it.
+    What a person took back or said no to is shown again only if they name it.
     """
     done = await _carried_out(desk)
     if address:
@@ -37,6 +38,8 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
             continue
         session = await desk.session(row.id)
         projects += [session] if is_new_project(session) else []
+        if row.outcome == Outcome.REJECTED:
+            continue
         try:
             to_apply(session, Agenda(""))
         except UsageError:

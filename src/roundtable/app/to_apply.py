@@ -98,7 +98,7 @@ def _decision(decided: Session) -> Decision:
         raise project_instead(decided)
     if applied := what_stands(decided):
         raise carried_out_already(applied)
-    if decision.outcome is Outcome.REACHED or (decision.outcome is not Outcome.REJECTED and unwritten_draft(decided)):
+    if decision.outcome is Outcome.REACHED or unwritten_draft(decided):
         return decision
     raise UsageError(
         f"This session ended without a decision that could be carried out ({decision.outcome}).",

@@ -41,9 +41,10 @@ KEYS = {
     "r": "take all the rest",
     "e": "edit it",
     "t": "ask the table about it",
-    "q": "quit and write nothing",
+    "q": "end it with nothing written",
 }
-LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": "quit and write nothing"}
+LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": KEYS["q"]}
+LEAVING = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
 WORDS = {"yes": "y", "no": "n", "quit": "q"}
 EDITORS = ("VISUAL", "EDITOR")
 USUAL_EDITOR = "vi"
@@ -82,7 +83,7 @@ class Approving:
             return Answer(NONE)
         draft, plan = found
         self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
-        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}.", QUIET)
+        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}. {LEAVING}", QUIET)
         try:
             return await self._through(self._parley, Plan(session, draft), ASK in gate.options)
         except _Gone:
@@ -104,10 +105,13 @@ class Approving:
                     case key:
                         parley.press(key)
             self._sum_up(parley)
-            key = await self._key("Write it?", LAST_KEYS) if parley.taken else "q"
-            if key != "b":
-                return parley.answer() if key == "y" else Answer(NONE)
-            parley.verdicts.clear()
+            match await self._last_key(parley):
+                case "y":
+                    return parley.answer()
+                case "q":
+                    return Answer(NONE)
+                case _:
+                    parley.verdicts.clear()
 
     async def confirm(self, phrase: str) -> Answer | None:
         """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
@@ -141,12 +145,17 @@ class Approving:
 
     # --- what is asked ---------------------------------------------------------------------------
 
+    async def _last_key(self, parley: Parley) -> str:
+        if parley.taken:
+            return await self._key("Write it?", LAST_KEYS)
+        return await self._key("Write nothing?", {key: what for key, what in LAST_KEYS.items() if key != "y"})
+
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
-        """One of the keys, or a word for it; anything else explains them. Where there is no `no`, it means quitting."""
+        """One of the keys, or a word for it; anything else explains them. Where only yes is one, no means quitting."""
         while True:
             typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
             key = WORDS.get(typed, typed)
-            key = "q" if key == "n" and key not in keys else key
+            key = "q" if key == "n" and key not in keys and "y" in keys else key
             if key in keys:
                 return key
             if typed not in ("", "?"):

@@ -254,7 +254,7 @@ class LivePanels:
         return lines
 
     def _foot(self, width: int) -> Text:
-        keys = "Ctrl-C stops, nothing is lost" if self._view.own else "Ctrl-C leaves, the session goes on"
+        keys = "Ctrl-C stops, resume goes on" if self._view.own else "Ctrl-C leaves, the session goes on"
         address, gate = self._view.address, self._board.gate
         words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
         more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"

@@ -15,6 +15,7 @@ from roundtable.core.values import Decision, NextStep, Outcome
 from roundtable.core.wording import ended, many, unbroken
 
 NO_CHECKS = "There are no checks here to run."
+SHOWN_AGAIN = "`roundtable apply` with this session shows it again."
 _SUBJECT = 72
 
 
@@ -135,7 +136,7 @@ def unwritten(decision: Decision, why: str) -> Decision:
 def left(decision: Decision, planned: Planned, trouble: str = "", *, answered: bool) -> Decision:
     """The person took none of it, or nobody was there to say yes; `trouble` is what an earlier yes came to."""
     if answered:
-        return _without(decision, Outcome.REJECTED, "The person said no, so nothing was written.")
+        return _without(decision, Outcome.REJECTED, f"The person said no, so nothing was written. {SHOWN_AGAIN}")
     if trouble:
         return unwritten(decision, trouble)
     if planned.tests:
@@ -146,7 +147,7 @@ def left(decision: Decision, planned: Planned, trouble: str = "", *, answered: b
 
 def unclear(decision: Decision, why: str) -> Decision:
     """Nothing was written, for want of a clear yes; there still can be one."""
-    how = f"Nothing was written: {why}. `roundtable apply` with this session shows it again."
+    how = f"Nothing was written: {why}. {SHOWN_AGAIN}"
     return msgspec.structs.replace(_without(decision, Outcome.DEADLOCK, how), next_step=NextStep.LATER)
 
 

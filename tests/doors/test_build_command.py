@@ -162,6 +162,8 @@ def test_a_dry_run_shows_the_plan_and_a_branch_leaves_the_files_alone(cli: Cli) 
     assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)
+    (asked,) = [it["gate"]["question"] for it in facts(cli) if it["kind"] == "gate.opened"]
+    assert asked == "ada wants to change 1 hunk in calc.py. Commit it to the branch doubled?"
     assert code(cli) == CALC
     assert RIGHT in git(cli.work, "show", "doubled:calc.py")
 

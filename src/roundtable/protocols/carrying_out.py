@@ -141,7 +141,7 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
         gate = name if course.asked == 1 else f"{name}-{course.asked}"
         again_of = name if left == MOST_ASKS and gate != name and not course.trouble else ""
         details = {option: meaning for option, meaning in CHOICES.items() if left or option != "ask"}
-        question = rule.approval(planned, course.authors or (course.seat,), course.before)
+        question = rule.approval(planned, course.authors or (course.seat,), course.before, course.branch)
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
             return gate, answer

@@ -35,13 +35,14 @@ def against(planned: Planned, slug: str) -> str:
     return why
 
 
-def approval(planned: Planned, seats: Sequence[str], before: str = "") -> str:
+def approval(planned: Planned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
     """What the person is asked about a plan of these seats; first, what they have to know before."""
     paths = list(dict.fromkeys(it.path for it in planned.hunks))
     size = f"{many(len(planned.hunks), 'hunk')} in {listed([unbroken(path) for path in paths])}"
     want = "wants" if len(seats) == 1 else "want"
     wants = f"{listed(seats)} {want} to change {size}."
-    return " ".join(filter(None, (before, wants, changes_tests(planned), "Write it to your workspace?")))
+    asked = f"Commit it to the branch {unbroken(branch)}?" if branch else "Write it to your workspace?"
+    return " ".join(filter(None, (before, wants, changes_tests(planned), asked)))
 
 
 def changes_tests(planned: Planned) -> str:

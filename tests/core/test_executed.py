@@ -135,6 +135,10 @@ def test_two_that_only_differ_are_left_even() -> None:
     judged = executed(ran)
     assert judged.best == ("ada", "bob")
     assert len(judged.clusters) == 2
+    assert judged.how == (
+        "Tried with 1 input, the 2 candidates behave in 2 ways. "
+        "Nothing that was run says which of ada and bob is right."
+    )
 
 
 def test_nothing_run_is_nobody_best() -> None:

@@ -57,6 +57,9 @@ async def test_candidates_that_pass_and_contradict_each_other_are_the_persons_to
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
     assert asked.options == ("claude", "gpt", "none of them")
     assert asked.details["gpt"] == "slug.slugify('') is '-'"
+    assert "Running them does not tell" not in decision.how
+    chose = "Nothing that was run says which of claude and gpt is right. The person chose what gpt's does."
+    assert f"the 2 candidates behave in 2 ways. {chose}" in decision.how
 
 
 async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_said_yes_to(

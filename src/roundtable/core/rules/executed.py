@@ -91,8 +91,9 @@ def executed(
     best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
     kept = sum(it[0] == 0 for it in standing.values())
     compared = bool(evidence) or any(it.checks or it.outputs for it in ran)
-    how = _how(ran, kept, evidence, len(ranked), best) if compared else _uncompared(ran)
-    return Executed(tuple(names for _, names in ranked), best, how, compared)
+    clusters = tuple(names for _, names in ranked)
+    how = _how(ran, kept, evidence, clusters, best) if compared else _uncompared(ran)
+    return Executed(clusters, best, how, compared)
 
 
 def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
@@ -160,19 +161,33 @@ def _uncompared(ran: Sequence[Ran]) -> str:
     return "" if len(ran) == 1 else f"Nothing was run that could tell the {len(ran)} candidates apart."
 
 
-def _how(ran: Sequence[Ran], kept: int, evidence: Mapping[str, Sequence[str]], ways: int, best: Sequence[str]) -> str:
+def _how(
+    ran: Sequence[Ran],
+    kept: int,
+    evidence: Mapping[str, Sequence[str]],
+    ways: Sequence[Sequence[str]],
+    best: Sequence[str],
+) -> str:
     """What the order rests on, for people."""
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
     by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if evidence else ''}"
     behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
-    said = [f"{by}, the {len(ran)} candidates {behave if ways == 1 else f'behave in {ways} ways'}."]
+    said = [f"{by}, the {len(ran)} candidates {behave if len(ways) == 1 else f'behave in {len(ways)} ways'}."]
     if kept < len(ran):
         said.append(f"{len(ran) - kept} of them broke a check that passed before.")
     tests = {test for it in ran for test in it.tests}
     if counted := sum(map(len, evidence.values())):
         written = many(len(tests), "test")
         said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
-    decided = f"{best[0]} did best." if len(best) == 1 else f"Running them does not tell {listed(best)} apart."
-    return " ".join((*said, decided))
+    return " ".join((*said, _between(best, ways)))
+
+
+def _between(best: Sequence[str], ways: Sequence[Sequence[str]]) -> str:
+    """What running them decided among the best."""
+    if len(best) == 1:
+        return f"{best[0]} did best."
+    if any(set(best) <= set(alike) for alike in ways):
+        return f"Running them does not tell {listed(best)} apart."
+    return f"Nothing that was run says which of {listed(best)} is right."

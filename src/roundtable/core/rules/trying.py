@@ -244,7 +244,8 @@ def _value(said: str) -> str:
 
 def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
     """The same with only those as the best that behave as the person chose."""
-    return msgspec.structs.replace(tried, best=tuple(seats), apart={})
+    how = f"{tried.how} The person chose what {seats[0]}'s does."
+    return msgspec.structs.replace(tried, best=tuple(seats), apart={}, how=how)
 
 
 def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:

@@ -51,9 +51,41 @@ def test_a_test_that_only_its_authors_own_code_passes_is_no_evidence() -> None:
     tests = {f"mine{number}": True for number in range(20)}
     ran = [Ran("ada", tests=tests), Ran("bob", tests=dict.fromkeys(tests, False))]
     judged = executed(ran, authors=dict.fromkeys(tests, "ada"))
+    assert judged.clusters == (("ada", "bob"),)
     assert judged.best == ("ada", "bob")
-    assert judged.how == "Nothing was run that could tell the 2 candidates apart."
-    assert not judged.compared
+
+
+def test_of_two_that_such_a_test_tells_apart_nobody_is_said_to_be_like_the_other() -> None:
+    ran = [Ran("ada", {"unit": True}, {"t": True}), Ran("bob", {"unit": True}, {"t": False})]
+    judged = executed(ran, authors={"t": "ada"})
+    assert (judged.best, judged.ways, judged.telling) == (("ada", "bob"), (("ada",), ("bob",)), ("t",))
+    assert judged.how == (
+        "By the checks and tests, the 2 candidates behave in 2 ways. "
+        "Nothing that was run says which of ada and bob is right."
+    )
+    assert executed([Ran(it.candidate, tests=it.tests) for it in ran], authors={"t": "ada"}).compared
+
+
+@pytest.mark.parametrize(
+    ("alone", "ways"),
+    [
+        ("ada", [{"ada", "bob", "eve", "kim"}]),
+        ("ada bob", [{"ada", "bob", "eve", "kim"}]),
+        ("ada bob eve", [{"ada"}, {"bob"}, {"eve"}, {"kim"}]),
+    ],
+)
+def test_such_tests_tell_nobody_apart_where_two_without_any_agree(alone: str, ways: list[set[str]]) -> None:
+    own = {f"of {name}": name for name in alone.split()}
+    ran = [Ran(name, {"unit": True}, {test: author == name for test, author in own.items()}) for name in NAMES]
+    judged = executed(ran, authors=own)
+    assert list(map(set, judged.ways)) == ways
+    assert judged.telling == (() if len(ways) == 1 else tuple(own))
+
+
+def test_who_may_not_be_chosen_agrees_with_nobody() -> None:
+    ran = [Ran(name, {"unit": True}, {"t": name == "ada"}) for name in ("ada", "bob", "eve")]
+    assert executed(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
+    assert executed(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
 
 
 def test_who_wrote_all_the_tests_does_not_stand_below_who_passes_no_more_of_them() -> None:

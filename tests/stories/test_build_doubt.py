@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
+from roundtable.core.views.changes import candidate_rows
 from tests.repository import git
 from tests.stories.at_desk import Held
 from tests.stories.test_build import YES, answered, tried
@@ -72,6 +74,80 @@ async def test_where_nobody_is_there_to_choose_nothing_is_written_whatever_was_s
     assert "slug.slugify('')" in decision.how
     assert "Nobody was there to say which is right." in decision.how
     assert (code / "slug.py").read_text() == STUB
+
+
+PILE = (
+    "Add a class Pile to slug.py, of some items, with a method top(): the last of them, and None where there are none."
+)
+ENDS_IN_AN_ERROR = f"""{SLUG}
+
+class Pile:
+    def __init__(self, items):
+        self.items = items
+
+    def top(self):
+        return self.items[-1]
+"""
+OF_NONE_TOO = ENDS_IN_AN_ERROR.replace("[-1]", "[-1] if self.items else None")
+PILE_TEST = """import unittest
+
+from slug import Pile
+
+
+class PileTest(unittest.TestCase):
+    def test_the_last_is_on_top(self):
+        self.assertEqual(Pile([1, 2]).top(), 2)
+"""
+PILE_OF_NONE_TEST = f"""{PILE_TEST}
+    def test_of_none_there_is_none(self):
+        self.assertIsNone(Pile([]).top())
+"""
+
+
+@pytest.mark.parametrize("seats", [("claude", "gpt"), ("gpt", "claude")], ids=" first, ".join)
+async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_from_in_whatever_order_they_sit(
+    seats: tuple[str, str], bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    wrote = {
+        "claude": author(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
+        "gpt": author(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
+    }
+    held = Held(bench, **{it: wrote[it] for it in seats})
+    decision = await held.hold("build", PILE, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK, decision.how
+    assert decision.how.startswith("No candidate passed beyond doubt. These pass every check, and do not do the same.")
+    assert (code / "slug.py").read_text() == SLUG
+    result = tried(await bench.session(held.session))
+    assert {row[0]: row[3] for row in candidate_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
+    assert "the 2 candidates behave in 2 ways." in result.how
+    assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
+
+    held = Held(bench, **{it: wrote[it] for it in seats})
+    decision = await answered(held, bench, PILE, which=("claude", ""), approve=("all", ""))
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
+    assert (code / "slug.py").read_text() == OF_NONE_TOO
+    asked = (await bench.session(held.session)).gates["which"]
+    test = "claude: test_more.PileTest.test_of_none_there_is_none"
+    assert f" {test}: " in asked.question
+    assert {"passes with claude's", "fails with gpt's"} <= set(re.split(r": |, |\. ", asked.question))
+    assert (asked.details["claude"], asked.details["gpt"]) == (f"{test} passes", f"{test} fails")
+
+
+async def test_a_test_that_only_its_author_passes_changes_nothing_where_two_others_agree(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    seats = {
+        "claude": author(slug=OF_NONE_TOO, test_more=PILE_OF_NONE_TEST),
+        "gpt": author(slug=ENDS_IN_AN_ERROR, test_pile=PILE_TEST),
+        "gemini": author(slug=ENDS_IN_AN_ERROR.replace("items", "all"), test_top=PILE_TEST),
+    }
+    held = Held(bench, **seats)
+    decision = await held.hold("build", PILE, answers=YES, settings={"judge": False})
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert "Running them does not tell claude, gpt and gemini apart." in decision.how
+    assert tried(await bench.session(held.session)).apart == {}
 
 
 LARGEST = "Add largest(items) to slug.py, which returns the largest of some items."

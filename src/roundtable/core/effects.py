@@ -267,10 +267,10 @@ class Candidate(Value, frozen=True):
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
     """The candidates best first, as running them showed; `how` says what the order rests on.
 
-    `best` are the seats among whom running them decides nothing. `apart` are inputs for which those do not do the same,
-    with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran. `unrun` says which
-    checks could not be run or showed nothing, a sentence each. `before` is how the checks ended without any of them.
-    `tests_to` is a file that is not there yet, for tests of what they change.
+    `best` are the seats among whom running them decides nothing. `apart` are inputs and tests for which those do not do
+    the same, with what comes out by seat: who is right, no program can tell. `sandbox` is where it all ran. `unrun`
+    says which checks could not be run or showed nothing, a sentence each. `before` is how the checks ended without any
+    of them. `tests_to` is a file that is not there yet, for tests of what they change.
     """
 
     candidates: tuple[Candidate, ...]

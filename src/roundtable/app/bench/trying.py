@@ -45,7 +45,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, Me
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
 from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, SIDE_EFFECTS, SLIPS, asks_for_tests
+from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, FAILS, PASSES, SIDE_EFFECTS, SLIPS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -125,15 +125,15 @@ class Trying:
         wishes, trials = found
         sound = [it.seat for it in wishes if it.sound]
         decided = _decided(wishes, trials)
-        clusters = decided.clusters if decided.compared else ()
-        candidates = {it.seat: await self._candidate(it, trials, clusters) for it in wishes}
+        ways = decided.ways if decided.compared else ()
+        candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
         return CandidatesTried(
             tuple(candidates[seat] for seat in order),
             decided.best,
             decided.how,
             sandbox.name,
-            apart(trials.outputs, decided.best) if sound else {},
+            _told_apart(trials, decided) if sound else {},
             self.clean_words(trials.untold(trials.candidates)),
             self.clean(trials.checks.get(BEFORE, ())),
             place_for_tests([file for it in wishes for file in it.own], await self._names()),
@@ -286,7 +286,7 @@ class Trying:
         found = yardsticks(files, checks_here(self._listed, self._workspace).commands, self._workspace)
         return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and is_test(it))))
 
-    async def _candidate(self, wish: Wish, trials: Trials, clusters: Sequence[Sequence[str]]) -> Candidate:
+    async def _candidate(self, wish: Wish, trials: Trials, ways: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
             wish.seat,
             await self._drafts.keep(wish.files) if wish.own else "",
@@ -294,7 +294,7 @@ class Trying:
             wish.refused,
             self.clean(wish.checks),
             trials.tests.get(wish.seat, {}),
-            next((number for number, seats in enumerate(clusters, 1) if wish.seat in seats), 0),
+            next((number for number, seats in enumerate(ways, 1) if wish.seat in seats), 0),
             wish.without,
             wish.dropped,
             wish.restored,
@@ -361,6 +361,15 @@ def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[W
             for it in changes.operations
         ),
     )
+
+
+def _told_apart(trials: Trials, decided: Executed) -> dict[str, dict[str, str]]:
+    """The first inputs, and the first tests, that tell the best apart, and what comes of them with each."""
+    ended = {
+        seat: {test: PASSES if seen.get(test, False) else FAILS for test in decided.telling}
+        for seat, seen in trials.tests.items()
+    }
+    return apart(trials.outputs, decided.best) | apart(ended, decided.best)
 
 
 def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:

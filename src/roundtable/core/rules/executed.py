@@ -10,12 +10,14 @@ Three kinds of evidence, in this order:
 - What comes out for telling inputs. Candidates that did the same throughout are a cluster. Work done apart that
   behaves alike is likely right: a cluster weighs its size times the share of tests it passes. Of clusters that weigh
   the same, the one is better whose outputs are more often those of the others.
+
+A seat's word for itself orders nothing, but those whom it tells apart are not alike, unless two others agree.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from roundtable.core.rules.base import listed
 from roundtable.core.values import Value
@@ -40,13 +42,16 @@ class Executed(Value, frozen=True):
     """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
 
     `best` are those among whom running them decides nothing: the first cluster, and any that does as well. Nothing is
-    `compared` where nothing was run that says anything of them.
+    `compared` where nothing was run that says anything of them. `ways` are those of every cluster who are not told
+    apart by a word for themselves either; `telling` are the tests that can tell ways apart.
     """
 
     clusters: tuple[tuple[str, ...], ...] = ()
     best: tuple[str, ...] = ()
     how: str = ""
     compared: bool = False
+    ways: tuple[tuple[str, ...], ...] = ()
+    telling: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -72,7 +77,7 @@ def executed(
     """
     if not ran:
         return Executed(how="No candidate could be run.")
-    evidence = _evidence(ran, authors or {})
+    evidence, words = _evidence(ran, authors or {}), _words_for_oneself(ran, authors or {})
     supports = _supports(ran, evidence)
     standing = {it.candidate: _standing(it, before or {}) for it in ran}
     company = {
@@ -90,10 +95,13 @@ def executed(
     ranked.sort(key=lambda it: it[0], reverse=True)
     best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
     kept = sum(it[0] == 0 for it in standing.values())
-    compared = bool(evidence) or any(it.checks or it.outputs for it in ran)
     clusters = tuple(names for _, names in ranked)
-    how = _how(ran, kept, evidence, clusters, best) if compared else _uncompared(ran)
-    return Executed(clusters, best, how, compared)
+    ways = tuple(way for names in clusters for way in _ways(names, words, chosen))
+    heard = [tests for author, tests in words.items() if (author,) in ways]
+    telling = tuple(test for tests in (*evidence.values(), *heard) for test in tests)
+    compared = bool(evidence) or len(ways) > 1 or any(it.checks or it.outputs for it in ran)
+    how = _how(ran, kept, evidence, telling, ways, best) if compared else _uncompared(ran)
+    return Executed(clusters, best, how, compared, ways, telling)
 
 
 def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
@@ -104,17 +112,31 @@ def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
 
 def _evidence(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
     """The tests that say something, by their author: passed by the author's own candidate, and by somebody else's."""
-    passing: dict[str, list[str]] = {}
-    for it in ran:
-        for test, passed in it.tests.items():
-            if passed:
-                passing.setdefault(test, []).append(it.candidate)
     present = {it.candidate for it in ran}
     found: dict[str, list[str]] = {}
-    for test, candidates in passing.items():
+    for test, candidates in _passing(ran).items():
         author = authors.get(test, "")
         if author not in present or (author in candidates and len(candidates) > 1):
             found.setdefault(author, []).append(test)
+    return found
+
+
+def _words_for_oneself(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+    """The tests that only their author's own candidate passes, by author."""
+    found: dict[str, list[str]] = {}
+    for test, candidates in _passing(ran).items():
+        if candidates == [authors.get(test)]:
+            found.setdefault(candidates[0], []).append(test)
+    return found
+
+
+def _passing(ran: Sequence[Ran]) -> dict[str, list[str]]:
+    """Who passes each test that anybody passes."""
+    found: dict[str, list[str]] = {}
+    for it in ran:
+        for test, passed in it.tests.items():
+            if passed:
+                found.setdefault(test, []).append(it.candidate)
     return found
 
 
@@ -126,6 +148,20 @@ def _alike(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> list[li
         passed = tuple(it.tests.get(test, False) for test in counted)
         found.setdefault((frozenset(it.checks.items()), passed, frozenset(it.outputs.items())), []).append(it)
     return list(found.values())
+
+
+def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """A cluster, taken apart where it is one word against another: who has one for itself stands alone.
+
+    Where two without any agree that may be chosen, it is the tests that are likely wrong.
+    """
+    others = tuple(it for it in cluster if it not in words)
+    if sum(it in chosen for it in others) > 1:
+        yield cluster
+        return
+    yield from ((it,) for it in cluster if it in words)
+    if others:
+        yield others
 
 
 def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
@@ -165,6 +201,7 @@ def _how(
     ran: Sequence[Ran],
     kept: int,
     evidence: Mapping[str, Sequence[str]],
+    telling: Collection[str],
     ways: Sequence[Sequence[str]],
     best: Sequence[str],
 ) -> str:
@@ -172,7 +209,7 @@ def _how(
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
-    by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if evidence else ''}"
+    by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if telling else ''}"
     behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
     said = [f"{by}, the {len(ran)} candidates {behave if len(ways) == 1 else f'behave in {len(ways)} ways'}."]
     if kept < len(ran):

@@ -22,6 +22,8 @@ SLIPS = "what worked before"
 """The name of the check that calls which came to something do not end in an error."""
 EVIDENCE = "evidence"
 """The name of the check that something shows what a change is for, and of the round that asks for that alone."""
+PASSES, FAILS = "passes", "fails"
+"""How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
 _SAID = 3
 TOLD = 1_500
@@ -223,14 +225,17 @@ def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
 
 
 def which(tried: CandidatesTried) -> str:
-    """What the person is asked where candidates pass everything and do not do the same."""
+    """What the person is asked where candidates pass and do not do the same."""
     said = [f"{unbroken(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
-    return " ".join(("These pass everything that was run, and do not do the same.", *said, "Which is right?"))
+    return " ".join(("These pass every check, and do not do the same.", *said, "Which is right?"))
 
 
 def does(tried: CandidatesTried, seat: str) -> str:
-    """What comes out of one candidate where they differ."""
-    return "; ".join(f"{unbroken(call)} is {_value(came[seat])}" for call, came in tried.apart.items() if seat in came)
+    """What comes out of one candidate where they differ, and how tests end with it."""
+    found = ((unbroken(call), came[seat]) for call, came in tried.apart.items() if seat in came)
+    return "; ".join(
+        f"{call} {said}" if said in (PASSES, FAILS) else f"{call} is {_value(said)}" for call, said in found
+    )
 
 
 def _came(it: tuple[str, str]) -> str:
@@ -238,7 +243,9 @@ def _came(it: tuple[str, str]) -> str:
 
 
 def _value(said: str) -> str:
-    """What came out of a call, as a word for people."""
+    """What came out of a call, or how a test ended, as a word for people."""
+    if said in (PASSES, FAILS):
+        return said
     return unbroken(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
 
 

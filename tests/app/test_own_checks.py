@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.own_checks import OwnChecks, own_checks
+from roundtable.app.own_checks import OwnChecks, brought_checks, own_checks
 from roundtable.workshop.project_python import python_with_pytest
 from tests.repository import repository, write
 
@@ -63,6 +63,35 @@ def test_what_the_tests_are_run_with_and_is_not_here_is_said(tmp_path: Path, mon
     found = own_checks({}, tmp_path, tmp_path)
     assert found.commands == {}
     assert found.unrun[0].startswith("The tests are not run by npm, which is not here.")
+
+
+PACKAGE = {"scripts": {"test": "node --test"}}
+
+
+@pytest.mark.parametrize(
+    ("files", "laid", "names"),
+    [
+        ({"package.json": json.dumps(PACKAGE)}, ["a.test.js"], ["npm test"]),
+        ({"package.json": json.dumps({**PACKAGE, "dependencies": {}}), "a.test.js": ""}, [], ["npm test"]),
+        ({"Cargo.toml": "[dependencies]\n\n[lib]\n", "tests/a_test.rs": ""}, [], ["cargo test"]),
+        ({"go.mod": "module a\n"}, ["a_test.go"], ["go test"]),
+        ({"package.json": json.dumps(PACKAGE)}, [], []),
+        ({"package.json": json.dumps(PACKAGE)}, ["test_a.py"], []),
+        ({"package.json": json.dumps({**PACKAGE, "devDependencies": {"jest": "^30"}})}, ["a.test.js"], []),
+        ({"Cargo.toml": '[dependencies]\nserde = "1"\n', "tests/a_test.rs": ""}, [], []),
+        ({"Cargo.toml": '[dependencies.serde]\nversion = "1"\n', "tests/a_test.rs": ""}, [], []),
+        ({"go.mod": "module a\n\nrequire b v1.0.0\n"}, ["a_test.go"], []),
+    ],
+)
+def test_a_change_brings_checks_where_it_brings_tests_and_asks_for_no_packages(
+    files: dict[str, str], laid: list[str], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = {f"bin/{name}": "#!/bin/sh\n" for name in ("npm", "cargo", "go")}
+    write(tmp_path, {**programs, **{f"new/{path}": text for path, text in files.items()}})
+    for name in programs:
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert list(brought_checks(tmp_path / "new", laid)) == names
 
 
 def test_a_python_that_lies_in_the_workspace_is_not_asked_whether_it_has_pytest(

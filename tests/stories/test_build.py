@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,54 @@ async def test_an_empty_folder_without_git_is_built_by_what_the_seats_test_thems
     assert decision.author == "gpt"
     assert (folder / "slug.py").read_text() == SLUG
     assert (folder / "test_slug.py").read_text() == SLUG_TEST
+
+
+def converting(factor: str, **depends_on: str) -> dict[str, str]:
+    """A module in JavaScript with a test, and what says how tests are run."""
+    package = {"type": "module", "scripts": {"test": "node --test"}, "dependencies": depends_on}
+    imports = "import assert from 'node:assert'\nimport test from 'node:test'\nimport { toF } from './convert.js'\n"
+    return {
+        "package.json": json.dumps(package) + "\n",
+        "convert.js": f"export const toF = (c) => {factor}\n",
+        "convert.test.js": imports
+        + "".join(f"import '{it}'\n" for it in depends_on)
+        + "test('ice melts', () => assert.equal(toF(0), 32))\n",
+    }
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+async def test_in_an_empty_folder_what_fails_by_the_script_it_brings_is_mended_or_not_written(
+    tmp_path: Path, bench_places: Places
+) -> None:
+    await sandbox()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    wrong, right = ([{"text": wrote(converting(it))}] for it in ("c * 1.8", "c * 1.8 + 32"))
+    mended = [{**right[0], "round": "*-mend"}, *wrong]
+    async with await Roundtable.open(folder, bench_places) as desk:
+        decision = await Held(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
+        assert decision.how.startswith("No candidate passed. claude: The check npm test failed with exit code 1")
+        assert list(folder.iterdir()) == []
+        held = Held(desk, claude=mended)
+        decision = await held.hold("build", "Write convert.js", answers=YES)
+        assert "not ok 1 - ice melts" in held.prompt("build/2-mend", "claude")
+    assert decision.how.startswith("Written after 1 check on the merged tree: convert.js, convert.test.js and package")
+    assert "claude's candidate passed 1 check" in decision.how
+    assert decision.notices == ("One seat wrote this alone.",)
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+async def test_a_new_project_that_asks_for_packages_is_not_blamed_for_tests_that_cannot_be_run(
+    tmp_path: Path, bench_places: Places
+) -> None:
+    await sandbox()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    async with await Roundtable.open(folder, bench_places) as desk:
+        held = Held(desk, claude=[{"text": wrote(converting("c * 1.8 + 32", express="^5"))}])
+        decision = await held.hold("build", "Write convert.js", answers=YES)
+    assert (folder / "convert.js").exists()
+    assert "Nothing was run on claude's candidate, and nobody judged it." in decision.notices
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["a verdict stands", "no verdict stands"])

@@ -108,6 +108,11 @@ def test_a_check_that_cannot_be_started_with_a_change_or_without_says_nothing_of
     assert says_nothing(after, bare).startswith("The check tests ")
 
 
+def test_a_check_that_came_with_a_change_and_cannot_be_started_says_nothing_of_it() -> None:
+    said = "The check tests could not be started: sh: 1: jest: not found."
+    assert says_nothing(outcome(127, "sh: 1: jest: not found\n"), None) == said
+
+
 ONE_FAILED = outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n")
 UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.1s\n")
 

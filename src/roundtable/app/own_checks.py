@@ -11,12 +11,18 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from roundtable.core.testing import holds_tests
 from roundtable.workshop.project_python import has_pytest, project_python, python_with_pytest
 from roundtable.workshop.trees import names_for_trees
 
 Commands = Mapping[str, Sequence[str]]
 
 _PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
+_ASKS_FOR_PACKAGES = {
+    "package.json": re.compile(rb'"(?:dev)?[dD]ependencies"\s*:\s*\{\s*"'),
+    "Cargo.toml": re.compile(rb"^\[[^\]\n]*dependencies(?:\]\s*\n\s*\w|\.)", re.MULTILINE),
+    "go.mod": re.compile(rb"^require\b", re.MULTILINE),
+}
 _LARGEST = 1_000_000
 _LIST = "list how they are run under [checks]"
 
@@ -34,7 +40,19 @@ def own_checks(listed: Commands, workspace: Path, tree: Path, lent: Iterable[str
         return OwnChecks(
             {name: (_reached(program, workspace, tree, lent), *rest) for name, (program, *rest) in listed.items()}
         )
-    return _told(workspace, tree, {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()})
+    return _told(workspace, tree, _files(tree))
+
+
+def brought_checks(tree: Path, laid: Iterable[str]) -> Commands:
+    """How tests are run by what a tree brings itself; those in Python are run one by one, whatever it says.
+
+    Nothing is installed for it: where it asks for packages, its tests could not pass.
+    """
+    files = _files(tree)
+    brings_tests = any(holds_tests(it) and not it.endswith(".py") for it in (*files, *laid))
+    asks = any(pattern.search(_read(tree / name)) for name, pattern in _ASKS_FOR_PACKAGES.items())
+    others = _others(tree, files)
+    return {name: argv for name, argv in others.items() if brings_tests and not asks and shutil.which(argv[0])}
 
 
 def checks_here(listed: Commands, workspace: Path) -> OwnChecks:
@@ -45,7 +63,7 @@ def checks_here(listed: Commands, workspace: Path) -> OwnChecks:
 def _told(workspace: Path, tree: Path, files: Collection[str]) -> OwnChecks:
     """What the files of a tree say its tests are run with."""
     python = _python(tree, files, workspace)
-    others = {**_javascript(tree, files), **_compiled(files)}
+    others = _others(tree, files)
     here = {name: argv for name, argv in others.items() if shutil.which(argv[0])}
     absent = (argv[0] for name, argv in others.items() if name not in here)
     return OwnChecks(
@@ -109,6 +127,11 @@ def _starts(tests: Iterable[str], files: Collection[str]) -> Iterator[tuple[str,
             yield "tests" if len(found) == 1 or not folder else f"tests in {folder}", args
 
 
+def _others(tree: Path, files: Collection[str]) -> Commands:
+    """The tests in other languages."""
+    return {**_javascript(tree, files), **_compiled(files)}
+
+
 def _javascript(tree: Path, files: Iterable[str]) -> Commands:
     if "package.json" not in files:
         return {}
@@ -122,6 +145,10 @@ def _javascript(tree: Path, files: Iterable[str]) -> Commands:
 def _compiled(files: Iterable[str]) -> Commands:
     usual = {"go.mod": ("go", "test", "./..."), "Cargo.toml": ("cargo", "test", "--quiet", "--offline")}
     return {" ".join(argv[:2]): argv for name, argv in usual.items() if name in files}
+
+
+def _files(tree: Path) -> set[str]:
+    return {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
 
 
 def _read(path: Path) -> bytes:

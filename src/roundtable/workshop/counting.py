@@ -46,11 +46,14 @@ def no_fewer(outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]) -
 def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
     """Why a check tells nothing of a candidate, in a sentence; nothing where it does.
 
-    It ran no test at all, or it could not be started, neither here nor on the bare tree, and for the same reason.
+    It ran no test at all, or it could not be started, neither here nor on the bare tree, if it was run there too, and
+    for the same reason.
     """
     if outcome.passed:
         ran_none = how_many_ran(outcome.output) == 0
         return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
+    if bare is None and _never_started(outcome):
+        return ended(f"The check {outcome.name} could not be started: {outcome.gist}")
     if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
         return ""
     return ended(f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}")

@@ -59,13 +59,15 @@ class Task(NamedTuple):
 class Trials(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
-    `in_place` are the calls with which a candidate, and nothing before it, changes what it is given besides coming to
-    something. `slips` are, a sentence each, those that came to something before it and now end in an error that is
-    hardly meant. `unsteady` are the checks, by tree, that ended otherwise when they were run there again. `unrun` says
-    which checks could not be run at all, a sentence each.
+    `brought` are the checks that a candidate brings for itself, where there were none. `in_place` are the calls with
+    which a candidate, and nothing before it, changes what it is given besides coming to something. `slips` are, a
+    sentence each, those that came to something before it and now end in an error that is hardly meant. `unsteady` are
+    the checks, by tree, that ended otherwise when they were run there again. `unrun` says which checks could not be run
+    at all, a sentence each.
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
+    brought: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
     outputs: dict[str, dict[str, str]] = {}
     in_place: dict[str, tuple[str, ...]] = {}
@@ -87,7 +89,7 @@ class Trials(Value, frozen=True):
     def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
         """The checks that tell something of a candidate."""
         silent = self._silent(candidate)
-        return tuple(it for it in self.checks.get(candidate, ()) if it.name not in silent)
+        return tuple(it for it in self._outcomes(candidate) if it.name not in silent)
 
     def untold(self, candidates: Iterable[str]) -> tuple[str, ...]:
         """Which checks tell nothing of these candidates and why, a sentence each."""
@@ -95,9 +97,12 @@ class Trials(Value, frozen=True):
 
     def _silent(self, candidate: str) -> dict[str, str]:
         bare = {it.name: it for it in self.checks.get(BEFORE, ())}
-        outcomes = self.checks.get(candidate, ())
+        outcomes = self._outcomes(candidate)
         silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
         return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
+
+    def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
+        return (*self.checks.get(candidate, ()), *self.brought.get(candidate, ()))
 
     def mended(self, checks: Iterable[CheckOutcome]) -> set[str]:
         """Those of the checks that pass and did not before."""
@@ -211,6 +216,19 @@ async def tried(
         authors={f"{author}: {test}": author for author in names for test in names[author]},
         unsteady=unsteady,
     )
+
+
+async def checked(
+    sandbox: Sandbox,
+    name: str,
+    tree: Path,
+    checks: Mapping[str, Sequence[str]],
+    files: Mapping[str, str],
+    tell: Tell,
+    seconds: float,
+) -> tuple[CheckOutcome, ...]:
+    """Run checks on one candidate's tree alone, with these files laid over it."""
+    return await _Bench(sandbox, checks, "", tell, Bounds(seconds)).check(name, tree, files)
 
 
 def _hung(checks: Iterable[CheckOutcome]) -> bool:

@@ -37,7 +37,7 @@ from roundtable.app.bench.wishes import (
     without_tests,
 )
 from roundtable.app.checks import recordable
-from roundtable.app.own_checks import Commands, checks_here, own_checks, python_for
+from roundtable.app.own_checks import Commands, brought_checks, checks_here, own_checks, python_for
 from roundtable.core.changes import Changeset, Create, Edit, Refusal, RefusalKind
 from roundtable.core.codecs.changes import changes_of
 from roundtable.core.codecs.unreadable import Unreadable
@@ -58,7 +58,7 @@ from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, checked, tried
 from roundtable.workshop.validating import objections
 from roundtable.workshop.yardsticks import yardsticks
 
@@ -316,6 +316,7 @@ class Trying:
         """Run the checks, and these tests and examples, on the workspace with each of these drafts.
 
         The one under `BEFORE` is what there was before any of the others: the workspace as it is, if there is none.
+        Where that has no checks, those count that a draft brings for itself.
         """
         make = made or partial(made_tree, names=await self._names())
         async with scratch() as folder:
@@ -329,7 +330,12 @@ class Trying:
             python = await asyncio.to_thread(python_for, own.commands, self._workspace)
             here = InPlace(sandbox, self._workspace, more.lent)
             trials = await tried(here, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
-            return msgspec.structs.replace(trials, unrun=(*own.unrun, *trials.unrun))
+            brought: dict[str, tuple[CheckOutcome, ...]] = {}
+            for name in () if own.commands else drafts:
+                laid = tests.get(name, {})
+                commands = await asyncio.to_thread(brought_checks, trees[name], laid)
+                brought[name] = await checked(here, name, trees[name], commands, laid, tell, self._seconds)
+            return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun, *trials.unrun))
 
     async def _names(self) -> Sequence[str]:
         return await asyncio.to_thread(names_for_trees, self._workspace)

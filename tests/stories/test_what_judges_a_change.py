@@ -90,6 +90,28 @@ async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop:
     assert (await shop.built({"calc.py": RIGHT, "test_more.py": GOOD_TEST}, task)).next_step == "applied"
 
 
+async def test_an_example_may_name_the_module(shop: Shop) -> None:
+    shop.holds({})
+    task = f"{TASK} calc.double(2) must be 4."
+    decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
+    assert "the examples in the task: 0 of 1 came to what the task says." in decision.how
+    assert shop.unchanged()
+    assert (await shop.built({"calc.py": RIGHT}, task)).next_step == "applied"
+
+
+@pytest.mark.parametrize(
+    "said", ["With c = Calc(2), c.double() must be 4", "Calc.double() returns 0, if nothing is there"]
+)
+async def test_a_call_of_what_only_the_words_around_it_explain_holds_nobody_back(shop: Shop, said: str) -> None:
+    shop.holds({})
+    calc = "class Calc:\n    def __init__(self, n=0):\n        self.n = n\n\n"
+    calc += "    def double(self):\n        return 2 * self.n\n"
+    test = GOOD_TEST.replace("import double", "import Calc").replace("double(2)", "Calc(2).double()")
+    task = f"Add a class Calc to calc.py. {said}."
+    decision = await shop.built({"calc.py": f"{STUB}\n\n{calc}", "test_more.py": test}, task)
+    assert decision.next_step == "applied", decision.how
+
+
 async def test_a_check_that_fails_as_before_but_for_a_number_is_heard(shop: Shop) -> None:
     shop.holds({"check.sh": CHECK}, 'acceptance = ["sh", "check.sh"]')
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST})

@@ -94,6 +94,17 @@ def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(t
     assert "failures=1" in failed.stderr
 
 
+def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_name(tmp_path: Path) -> None:
+    examples = examples_of("double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8")
+    assert [it.owner for it in examples] == ["", "double", "kit.double"]
+    (tmp_path / "kit").mkdir()
+    for name in ("double.py", "kit/double.py"):
+        (tmp_path / name).write_text("def double(it):\n    return it * 2\n")
+    (tmp_path / "test_examples.py").write_text(unittest_of(examples, ["double", "kit.double"]))
+    run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
+    assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
 def test_a_call_is_spelled_out_and_values_alone_are_not() -> None:
     assert spells_out_calls("Add parse(text): parse('20C') is 20.0")
     assert not spells_out_calls("Add parse(text): '20C' is 20.0")

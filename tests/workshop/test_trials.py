@@ -246,6 +246,11 @@ def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
     assert all(sum(a != b for a, b in zip(it.split(", "), said[0].split(", "), strict=False)) <= 3 for it in said)
 
 
+def test_a_call_in_the_task_may_name_the_module() -> None:
+    calls = telling_calls((), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"])
+    assert [str(it) for it in calls if not it.near] == ["kit.m.f('')", "kit.m.f(None)"]
+
+
 async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     for tree in trees.values():

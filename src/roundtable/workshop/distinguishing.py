@@ -152,8 +152,9 @@ def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[Call]:
     """Those among these that are of a module's own functions."""
     own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)}
     for call in calls:
-        if isinstance(call.func, ast.Name) and call.func.id in own:
-            yield Call(module, call.func.id, _arguments(call))
+        name = ast.unparse(call.func).removeprefix(f"{module}.")
+        if name in own:
+            yield Call(module, name, _arguments(call))
 
 
 def _examples(text: str) -> list[str]:

@@ -33,16 +33,17 @@ _FILE = """import contextlib
 import importlib
 import unittest
 
-NAMES = {{}}
+MODULES, NAMES = {{}}, {{}}
 for module in {modules!r}:
     with contextlib.suppress(Exception):
+        MODULES[module.partition(".")[0]] = __import__(module)
         NAMES.update(vars(importlib.import_module(module)))
 
 
 class ExamplesOfTheTask(unittest.TestCase):
     def must(self, call, what, holds):
         try:
-            value = eval(call, NAMES)
+            value = eval(call, MODULES if "." in call.partition("(")[0] else NAMES)
         except Exception as error:
             came, right = f"raised {{type(error).__name__}}: {{error}}", holds(None, error)
         else:
@@ -60,6 +61,11 @@ class Example(NamedTuple):
     expected: str = ""
     raises: str = ""
 
+    @property
+    def owner(self) -> str:
+        """What stands before the dot: a module or something else; nothing where the function stands alone."""
+        return self.call.partition("(")[0].rpartition(".")[0]
+
 
 def examples_of(text: str) -> tuple[Example, ...]:
     """Every call in the text that is said to come to something; what cannot be read for certain is left out."""
@@ -76,7 +82,10 @@ def spells_out_calls(text: str) -> bool:
 
 
 def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
-    """A unittest file with a case for each example; the names in them are those of these modules, if they are there."""
+    """A unittest file with a case for each example; the names in them are those of these modules, if they are there.
+
+    A call with an owner is taken to name one of the modules.
+    """
     cases = "".join(_case(number, example) for number, example in enumerate(examples, 1))
     return _FILE.format(modules=sorted(modules), cases=cases)
 

@@ -465,10 +465,14 @@ def _as_measured_before(
 
 
 def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> dict[str, str]:
-    """The examples in the person's own words as a test file, where somebody wrote Python they could be about."""
+    """The examples in the person's own words as a test file, where somebody wrote Python they could be about.
+
+    A call of something else than a module's, such as `stack.peek()`, needs what only the words around it say.
+    """
     paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
     modules = [module for path in sorted(paths) if (module := module_of(path))]
-    return {"test_examples_of_the_task.py": unittest_of(found, modules)} if found and modules else {}
+    readable = [it for it in found if it.owner in ("", *modules)]
+    return {"test_examples_of_the_task.py": unittest_of(readable, modules)} if readable and modules else {}
 
 
 def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:

@@ -90,6 +90,28 @@ async def test_a_change_that_fails_the_persons_own_examples_is_not_written(shop:
     assert (await shop.built({"calc.py": RIGHT, "test_more.py": GOOD_TEST}, task)).next_step == "applied"
 
 
+@pytest.mark.parametrize(
+    ("said", "body", "test"),
+    [
+        ("part(1, 3) is 1/3", "a / b", "self.assertAlmostEqual(part(1, 3), 0.3333333333)"),
+        ("part(0.3, 0.1) must be 3.0", "a / b", "self.assertAlmostEqual(part(0.3, 0.1), 3)"),
+        (
+            "part(5, 2) gives 2 numbers: what is whole and what is left",
+            "divmod(a, b)",
+            "self.assertEqual(part(5, 2), (2, 1))",
+        ),
+    ],
+)
+async def test_what_an_example_only_begins_with_or_comes_close_to_holds_nobody_back(
+    shop: Shop, said: str, body: str, test: str
+) -> None:
+    shop.holds({})
+    code = f"{STUB}\n\ndef part(a, b):\n    return {body}\n"
+    own = GOOD_TEST.replace("double\n", "part\n").replace("self.assertEqual(double(2), 4)", test)
+    decision = await shop.built({"calc.py": code, "test_more.py": own}, f"Add part(a, b) to calc.py. {said}.")
+    assert decision.next_step == "applied", decision.how
+
+
 async def test_an_example_may_name_the_module(shop: Shop) -> None:
     shop.holds({})
     task = f"{TASK} calc.double(2) must be 4."

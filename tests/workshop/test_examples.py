@@ -25,6 +25,18 @@ from roundtable.workshop.examples import Example, examples_of, spells_out_calls,
         ("to_roman(0) raises ValueError.", [Example("to_roman(0)", raises="ValueError")]),
         ("is_leap_year(1900) must be False", [Example("is_leap_year(1900)", "False")]),
         ("count('a) b') == {'a': 1}", [Example("count('a) b')", "{'a': 1}")]),
+        (
+            "f(1) is 2 but f(2) must be 3 too, f(3) is 4 (one more)",
+            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+        ),
+        (
+            "f(1) must be 2, not 3\nf(2) is 3 instead of 2\nf(3) == 4  # one more",
+            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+        ),
+        (
+            'It says "so f(1) is 2" – **f(2)** is **3** – f(3) is 4 as before',
+            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+        ),
         # Where one function of one parameter is spoken of, values alone say enough.
         (
             "Add parse(text) to a.py. It returns a float: '20C' is 20.0, `'68F'` is 20.0. Else it raises ValueError.",
@@ -53,6 +65,15 @@ from roundtable.workshop.examples import Example, examples_of, spells_out_calls,
         ("median([1, 2]) is wrong", []),
         ("add(a, b) returns the sum", []),
         ("grow(10) returns 5% more", []),
+        ("ratio(1, 3) is 1/3.", []),
+        ("power(3) is 2**3, scale(2) is 2 * factor and turned(3) is [0, 1, 2][::-1]", []),
+        ("area(3) == 4 + 5 = 9", []),
+        ("count('a b') is 1 too high", []),
+        ("chunks([1, 2, 3], 2) should return 2 lists", []),
+        ("greet('Bob') returns 'Hello, ' followed by the name", []),
+        ("parse('1') returns 1 or None", []),
+        ("dice(6) returns 1 to 6, coin(2) is 1–2", []),
+        ('longest([\'a\']) == ""a"', []),
         ("open(x) is 1", []),
         ("f(1) is 2, but f(1) must be 3", []),
         ("f(1 is 2", []),
@@ -92,6 +113,25 @@ def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(t
     assert failed.returncode == 1
     assert "test_example_2" in failed.stderr
     assert "failures=1" in failed.stderr
+
+
+def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_exact(tmp_path: Path) -> None:
+    said = (
+        "it(1) is 0.3",
+        "it(2) is [0.3, (1, {'a': 0.3})]",
+        "it(3) is 0.0",
+        "it(4) is 3.0",
+        "it(5) is 3",
+        "it(6) is [0.3]",
+    )
+    values = ("0.1 + 0.2", "[0.1 + 0.2, (1, {'a': 0.1 + 0.2})]", "0.1 + 0.2 - 0.3", "3", "3.0000000000000004", "(0.3,)")
+    (tmp_path / "kit.py").write_text(f"def it(n):\n    return [{', '.join(values)}][n - 1]\n")
+    (tmp_path / "test_examples.py").write_text(unittest_of(examples_of(", ".join(said)), ["kit"]))
+    run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
+    failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "failures=2" in failed.stderr
+    assert "it(5) must be 3, and it came to 3.0000000000000004." in failed.stderr
+    assert "it(6) must be [0.3], and it came to (0.3,)." in failed.stderr
 
 
 def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_name(tmp_path: Path) -> None:

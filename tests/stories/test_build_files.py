@@ -8,9 +8,9 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
-from tests.repository import git
+from tests.repository import git, write
 from tests.stories.at_desk import Held
-from tests.stories.writing import BROKEN_SLUG, SLUG, TASK, wrote
+from tests.stories.writing import BROKEN_SLUG, SLUG, SLUG_TEST, TASK, wrote
 
 RUN = "#!/bin/sh\n# tools/not-a-path.py\nexec python3 -c \"import slug; print(slug.slugify('A b'))\"\n"
 NOTES = "It joins words.\n"
@@ -36,6 +36,32 @@ async def test_a_script_without_an_ending_and_a_name_with_a_blank_are_written_by
     assert (code / "my notes.txt").read_bytes() == NOTES.encode()
     named = git(code, "show", "--format=", "--name-only", "HEAD").splitlines()
     assert sorted(named) == ["__init__.py", "my notes.txt", "run", "slug.py"]
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        ("Rename the function shout in loud.py to cry.", "def cry(text):\n    return text.upper()\n"),
+        ("Remove the function shout from loud.py: nobody uses it any more.", ""),
+    ],
+)
+async def test_the_first_function_of_a_file_that_is_renamed_or_removed_is_gone(
+    bench: Roundtable, code: Path, task: str, text: str
+) -> None:
+    shout, whisper = (
+        f"def {name}(text):\n    return text.{how}()\n" for name, how in (("shout", "upper"), ("whisper", "lower"))
+    )
+    write(code, {"loud.py": f"{shout}\n\n{whisper}", "slug.py": SLUG})
+    git(code, "add", ".")
+    git(code, "commit", "-qm", "Loud and quiet")
+    new = f"{text}\n\n{whisper}".lstrip()
+    test = SLUG_TEST.replace("from slug import slugify", "import loud").replace(
+        'self.assertEqual(slugify(" Hello World "), "hello-world")', 'self.assertFalse(hasattr(loud, "shout"))'
+    )
+    held = Held(bench, claude=proposes(wrote({"loud.py": new, "test_loud.py": test})))
+    decision = await held.hold("build", task, answers={"approve": "all"})
+    assert decision.next_step == "applied", decision.how
+    assert (code / "loud.py").read_text() == new
 
 
 async def test_a_path_that_is_not_plain_goes_back_with_the_reason(bench: Roundtable, code: Path) -> None:

@@ -24,8 +24,12 @@ def median(values):
 MEDIAN = "def median(values):\n    return 2.5\n"
 
 
-def written(root: Path, text: str) -> str:
-    drafting = drafted(Changeset((Replace("stats.py", text),)), root, Redactor().finds)
+BARE = STATS.removeprefix('"""Numbers."""\n\n\n')
+MEAN, OLD_MEDIAN = BARE.split("\n\n\n")
+
+
+def written(root: Path, *texts: str) -> str:
+    drafting = drafted(Changeset(tuple(Replace("stats.py", it) for it in texts)), root, Redactor().finds)
     assert drafting.refused == ()
     (file,) = drafting.files
     assert file.after is not None
@@ -61,3 +65,40 @@ def test_a_new_function_with_its_import_is_added(root: Path) -> None:
 )
 def test_what_may_be_a_whole_file_is_one(root: Path, whole: str) -> None:
     assert written(root, whole) == whole
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        BARE.replace("mean", "average"),
+        BARE.replace("mean", "average").replace("2]", "3]"),
+        OLD_MEDIAN,
+        f"import math\n\n\n{OLD_MEDIAN}",
+    ],
+    ids=["renamed", "renamed and another changed", "removed", "removed, with an import"],
+)
+def test_the_first_function_of_a_file_can_be_renamed_and_removed(tmp_path: Path, whole: str) -> None:
+    assert written(repository(tmp_path, {"stats.py": BARE}), whole) == whole
+
+
+def test_a_class_can_be_renamed(tmp_path: Path) -> None:
+    stack = "class Stack:\n    def copy(self):\n        return Stack()\n"
+    assert written(repository(tmp_path, {"stats.py": stack}), stack.replace("Stack", "Pile")).startswith("class Pile:")
+
+
+@pytest.mark.parametrize(
+    ("file", "texts", "there"),
+    [
+        (STATS, (OLD_MEDIAN.replace("2]", "3]"), MEAN), ("def mean", "3]")),
+        (STATS, (OLD_MEDIAN, MEAN.replace("/", "//")), ("def median", "sum(values) //")),
+        (
+            "class A(Exception):\n    pass\n\n\nclass B(Exception):\n    pass\n",
+            ("class C(Exception):\n    pass\n",),
+            ("class A", "class B", "class C"),
+        ),
+    ],
+    ids=["one changed, one not", "one not, one changed", "one more like those"],
+)
+def test_else_what_is_not_said_stays(tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]) -> None:
+    text = written(repository(tmp_path, {"stats.py": file}), *texts)
+    assert [it for it in there if it not in text] == []

@@ -144,7 +144,7 @@ class _Paper:
             if len({*self._now, *_paths(operation)}) > MOST_FILES:
                 sentence = f"{operation.path} is beyond the {MOST_FILES} files that one change may touch."
                 raise _Refuse(operation.path, RefusalKind.TOO_MANY, sentence)
-            path = self._do(operation)
+            path = self._do(operation, changes)
             self._asked[path] = operation.asked_by or changes.asked_by or self._asked.get(path, "")
         except _Refuse as refused:
             self._refused.append(refused.refusal)
@@ -213,13 +213,13 @@ class _Paper:
             sentence = f"{operation.path} is not as it was when this change of it was written."
             raise _Refuse(operation.path, RefusalKind.STALE, sentence)
 
-    def _do(self, operation: Operation) -> str:
+    def _do(self, operation: Operation, changes: Changeset) -> str:
         """Carry it out; the path that it left something at."""
         match operation:
             case Create():
                 self._create(operation)
             case Replace():
-                self._replace(operation)
+                self._replace(operation, alone=[it.path for it in changes.operations].count(operation.path) == 1)
             case Edit():
                 self._edit(operation)
             case PutSymbol():
@@ -237,14 +237,15 @@ class _Paper:
             raise _Refuse(operation.path, RefusalKind.EXISTS, f"{operation.path} is to be new and is already there.")
         self._now[operation.path] = _File(_bytes(operation.path, operation.text), operation.executable)
 
-    def _replace(self, operation: Replace) -> None:
+    def _replace(self, operation: Replace, *, alone: bool) -> None:
         path = operation.path
         old = self._at(path)
         if path in self._deleted:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is both deleted and written.")
         text = styled(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
-        if old is not None and path not in self._whole and (symbols := partial_symbols(path, old.data, data)):
+        symbols = partial_symbols(path, old.data, data, alone=alone) if old and path not in self._whole else ()
+        if symbols:
             return self._parts(path, symbols, data)
         if path in self._whole and old is not None and old.data != data:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is written twice, and not the same.")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from roundtable.workshop.structure.outline import Outline, outline
+from roundtable.workshop.structure.putting_back import without_name
 from roundtable.workshop.structure.trees import Refused
 
 
-def partial_symbols(path: str, source: bytes, text: bytes) -> tuple[str, ...]:
+def partial_symbols(path: str, source: bytes, text: bytes, *, alone: bool) -> tuple[str, ...]:
     """The symbols that a text puts into a file, where it is plainly not all of it; none where it is.
 
     Plainly: it is made of symbols and imports alone, some of the file's symbols are not among them, and it does not
-    begin as the file does.
+    begin as the file does. Nor does it only rename or remove some, which a text does that is `alone` about the file.
     """
     old, new = outline(path, source), outline(path, text)
     if isinstance(old, Refused) or isinstance(new, Refused) or not new.symbols:
@@ -19,7 +22,15 @@ def partial_symbols(path: str, source: bytes, text: bytes) -> tuple[str, ...]:
     begins = _first_line(source) in text or (bool(before) and not _head(old) and before[0] == after[0])
     if begins or set(before) <= set(after) or not _only_symbols(new):
         return ()
-    return after
+    return () if alone and _renames_or_removes(old, new) else after
+
+
+def _renames_or_removes(old: Outline, new: Outline) -> bool:
+    """Whether all that is missing has another name now, or nothing is new."""
+    was, now = ({it.name: without_name(each, it) for it in each.symbols if it.holder is None} for each in (old, new))
+    missing = Counter(text for name, text in was.items() if name not in now)
+    added = Counter(text for name, text in now.items() if name not in was)
+    return missing <= added or now.items() <= was.items()
 
 
 def _first_line(source: bytes) -> bytes:

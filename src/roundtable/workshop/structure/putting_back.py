@@ -36,7 +36,7 @@ def put_back(path: str, before: bytes, after: bytes, asked: Container[str], *, c
         return PutBack(after, ())
     several = _several(was) | _several(now)
     names = {it.name for it in was.symbols}
-    renamed = {_without_name(now, it) for it in now.symbols if it.name not in names}
+    renamed = {without_name(now, it) for it in now.symbols if it.name not in names}
     for symbol in was.symbols:
         inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
         if symbol.simple in asked or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
@@ -44,7 +44,7 @@ def put_back(path: str, before: bytes, after: bytes, asked: Container[str], *, c
         there = counterparts(now, was, symbol)
         if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
             continue
-        if not there and (_without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
+        if not there and (without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
             continue
         made = _with_symbol_as_it_was(now, there, was, symbol)
         if made is not None:
@@ -58,7 +58,7 @@ def _several(file: Outline) -> set[str]:
     return {name for name, times in Counter(it.name for it in file.symbols).items() if times > 1}
 
 
-def _without_name(file: Outline, symbol: Symbol) -> bytes:
+def without_name(file: Outline, symbol: Symbol) -> bytes:
     """What a symbol says, whatever it is called."""
     return re.sub(rb"\b%b\b" % re.escape(symbol.simple.encode()), b"", _plain(file, symbol))
 

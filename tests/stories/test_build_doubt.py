@@ -10,7 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from roundtable.core.views.changes import candidate_rows
-from tests.repository import git
+from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_build import YES, answered, tried
 from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, verdict, writer, wrote
@@ -330,6 +330,24 @@ async def test_what_worked_before_ends_in_no_slip_unless_errors_are_asked_for(
     assert decision.outcome is outcome, decision.how
     told = "what worked before: slug.slugify('') came to '' before, and ends in IndexError now."
     assert (told in decision.how) is (outcome is Outcome.DEADLOCK)
+
+
+async def test_what_came_to_nothing_before_did_not_work(bench: Roundtable, code: Path) -> None:
+    (code / "slug.py").write_text("def slugify(text):\n    pass\n")
+    git(code, "commit", "-qam", "A slug that is not there yet")
+    decision = await Held(bench, claude=writer(FIRST, FIRST)).hold("build", WITH_EXAMPLE, answers=YES)
+    assert decision.next_step == "applied", decision.how
+
+
+async def test_a_function_that_has_another_name_is_no_slip(bench: Roundtable, code: Path) -> None:
+    old = '"""Slugs."""\n\n\ndef joined(text):\n    """Join words.\n\n    >>> joined("a b")\n    \'a-b\'\n    """\n'
+    old += '    return "-".join(text.split())\n'
+    write(code, {"slug.py": f"{old}\n\n{SLUG}"})
+    git(code, "commit", "-qam", "One more")
+    test = SLUG_TEST.replace("slugify", "hyphened").replace(" Hello World ", "hello world")
+    held = Held(bench, claude=author(slug=f"{old}\n\n{SLUG}".replace("joined", "hyphened"), test_more=test))
+    decision = await held.hold("build", "Rename the function joined in slug.py to hyphened.", answers=YES)
+    assert decision.next_step == "applied", decision.how
 
 
 async def test_what_changes_its_arguments_unasked_is_not_written(bench: Roundtable, code: Path) -> None:

@@ -163,6 +163,26 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
     }
 
 
+@pytest.mark.parametrize(
+    ("before", "slips"),
+    [
+        ("def total(prices):\n    pass\n", ()),
+        (
+            "def total(prices):\n    return max(prices) if prices else None\n",
+            ("shop.total([]) came to None before, and ends in IndexError now.",),
+        ),
+    ],
+    ids=["a stub", "nothing for nothing"],
+)
+async def test_what_came_to_nothing_for_every_call_is_no_measure_of_slips(
+    before: str, slips: tuple[str, ...], sandbox: Sandbox, tmp_path: Path
+) -> None:
+    trees = planted(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
+    (trees[BEFORE] / "shop.py").write_text(before)
+    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2, 3]) must be 6."))
+    assert trials.slips == {"ada": slips}
+
+
 async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:

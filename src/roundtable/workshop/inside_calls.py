@@ -18,8 +18,14 @@ def look_here() -> None:
 
 
 def called(module: str, name: str, give: Callable[[Any], Any]) -> Any:
-    """What comes of a call; `give` hands its arguments to whatever it is given."""
-    return _awaited(give(getattr(import_module(module), name)))
+    """What comes of a call; `give` hands its arguments to whatever it is given.
+
+    What is not there cannot be imported: no mistake was made in it.
+    """
+    found = import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(name)
+    return _awaited(give(getattr(found, name)))
 
 
 def came_and_changed(module: str, name: str, give: Callable[[Any], Any]) -> tuple[bool, bool]:

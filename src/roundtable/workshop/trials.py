@@ -35,6 +35,7 @@ ENDS = "a sudden end"
 
 _UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
 _VALUE = "= "
+_NOTHING = "= None"
 _SLIPS = tuple(
     f"{ERROR} {it}"
     for it in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
@@ -406,11 +407,16 @@ def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str
 
 
 def _slips(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """The calls that came to something and end in such an error now, each in a sentence."""
+    """The calls that came to something and end in such an error now, each in a sentence.
+
+    A function that came to None whatever it was given was only a place for one.
+    """
+    came = {it: was for it in calls if (was := before.get(it.probe, "")).startswith(_VALUE)}
+    did = {it.function for it, was in came.items() if was != _NOTHING}
     return tuple(
         f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
-        for it in calls
-        if (was := before.get(it.probe, "")).startswith(_VALUE) and (said := now.get(it.probe, "")) in _SLIPS
+        for it, was in came.items()
+        if it.function in did and (said := now.get(it.probe, "")) in _SLIPS
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from roundtable.app.desk import Roundtable
 from roundtable.core.values import Outcome
 from tests.repository import git, write
@@ -57,6 +59,8 @@ async def test_who_writes_the_file_anew_and_garbles_another_function_is_taken_wi
     assert SLUG.strip() in written
     (found,) = tried(await bench.session(held.session)).candidates
     assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
+    asked = (await bench.session(held.session)).gates["approve"].question
+    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in asked
     assert not any("mend" in it.call for it in held.voices.calls), "nobody had to be asked again"
 
 
@@ -68,6 +72,24 @@ async def test_a_change_elsewhere_that_breaks_nothing_stays(bench: Roundtable, c
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == other
     assert "Put back" not in decision.how
+
+
+@pytest.mark.parametrize("place", ["slug", "dots"])
+async def test_half_of_what_was_asked_for_is_not_taken_out_again(bench: Roundtable, code: Path, place: str) -> None:
+    """What uses the new function was changed for it, though the task has other words for it than its name."""
+    there(code)
+    dots = 'def dotted(text):\n    return text + "..."\n'
+    uses = KEPT.replace('text[:3] + "…"', "dotted(text[:3])")
+    slug = f"{dots}\n\n{uses}" if place == "slug" else f"from dots import dotted\n\n\n{uses}"
+    files = {"slug": slug} if place == "slug" else {"slug": slug, "dots": dots}
+    test = SHORTEN_TEST.replace("slug import shorten", f"{place} import dotted").replace("ShortenTest", "DottedTest")
+    test = test.replace('shorten("story"), "sto…"', 'dotted("a"), "a..."')
+    held = Held(bench, claude=writes(**files, test_dots=test))
+    task = f"Add dotted(text) to {place}.py, the text with three dots behind it, and use it for texts that are cut."
+    decision = await held.hold("build", task, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert "sto..." in decision.how
+    assert (code / "slug.py").read_text() == KEPT
 
 
 async def test_what_fails_all_the_same_is_as_its_author_wrote_it(bench: Roundtable, code: Path) -> None:

@@ -55,6 +55,18 @@ def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new()
     assert put_back("stack.py", STACK, after, {"push"}, changed=False) == PutBack(after, ()), "nothing was lost"
 
 
+def test_what_uses_something_new_was_changed_for_it() -> None:
+    after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"append(checked(item))")
+    after = after.replace(b"def told(stack):", b"def told(stack, checked=True):")
+    after += b"\n\ndef checked(item):\n    return item\n"
+    made = put_back("stack.py", STACK, after, {"stack"}, {"checked"}, changed=True)
+    assert made == PutBack(after.replace(b"LIMIT = 4", b"LIMIT = 3"), ("LIMIT",))
+    used = STACK.replace(b"(stack):", b"(checked):").replace(b"len(stack)", b"len(checked)")
+    garbled = used.replace(b"stderr", b"stdout")
+    made = put_back("stack.py", used, garbled, {"push"}, {"checked"}, changed=True)
+    assert made == PutBack(used, ("told",)), "it used such a name before"
+
+
 def test_what_comes_back_brings_what_it_needs() -> None:
     made = put_back(
         "stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"}, changed=False

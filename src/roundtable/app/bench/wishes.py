@@ -81,11 +81,11 @@ def keeping_the_unasked(wish: Wish, asked: Set[str], *, changed: bool) -> Wish |
     """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
     after: dict[str, bytes] = {}
     symbols: list[str] = []
+    new = {name for it in wish.own if not is_test(it) for name in _new_names(it)}
     for it in wish.own:
         if it.before is None or it.after is None or it.was or is_test(it):
             continue
-        moved = {name for other in wish.own if other is not it for name in _new_names(other)}
-        made = put_back(it.path, it.before, it.after, asked | moved, changed=changed)
+        made = put_back(it.path, it.before, it.after, asked, new, changed=changed)
         if made.symbols:
             after[it.path] = made.source
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]

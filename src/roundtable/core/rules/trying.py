@@ -67,7 +67,8 @@ def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
 
 def warning(tried: CandidatesTried, seat: str) -> str:
     """What a person has to know before they say yes to a candidate."""
-    return " ".join((_contest(_of(tried, seat)), *map(ended, tried.unrun))).strip()
+    it = _of(tried, seat)
+    return " ".join(filter(None, (_contest(it), _put_back(it), *map(ended, tried.unrun))))
 
 
 def _contest(it: Candidate) -> str:
@@ -193,13 +194,15 @@ def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
 
 def _left_out(it: Candidate) -> str:
     """What of a candidate is not written although it could be, and why not."""
-    without, restored, put_back = (
-        listed([unbroken(name) for name in names]) for names in (it.without, it.restored, it.put_back)
-    )
+    without, restored = (listed([unbroken(name) for name in names]) for names in (it.without, it.restored))
     said = [f"Left out, since they do not go with the code: {without}." if without else ""]
     said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
-    said += [f"Put back as before, since the task does not name it and checks broke: {put_back}." if put_back else ""]
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, (*said, _put_back(it))))
+
+
+def _put_back(it: Candidate) -> str:
+    names = listed([unbroken(name) for name in it.put_back])
+    return f"Put back as before, since the task does not name it and checks broke: {names}." if names else ""
 
 
 def _set_aside(tried: CandidatesTried) -> Iterator[str]:

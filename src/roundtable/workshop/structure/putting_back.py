@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from roundtable.workshop.structure.fragments import Variant
@@ -25,24 +25,29 @@ class PutBack(NamedTuple):
     symbols: tuple[str, ...]
 
 
-def put_back(path: str, before: bytes, after: bytes, asked: Container[str], *, changed: bool) -> PutBack:
+def put_back(
+    path: str, before: bytes, after: bytes, asked: Set[str], new: Set[str] = frozenset(), *, changed: bool
+) -> PutBack:
     """Put back what is gone and, with `changed`, what is another, unless its name was asked for; with what it needs.
 
-    What has another name or comes from elsewhere now is not gone. What does not fit stays as it is.
+    What has another name or comes from elsewhere now is not gone. What does not fit stays as it is. `new` are the names
+    that the whole change defines: what is called so has moved, and what now uses one was changed for it.
     """
     was, now = outline(path, before), outline(path, after)
     found: list[str] = []
     if isinstance(was, Refused) or isinstance(now, Refused):
         return PutBack(after, ())
     several = _several(was) | _several(now)
-    names = {it.name for it in was.symbols}
+    names, stays = {it.name for it in was.symbols}, asked | new
     renamed = {without_name(now, it) for it in now.symbols if it.name not in names}
     for symbol in was.symbols:
         inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
-        if symbol.simple in asked or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
+        if symbol.simple in stays or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
             continue
         there = counterparts(now, was, symbol)
         if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
+            continue
+        if any(new & (_words(now, it) - _words(was, symbol)) for it in there):
             continue
         if not there and (without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
             continue
@@ -65,6 +70,10 @@ def without_name(file: Outline, symbol: Symbol) -> bytes:
 
 def _plain(file: Outline, symbol: Symbol) -> bytes:
     return file.text(symbol).replace(b"\r\n", b"\n")
+
+
+def _words(file: Outline, symbol: Symbol) -> set[str]:
+    return set(re.findall(r"\w+", file.text(symbol).decode("utf-8", "replace")))
 
 
 def _is_same(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> bool:

@@ -60,10 +60,13 @@ class Shop:
         with self._places.user_config.open("a") as file:
             file.write(f"[worktrees]\ncopy = {json.dumps(files)}\n")
 
-    async def built(self, files: dict[str, str], task: str = TASK, **answers: str) -> Decision:
-        """What comes of a task if the only seat writes these files."""
+    async def built(
+        self, files: dict[str, str], task: str = TASK, evidence: dict[str, str] | None = None, /, **answers: str
+    ) -> Decision:
+        """What comes of a task if the only seat writes these files, and others where it is asked for tests alone."""
         async with await Roundtable.open(self.code, self._places) as desk:
-            held = Held(desk, claude=[{"text": wrote(files)}])
+            asked_for_tests = [{"round": "*-evidence", "text": wrote(evidence)}] if evidence else []
+            held = Held(desk, claude=[*asked_for_tests, {"text": wrote(files)}])
             decision = await held.hold("build", task, answers=answers or YES)
             session = await desk.session(held.session)
             self.plans = [it for it in session.results.values() if isinstance(it, Planned)]
@@ -246,6 +249,19 @@ async def test_scripts_that_a_person_names_their_yes_for_are_written(shop: Shop)
     decision = await shop.built(cheat, **{"approve-tests": "all"})
     assert decision.next_step == "applied"
     assert (shop.code / "package.json").read_text() == package("exit 0")
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+@pytest.mark.parametrize("path", ["test/double.js", "double-test.js"])
+async def test_a_test_that_node_knows_by_its_place_or_name_shows_a_change(shop: Shop, path: str) -> None:
+    test = "require('node:assert').equal(require(`${process.cwd()}/calc.js`).{}, {})\n"
+    old = test.replace("{}, {}", "name, 'calc'")
+    shop.holds({"calc.js": "exports.name = 'calc'\n", "test/name.js": old, "package.json": package("node --test")})
+    code = {"calc.js": "exports.name = 'calc'\nexports.double = n => 2 * n\n"}
+    task = "Add double(n) to calc.js, which is twice n."
+    decision = await shop.built(code, task, {path: test.replace("{}, {}", "double(2), 4")})
+    assert decision.next_step == "applied", decision.how
+    assert git(shop.code, "show", "--name-only", "--format=").split() == sorted(("calc.js", path))
 
 
 INSTALLED = {

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 
 _HOLDS = re.compile(r"(?:.*/)?(?:(?i:tests?\.[^/]+|test_[^/]*|[^/]*[_.](?:test|spec)\.[^/]+)|[^/]*Tests?\.[^/]+)")
+_BY_RUNNERS = re.compile(
+    r"(?:.*/)?(?:(?:(?:tests?|spec|__tests__)/.*|test-[^/]*|[^/]*-(?:test|spec))\.[cm]?[jt]sx?|tests/[^/]+\.rs)",
+    re.IGNORECASE,
+)
+"""Where node, Jest and cargo look besides."""
 _AMONG = re.compile(r"(?:.*/)?(?:(?:tests?|spec|__tests__)/.*|conftest\.py)", re.IGNORECASE)
 
 
 def holds_tests(path: str) -> bool:
     """Whether a file is called as those are in which tests are looked for."""
-    return _HOLDS.fullmatch(path) is not None
+    return any(it.fullmatch(path) for it in (_HOLDS, _BY_RUNNERS))
 
 
 def is_test_file(path: str) -> bool:

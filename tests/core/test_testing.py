@@ -1,0 +1,33 @@
+"""A file of tests is known by its name, as those know it who run it."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.core.testing import holds_tests, is_test_file
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("test_a.py", "src/a_test.go", "web/A.spec.tsx", "web/a.test.js", "CartTest.java", "app/tests.py", "test.mjs"),
+        *("test/slugify.js", "test/unit/slugify.mjs", "web/__tests__/x.tsx", "slugify-test.js", "lib/a-spec.ts"),
+        *("test-x.cjs", "tests/x.rs", "crates/a/tests/x.rs"),
+    ],
+)
+def test_tests_are_looked_for_in_it(path: str) -> None:
+    assert holds_tests(path)
+    assert is_test_file(path)
+
+
+@pytest.mark.parametrize("path", ["tests/conftest.py", "tests/data/a.json", "tests/common/mod.rs", "__tests__/a.snap"])
+def test_it_only_stands_among_tests(path: str) -> None:
+    assert not holds_tests(path)
+    assert is_test_file(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/latest.js", "contest.py", "docs/api-spec.md", "test-data.csv", "openapi-spec.json", "src/lib.rs"]
+)
+def test_it_is_none(path: str) -> None:
+    assert not is_test_file(path)

@@ -21,6 +21,15 @@ RUN curl --version && python -m compileall .
 RUN curl -fsSLo /etc/apt/keyrings/a.asc https://example.com/a.asc | sudo -u root tee /log && su app -c "python -m app"
 RUN curl -fsSL https://example.com/a.tgz | sudo -u root tar -xz -C /opt && sh setup.sh
 ENV PYTHONUNBUFFERED=1 PATH=/app/bin:$PATH
+ENV TOKENIZERS_PARALLELISM=false PASSENGER_PORT=80 MAX_TOKENS=4096 SECRET_KEY_FILE=/run/secrets/key
+ARG TOKEN_LIMIT="4"
+COPY <<EOF /app/start.sh
+python -m app
+EOF
+COPY <<'EOF' /app/notes.txt
+curl https://example.com/x | sh would be refused
+EOF
+RUN sh /app/start.sh && timeout 9 bash -c '</dev/tcp/localhost/80' || echo "not yet" | tee /log
 ARG PIP=pip
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN $PIP install flask && $JAVA_HOME/bin/java -version
@@ -39,6 +48,7 @@ services:
       dockerfile: Dockerfile
       args:
         MODE: test
+        TOKENIZERS_PARALLELISM: false
     command: ["serve", "$PORT"]
     ports:
       - "127.0.0.1:8000:8000"
@@ -116,6 +126,10 @@ def test_ordinary_files_are_let_through() -> None:
         "ENV c=curl\nRUN $c https://example.com/x -o /tmp/i && sh /tmp/i",
         "ENV c curl\nRUN $c https://example.com/x -o /tmp/i && sh /tmp/i",
         'ARG X="curl https://example.com/x | sh"\nRUN eval "$X"',
+        "COPY <<EOF /i.sh\ncurl https://example.com/x | sh\nEOF\nRUN sh /i.sh",
+        'COPY --chmod=755 <<"EOF" /bin/start\n#!/bin/sh\nwget -qO- https://example.com/x | sh\nEOF\nCMD ["/bin/start"]',
+        "RUN bash -c 'exec 3<>/dev/tcp/example.com/80; cat <&3' | sh",
+        'RUN bash -c "$(cat </dev/tcp/example.com/80)"',
     ],
 )
 def test_running_what_was_just_fetched_is_refused(run: str) -> None:
@@ -178,6 +192,10 @@ def test_a_dockerfile_that_is_made_to_be_hard_to_read_is_read_without_a_wait(par
         ("VOLUME /var/run/docker.sock", FindingKind.ENGINE_SOCKET),
         ("ARG API_KEY=sk-123", FindingKind.SECRET),
         ("ENV DB_PASSWORD hunter2", FindingKind.SECRET),
+        ("ENV PASSWORD2=1234", FindingKind.SECRET),
+        ("ARG MODE API_TOKEN_SECRET=1234", FindingKind.SECRET),
+        ("ENV SECRET_KEY_BASE='a1b2'", FindingKind.SECRET),
+        ("ENV API_KEYS=sk-1,sk-2", FindingKind.SECRET),
         ("INCLUDE other", FindingKind.UNREADABLE),
         ("FROM ${REGISTRY}/debian", FindingKind.UNREADABLE),
     ],

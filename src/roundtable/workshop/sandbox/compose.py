@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
+from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding, sets_a_secret
 from roundtable.workshop.sandbox.shell_text import ShellText
 
 _NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
@@ -58,7 +58,6 @@ _OF_THE_HOST = {
     "userns_mode": FindingKind.HOST_PROCESSES,
 }
 _SAFE_SPACES = frozenset({"none", "private", "shareable"})
-_SECRET = re.compile(r"PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -177,8 +176,7 @@ def _is_outside(path: str) -> bool:
 
 
 def _is_secret(entry: Entry) -> bool:
-    name, _, value = entry.value.partition("=") if entry.key == "args" else (entry.key, "", entry.value)
-    return bool(_SECRET.search(name)) and bool(value) and not value.startswith("$")
+    return sets_a_secret(entry.value if entry.key == "args" else f"{entry.key}={entry.value}")
 
 
 def _entries(text: str) -> Iterator[Entry]:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
+
+_SECRET = re.compile(
+    r"(?<!\w)\w{0,99}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL)\d*(S?_\w{1,99}|S)?"
+    r"\s*[= ]\s*[\"']?([^\s\"'$]+)",
+    re.IGNORECASE,
+)
+_ABOUT_ONE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECASE)
+"""What a name is given that goes on behind the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
 
 
 class FindingKind(StrEnum):
@@ -43,6 +52,11 @@ SENTENCES = {
     FindingKind.SECRET: "A secret stands in it, and would be in the image.",
     FindingKind.UNREADABLE: "This cannot be read with certainty; write it plainly.",
 }
+
+
+def sets_a_secret(text: str) -> bool:
+    """Whether a name that is one of a secret's is given a value in it."""
+    return any(not (more and _ABOUT_ONE.fullmatch(value)) for more, value in _SECRET.findall(text))
 
 
 def finding(path: str, line: int, kind: FindingKind) -> Finding:

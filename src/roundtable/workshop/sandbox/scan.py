@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from roundtable.workshop.sandbox.compose import is_compose, scan_compose
-from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding
+from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding, sets_a_secret
 from roundtable.workshop.sandbox.shell_text import ShellText
 
 _KNOWN = """
@@ -20,9 +20,6 @@ MAINTAINER
 """
 _COMMANDS = frozenset({"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"})
 _ELSEWHERE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
-_SECRET = re.compile(
-    r"(?:PASS(?:WORD|WD)?|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIALS?)\w*\s*[= ]\s*[\"']?[^\s\"'$]"
-)
 _PLAIN_SHELL = re.compile(
     r"(?:\S*/)?(?:(?:ba|da|z|k|a)?sh|pwsh|powershell|cmd)(?:\.exe)?(?: [-+/]\w+| (?:err|pipe)\w+)*", re.I
 )
@@ -81,13 +78,16 @@ def _refused(it: Instruction, shell: ShellText) -> Iterator[FindingKind]:
             yield FindingKind.PIPE_TO_SHELL
     if it.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command(it.text)):
         yield FindingKind.PIPE_TO_SHELL
+    if it.word in ("ADD", "COPY"):
+        head, _, script = it.text.partition("\n")
+        shell.writes(_HEREDOC.sub(r"\2", head).split(), script)
     if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
         yield FindingKind.REMOTE
     if it.word == "FROM" and "$" in _image(it.text):
         yield FindingKind.UNREADABLE
     if it.word in ("ARG", "ENV"):
         shell.sets(_variables(it.text))
-        if _SECRET.search(it.text.upper()):
+        if sets_a_secret(it.text):
             yield FindingKind.SECRET
 
 

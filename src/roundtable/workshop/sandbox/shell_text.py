@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 _FETCHES = r"(?:curl|wget|aria2c|lwp-request|lwp-download|httpie|https?|fetch|ncat|nc|ftp|base64|xxd|uudecode|openssl)"
 _SHELL = (
@@ -31,7 +31,7 @@ _FETCHES_IN_CODE = re.compile(
 _RUNS_IN_CODE = re.compile(r"\bexec\b|\beval\b|\biex\b|os\.system|subprocess|child_process|compile\(", re.IGNORECASE)
 _NAMED = re.compile(r"(?:(?<!\S)-\w*[oO]|--output|--output-document|>)[\s=]*([^\s;&|>-]\S*)")
 _ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s;&|]+?/([\w.%+-]+)(?:[?#]\S*)?(?=[\s;&|]|$)", re.IGNORECASE)
-_FETCHING = re.compile(rf"(?<![\w.-]){_FETCHES}\s", re.IGNORECASE)
+_FETCHING = re.compile(rf"(?<![\w.-]){_FETCHES}\s|/dev/(?:tcp|udp)/", re.IGNORECASE)
 _USED = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _SET_OR_USED = re.compile(rf"(?<![\w$-])([A-Za-z_]\w*)=([^\s;&|()]*)|{_USED.pattern}")
 _NEW_COMMAND = re.compile(r"[;&|(]+|then|do|else|if|elif|while|until|!|\{")
@@ -55,6 +55,11 @@ class ShellText:
     def sets(self, values: Mapping[str, str]) -> None:
         """What variables stand for in the commands that follow."""
         self._values |= values
+
+    def writes(self, names: Iterable[str], text: str) -> None:
+        """A file of one of these names with this text: whoever runs it runs what it fetches."""
+        if text and self.refuses(text):
+            self._fetched |= {it.rpartition("/")[2] for it in names} - {""}
 
     def refuses(self, text: str) -> bool:
         """Whether it runs what was fetched, by a pipe, a substitution or a file, or a program that nobody can name."""

@@ -60,6 +60,8 @@ from roundtable.workshop.examples import Example, examples_of, spells_out_calls,
         ("Add a method to_celsius(text) to Thermometer: '68F' is 20.0.", []),
         ("Mend self.f(x): 'a' is 'b'.", []),
         ("double(x) of 'a' is 'aa', so double('b') is 'bb'.", [Example("double('b')", "'bb'")]),
+        ("last([]) returns None if the list is empty.", [Example("last([])", "None")]),
+        ("even(2) must be True for every even number", [Example("even(2)", "True")]),
         # What is no example, or none that can be read for certain.
         ("median() in stats.py is wrong", []),
         ("median([1, 2]) is wrong", []),

@@ -27,7 +27,7 @@ _FOR = re.compile(r"[`*]*\s+for\s+[`*]*")
 _AND = re.compile(r"[`*]*(?:,(?:\s+(?:and|or))?|\s+(?:and|or))\s+[`*]*")
 _ENDS = re.compile(
     r"[`*]*(?:\s+(?:too|again|now))?(?:\s*(?:$|\n|[–—](?!\s*\d)|[.,;:!?)\]}\"'”](?!\w))"
-    r"|\s+(?:[(#]|(?:and|but|not|while|because|since|instead|rather|as|which)\b))"
+    r"|\s+(?:[(#]|(?:and|but|not|while|because|since|instead|rather|as|which|for|if|when|where)\b))"
 )
 """Where nothing more is said of a value: "1/3", "2 lists" and "1 too high" only begin with one."""
 _OPENING, _CLOSING = "([{", ")]}"

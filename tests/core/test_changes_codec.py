@@ -201,6 +201,10 @@ def test_a_file_without_an_ending_is_named_on_the_line_above(above: str) -> None
     assert [it.path.lower() for it in wanted(f"{above}\n```\nx\n```")] in (["bin/tool"], [".github/codeowners"])
 
 
+def test_a_hidden_file_is_one_whatever_its_ending_and_the_language_of_its_block() -> None:
+    assert wanted("### .env.example\n```python\nKEY=\n```") == (Replace(".env.example", "KEY=\n"),)
+
+
 def test_a_function_is_named_behind_its_file() -> None:
     assert wanted(f"```python src/a.py::Session.login\n{CODE}```") == (PutSymbol("src/a.py", "Session.login", CODE),)
 

@@ -422,9 +422,10 @@ class Roundtable:
         return self.configured_seats() or self.meeting(meeting).seats
 
     def usual_limits(self, meeting: str = "") -> Limits:
-        """The configured limits, with what a preset or a data file sets over them."""
+        """The configured limits, with what a preset or a data file sets over them, or the meeting's own quorum."""
         chosen = self.meeting(meeting)
-        return settings.limits_with(self.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
+        limits = settings.limits_with(self.settings.config.limits, chosen.limits, f"meeting {chosen.name}")
+        return limits if limits.quorum != Quorum() else msgspec.structs.replace(limits, quorum=chosen.rules.quorum)
 
     def configured_seats(self) -> tuple[Seat, ...]:
         """The seats the config names, in its order."""

@@ -22,7 +22,7 @@ from roundtable.core.effects import CandidatesTried
 from roundtable.core.ports import Table
 from roundtable.core.rules import carrying_out, trying
 from roundtable.core.rules.positions import insufficient
-from roundtable.core.values import Decision, Gate, Prompt, Round, Turns
+from roundtable.core.values import Decision, Gate, Prompt, Quorum, Round, Turns
 from roundtable.protocols.approving import APPROVAL, lacking
 from roundtable.protocols.carrying_out import GATES, Course, carried_out
 from roundtable.protocols.merging import JUDGE, REFINE, Merged, judged
@@ -115,4 +115,5 @@ PROTOCOL = Protocol(
     gathers=True,
     writes=True,
     filled=("dry_run", "branch"),
+    quorum=Quorum(1),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from roundtable.core.ports import Table
-from roundtable.core.values import Decision, Turns
+from roundtable.core.values import Decision, Quorum, Turns
 
 Retries = Annotated[int, msgspec.Meta(ge=0, le=3)]
 """How often what fails may be tried again before the failure is said."""
@@ -44,7 +44,8 @@ class Protocol(msgspec.Struct, frozen=True):
     `gathers` says that, unless the person names other context, the seats are shown the project: its files,
     branch and recent commits. `answers` are what can be answered ahead to those gates of which that is known. `writes`
     says that its result is written to the workspace once a person has said yes. `filled` are the settings that are
-    filled in when it is opened, from an option or from the session it is about; no file may set them.
+    filled in when it is opened, from an option or from the session it is about; no file may set them. `quorum` holds
+    where the person says nothing.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Protocol(msgspec.Struct, frozen=True):
     gathers: bool = False
     writes: bool = False
     filled: tuple[str, ...] = ()
+    quorum: Quorum = Quorum()
 
     def planned(self, settings: dict[str, Any], options: Sequence[str]) -> tuple[PlannedRound, ...]:
         """The rounds it may come to with these settings."""

@@ -396,7 +396,7 @@ def _may_hold(path: str, language: str) -> bool:
     ending = path.rpartition(".")[2].lower()
     if language in _COMMANDS:
         return not any(ending in endings for endings in _ENDINGS.values())
-    return language not in _ENDINGS or "/" in path or ends_as_files_do(path)
+    return language not in _ENDINGS or "/" in path or path.startswith(".") or ends_as_files_do(path)
 
 
 def _of_a_kind(words: str) -> Named | None:

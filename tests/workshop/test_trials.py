@@ -116,6 +116,7 @@ async def test_what_a_check_says_is_told_while_it_runs(sandbox: Sandbox, tmp_pat
     finally:
         trying.cancel()
         await asyncio.gather(trying, return_exceptions=True)
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "whoever is stopped has ended all runs"
 
 
 async def test_what_breaks_a_check_that_held_stands_last_whatever_its_tests_say(

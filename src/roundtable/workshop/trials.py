@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from roundtable.workshop.inside import DIED
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.running_lines import Lines, Tell
 from roundtable.workshop.sandbox import ended
+
+T = TypeVar("T")
 
 BEFORE = ""
 """The name of the tree that has no candidate on it."""
@@ -183,18 +185,18 @@ async def tried(
     those count that fail on the bare tree. `seconds` is how long each check may take.
     """
     bench = _Bench(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
-    first = dict(zip(trees, await asyncio.gather(*(bench.check(*it) for it in trees.items())), strict=True))
+    first = dict(zip(trees, await _together(bench.check(*it) for it in trees.items()), strict=True))
     unsteady = await bench.unsteady(trees, first)
     outcomes = bench.counted(first)
     trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
     if task.examples:
-        shown = await asyncio.gather(*(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items()))
+        shown = await _together(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items())
         outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
     found = {
         author: dict(
             zip(
                 trees,
-                await asyncio.gather(*(bench.test(author, files, *it) for it in trees.items())),
+                await _together(bench.test(author, files, *it) for it in trees.items()),
                 strict=True,
             )
         )
@@ -230,6 +232,17 @@ async def checked(
 ) -> tuple[CheckOutcome, ...]:
     """Run checks on one candidate's tree alone, with these files laid over it."""
     return await _Bench(sandbox, checks, "", tell, Bounds(seconds)).check(name, tree, files)
+
+
+async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all of these come to, side by side; where one fails, or somebody stops them, each is waited for to end."""
+    tasks = [asyncio.create_task(it) for it in runs]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _hung(checks: Iterable[CheckOutcome]) -> bool:
@@ -289,7 +302,7 @@ class _Bench:
         ]
         if doubted:
             self._tell("What did not end as it did before, once more:")
-        again = await asyncio.gather(*(self._checked(it.name, name, trees[name], {}) for it, name in doubted))
+        again = await _together(self._checked(it.name, name, trees[name], {}) for it, name in doubted)
         found: dict[str, tuple[str, ...]] = {}
         for (it, name), second in zip(doubted, again, strict=True):
             if it.passed != second.passed:
@@ -393,7 +406,7 @@ class _Bench:
                 seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
             return dict(zip(probes, seen.rows[0], strict=False)) if seen.rows else {}
 
-        return dict(zip(trees, await asyncio.gather(*map(one, trees.values())), strict=True))
+        return dict(zip(trees, await _together(map(one, trees.values())), strict=True))
 
 
 def _by_input(inputs: Sequence[Call | Command], said: Mapping[str, str]) -> dict[str, str]:

@@ -329,6 +329,7 @@ async def test_a_file_the_tests_need_and_nobody_committed_is_told(bench: Roundta
 async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtable, code: Path) -> None:
     changed = {"slug.py": SLUG, "README.md": "Slugs, and nothing else.\n", "test_slug.py": "# More.\n"}
     changed["test_slug.py"] += (code / "test_slug.py").read_text()
+    changed["test_more.py"] = "from slug import slugify\n"
     held = Held(bench, claude=[{"text": wrote(changed)}])
     await held.hold("build", TASK)
     session = await bench.session(held.session)

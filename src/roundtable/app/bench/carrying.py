@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -202,8 +203,10 @@ class Carrying:
 
 
 def _asked_for(files: Sequence[Written], words: str) -> set[str]:
-    """The files that somebody asked for; without words, in stages, all of them."""
-    return {it.path for it in files if not words or asks_for(words, it)}
+    """The files that somebody asked for, and the tests that speak of those; without words, in stages, all of them."""
+    asked = {it.path for it in files if not words or asks_for(words, it)}
+    modules = {Path(path).stem for path in asked}
+    return asked | {path for path, text in tests_of(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))}
 
 
 def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:

@@ -127,10 +127,14 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
         Candidate("claude", "sha256:2", checks=(changes,)),
         Candidate("eve", "sha256:3", checks=(changes, failed)),
         Candidate("ada", "sha256:4", checks=(CheckOutcome(trying.EVIDENCE, (), 1, "No test shows it.\nWrite one."),)),
+        Candidate(
+            "bob", "sha256:5", checks=(CheckOutcome(trying.SLIPS, (), 1, "f([]) ends in IndexError.\nMend it."),)
+        ),
     )
     decision = trying.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
     assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision.how
     assert "ada's passes everything but this: No test shows it." in decision.how
+    assert "bob's passes everything but this: f([]) ends in IndexError." in decision.how
     assert "eve's" not in decision.how
 
 

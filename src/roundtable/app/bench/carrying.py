@@ -11,7 +11,8 @@ import msgspec
 
 from roundtable.app.bench.asking import asked_words, asks_for, asks_to_change_tests, told_decision
 from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.trying import Made, Trying, asker, none_run, own_tests, test_file
+from roundtable.app.bench.judging import none_run, own_tests
+from roundtable.app.bench.trying import Made, Trying, asker, test_file
 from roundtable.app.bench.wishes import tests_of
 from roundtable.core.changes import Changeset, Choice, Refusal, RefusalKind
 from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +18,20 @@ from roundtable.app.bench.asking import (
     asks_to_change_tests,
 )
 from roundtable.app.bench.drafts import Drafts, since
+from roundtable.app.bench.judging import (
+    CHANGES_IN_PLACE,
+    SLIPPED,
+    as_measured_before,
+    held_to,
+    judged,
+    ordered,
+    told_apart,
+    without_who_is_alone,
+)
 from roundtable.app.bench.wishes import (
     Wish,
     adds,
     holds_new_tests,
-    is_code,
     is_new_test,
     is_old_test,
     is_test,
@@ -44,8 +53,7 @@ from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
 from roundtable.core.ports import Sandbox
 from roundtable.core.redaction import Redactor
-from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, FAILS, PASSES, SIDE_EFFECTS, SLIPS, asks_for_tests
+from roundtable.core.rules.trying import SIDE_EFFECTS, SLIPS, asks_for_tests
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
 from roundtable.core.testing import is_test_file
@@ -53,31 +61,14 @@ from roundtable.core.values import Move
 from roundtable.core.views import clean
 from roundtable.workshop.distinguishing import module_of
 from roundtable.workshop.drafting import Written, drafted
-from roundtable.workshop.examples import Example, examples_of, spells_out_calls, unittest_of
+from roundtable.workshop.examples import Example, examples_of, unittest_of
 from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, checked, tried
+from roundtable.workshop.trials import BEFORE, Task, Trials, checked, tried
 from roundtable.workshop.validating import objections
 from roundtable.workshop.yardsticks import yardsticks
-
-MOST_APART = 3
-OWN_TESTS = "its own tests"
-NO_EVIDENCE = (
-    "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
-    "Write such a test, in a file of its own."
-)
-ALONE = (
-    "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
-    "Write such a test, in a file of its own, of what the task says."
-)
-CHANGES_IN_PLACE = (
-    "{} changes what it is given, and the task does not ask for a change in place.\n"
-    "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
-)
-SLIPPED = "{}\nHave it come to the same as before, unless the task says otherwise."
-OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 Made = Callable[[Path, Path, Sequence[Written]], None]
 """Makes the tree that a draft of a workspace is run on."""
@@ -121,10 +112,10 @@ class Trying:
         found = await self._tried(session, written, tests_by_seat(written), over, sandbox, tell)
         if not in_stages(session.charter):
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
-            found = _without_who_is_alone(session, *found), found[1]
+            found = without_who_is_alone(session.charter.question, *found), found[1]
         wishes, trials = found
         sound = [it.seat for it in wishes if it.sound]
-        decided = _decided(wishes, trials)
+        decided = ordered(wishes, trials)
         ways = decided.ways if decided.compared else ()
         candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
@@ -133,7 +124,7 @@ class Trying:
             decided.best,
             decided.how,
             sandbox.name,
-            _told_apart(trials, decided) if sound else {},
+            told_apart(trials, decided) if sound else {},
             self.clean_words(trials.untold(trials.candidates)),
             self.clean(trials.checks.get(BEFORE, ())),
             place_for_tests([file for it in wishes for file in it.own], await self._names()),
@@ -231,14 +222,14 @@ class Trying:
         code = {seat: without_new_tests(it).files for seat, it in ready.items()}
         asked = test_file(examples_of(session.charter.question), [it.files for it in ready.values()])
         trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
-        needs_evidence = bool(trials.before) and not in_stages(session.charter)
-        wishes = [_judged(it, trials, needs_evidence=needs_evidence) for it in wishes]
-        if not (in_stages(session.charter) or asks_to_change_in_place(session)):
-            wishes = [_held_to(it, SIDE_EFFECTS, trials.in_place, CHANGES_IN_PLACE) for it in wishes]
-        if not (in_stages(session.charter) or asks_for_errors(session)):
-            wishes = [_held_to(it, SLIPS, trials.slips, SLIPPED) for it in wishes]
+        staged = in_stages(session.charter)
+        wishes = [judged(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
+        if not (staged or asks_to_change_in_place(session)):
+            wishes = [held_to(it, SIDE_EFFECTS, trials.in_place, CHANGES_IN_PLACE) for it in wishes]
+        if not (staged or asks_for_errors(session)):
+            wishes = [held_to(it, SLIPS, trials.slips, SLIPPED) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
-        if not in_stages(session.charter):
+        if not staged:
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
         return wishes, trials
 
@@ -269,7 +260,7 @@ class Trying:
         tell("The same with the tests as they were:")
         again = await self.ran(restored, sandbox, tell)
         return [
-            _as_measured_before(it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat])
+            as_measured_before(it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat])
             if it.seat in restored
             else it
             for it in wishes
@@ -369,101 +360,6 @@ def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[W
     )
 
 
-def _told_apart(trials: Trials, decided: Executed) -> dict[str, dict[str, str]]:
-    """The first inputs, and the first tests, that tell the best apart, and what comes of them with each."""
-    ended = {
-        seat: {test: PASSES if seen.get(test, False) else FAILS for test in decided.telling}
-        for seat, seen in trials.tests.items()
-    }
-    return apart(trials.outputs, decided.best) | apart(ended, decided.best)
-
-
-def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The first inputs for which the best do not all do the same, and what comes out of each."""
-    inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
-    came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
-    return dict([it for it in came.items() if len(set(it[1].values())) > 1][:MOST_APART])
-
-
-def _judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
-    """A wish with what running it showed.
-
-    The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong. The
-    tests are, and are left out, where the code does what the person's own examples say, or where nobody's code passes
-    those that failed and somebody else's tests show what it is for.
-
-    Where the repository has checks, something must show what a change of code is for: one that passes them and does
-    nothing passes them too. In stages, tests are written by themselves.
-    """
-    checks = trials.telling(wish.seat)
-    tests = trials.tests.get(wish.seat, {})
-    own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
-    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
-    if does_the_examples:
-        own = own or none_run(tests_of(wish.own))
-    failed = [test for test, passed in own.items() if not passed]
-    shown_by = trials.shown_by(wish.seat)
-    others = any(it != wish.seat for it in shown_by)
-    if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
-        wish = without_new_tests(wish)
-    else:
-        checks = (*checks, *own_tests(own))
-    ran = wish.seat in trials.checks
-    wish = msgspec.structs.replace(wish, checks=checks)
-    unshown = needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by)
-    return wish.failing(EVIDENCE, NO_EVIDENCE) if unshown else wish
-
-
-def _decided(wishes: Sequence[Wish], trials: Trials) -> Executed:
-    """The order of the candidates, as far as running them tells."""
-    return executed(trials.ran(), trials.before, trials.authors, [it.seat for it in wishes if it.sound])
-
-
-def _without_who_is_alone(session: Session, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
-    """Who would be chosen has not passed where it rests on others' tests alone and no other candidate does the same.
-
-    Whoever wrote such a test meant something else by it. What the person spelled out, a check that failed before and a
-    test of one's own are better evidence.
-    """
-    weak = set[str]() if spells_out_calls(session.charter.question) else {EXAMPLES}
-    if not trials.before or len(trials.candidates) < 2:
-        return wishes
-    doubted = {
-        it.seat
-        for it in wishes
-        if is_code(it.own) and not trials.shows_itself(it.seat) and not trials.mended(it.checks) - weak
-    }
-    while (seat := _decided(wishes, trials).alone) in doubted:
-        doubted.remove(seat)
-        wishes = [it.failing(EVIDENCE, ALONE) if it.sound and it.seat == seat else it for it in wishes]
-    return wishes
-
-
-def _held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:
-    """A wish that failed a check of ours, where running it found something against it; the first of that is told."""
-    against = found.get(wish.seat, ())
-    return wish.failing(check, words.format(against[0])) if against else wish
-
-
-def _as_measured_before(
-    wish: Wish, outcomes: Sequence[CheckOutcome], tests: Container[str], measures: Sequence[Written]
-) -> Wish:
-    """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
-    failed = [
-        msgspec.structs.replace(it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{OLD_TESTS}".strip())
-        for it in outcomes
-        if not it.passed
-    ]
-    if failed:
-        return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
-    files, own = (
-        with_measures_as_they_were([it for it in each if it.path not in tests], measures)
-        for each in (wish.files, wish.own)
-    )
-    restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
-    return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
-
-
 def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> dict[str, str]:
     """The examples in the person's own words as a test file, where somebody wrote Python they could be about.
 
@@ -473,15 +369,3 @@ def test_file(found: Sequence[Example], drafts: Iterable[Sequence[Written]]) -> 
     modules = [module for path in sorted(paths) if (module := module_of(path))]
     readable = [it for it in found if it.owner in ("", *modules)]
     return {"test_examples_of_the_task.py": unittest_of(readable, modules)} if readable and modules else {}
-
-
-def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
-    """The tests that come with a change, as one check of it; none where there are none."""
-    failed = [f"{name} failed" for name, sound in passed.items() if not sound]
-    return (CheckOutcome(OWN_TESTS, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
-
-
-def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
-    """Files of tests in Python of which not one could be run, each as a test that failed."""
-    files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
-    return {path: False for path, text in files.items() if "def test" in text}

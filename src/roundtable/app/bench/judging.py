@@ -1,0 +1,140 @@
+"""What running showed of the seats' wishes: the checks each has passed or not, and the order among them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.app.bench.wishes import Wish, is_code, tests_of, with_measures_as_they_were, without_new_tests
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.rules.executed import Executed, executed
+from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, FAILS, PASSES
+from roundtable.workshop.drafting import Written
+from roundtable.workshop.examples import spells_out_calls
+from roundtable.workshop.trials import EXAMPLES, Trials
+
+MOST_APART = 3
+OWN_TESTS = "its own tests"
+NO_EVIDENCE = (
+    "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
+    "Write such a test, in a file of its own."
+)
+ALONE = (
+    "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
+    "Write such a test, in a file of its own, of what the task says."
+)
+CHANGES_IN_PLACE = (
+    "{} changes what it is given, and the task does not ask for a change in place.\n"
+    "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
+)
+SLIPPED = "{}\nHave it come to the same as before, unless the task says otherwise."
+OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
+
+
+def told_apart(trials: Trials, decided: Executed) -> dict[str, dict[str, str]]:
+    """The first inputs, and the first tests, that tell the best apart, and what comes of them with each."""
+    ended = {
+        seat: {test: PASSES if seen.get(test, False) else FAILS for test in decided.telling}
+        for seat, seen in trials.tests.items()
+    }
+    return apart(trials.outputs, decided.best) | apart(ended, decided.best)
+
+
+def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The first inputs for which the best do not all do the same, and what comes out of each."""
+    inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
+    came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
+    return dict([it for it in came.items() if len(set(it[1].values())) > 1][:MOST_APART])
+
+
+def judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
+    """A wish with what running it showed.
+
+    The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong. The
+    tests are, and are left out, where the code does what the person's own examples say, or where nobody's code passes
+    those that failed and somebody else's tests show what it is for.
+
+    Where the repository has checks, something must show what a change of code is for: one that passes them and does
+    nothing passes them too. In stages, tests are written by themselves.
+    """
+    checks = trials.telling(wish.seat)
+    tests = trials.tests.get(wish.seat, {})
+    own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
+    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
+    if does_the_examples:
+        own = own or none_run(tests_of(wish.own))
+    failed = [test for test, passed in own.items() if not passed]
+    shown_by = trials.shown_by(wish.seat)
+    others = any(it != wish.seat for it in shown_by)
+    if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
+        wish = without_new_tests(wish)
+    else:
+        checks = (*checks, *own_tests(own))
+    ran = wish.seat in trials.checks
+    wish = msgspec.structs.replace(wish, checks=checks)
+    unshown = needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by)
+    return wish.failing(EVIDENCE, NO_EVIDENCE) if unshown else wish
+
+
+def ordered(wishes: Sequence[Wish], trials: Trials) -> Executed:
+    """The order of the candidates, as far as running them tells."""
+    return executed(trials.ran(), trials.before, trials.authors, [it.seat for it in wishes if it.sound])
+
+
+def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
+    """Who would be chosen has not passed where it rests on others' tests alone and no other candidate does the same.
+
+    Whoever wrote such a test meant something else by it. What the person spelled out, a check that failed before and a
+    test of one's own are better evidence.
+    """
+    weak = set[str]() if spells_out_calls(task) else {EXAMPLES}
+    if not trials.before or len(trials.candidates) < 2:
+        return wishes
+    doubted = {
+        it.seat
+        for it in wishes
+        if is_code(it.own) and not trials.shows_itself(it.seat) and not trials.mended(it.checks) - weak
+    }
+    while (seat := ordered(wishes, trials).alone) in doubted:
+        doubted.remove(seat)
+        wishes = [it.failing(EVIDENCE, ALONE) if it.sound and it.seat == seat else it for it in wishes]
+    return wishes
+
+
+def held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:
+    """A wish that failed a check of ours, where running it found something against it; the first of that is told."""
+    against = found.get(wish.seat, ())
+    return wish.failing(check, words.format(against[0])) if against else wish
+
+
+def as_measured_before(
+    wish: Wish, outcomes: Sequence[CheckOutcome], tests: Container[str], measures: Sequence[Written]
+) -> Wish:
+    """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
+    failed = [
+        msgspec.structs.replace(it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{OLD_TESTS}".strip())
+        for it in outcomes
+        if not it.passed
+    ]
+    if failed:
+        return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
+    files, own = (
+        with_measures_as_they_were([it for it in each if it.path not in tests], measures)
+        for each in (wish.files, wish.own)
+    )
+    restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
+    return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
+
+
+def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
+    """The tests that come with a change, as one check of it; none where there are none."""
+    failed = [f"{name} failed" for name, sound in passed.items() if not sound]
+    return (CheckOutcome(OWN_TESTS, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
+
+
+def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
+    """Files of tests in Python of which not one could be run, each as a test that failed."""
+    files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
+    return {path: False for path, text in files.items() if "def test" in text}

@@ -255,6 +255,11 @@ def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_w
     assert trials.shown_by("bob") == shown
 
 
+def test_a_text_is_also_tried_with_other_marks() -> None:
+    calls = telling_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
+    assert "m.f('One; Two?')" in map(str, calls)
+
+
 def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
     calls = telling_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])

@@ -16,6 +16,9 @@ MOST = 200
 SETUP = f"{text_of(inside_calls)}\nlook_here()\n"
 """What is run before any call, so that modules are found where projects keep them."""
 
+_OTHER_MARKS = str.maketrans(".,!;:?", ";:?.,!")
+"""Who counts the marks in an example one by one has forgotten others."""
+
 
 class Call(NamedTuple):
     """A function by its module, and literal arguments; `near` where nobody wrote it so."""
@@ -101,14 +104,14 @@ def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
 
 
 def _near(value: Any) -> list[Any]:
-    """Plain values of the same kind: nothing, one, the next, the opposite, the other way round."""
+    """Plain values of the same kind: nothing, one, the next, the opposite, the other way round, with other marks."""
     match value:
         case bool():
             return [not value]
         case int() | float():
             return [type(value)(it) for it in (0, 1, value + 1, -value, value * 10)]
         case str():
-            return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2]
+            return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2, value.translate(_OTHER_MARKS)]
         case list():
             return _rows(cast("list[Any]", value))
         case tuple():

@@ -302,6 +302,65 @@ async def test_who_brings_no_test_of_its_own_passes_where_another_does_the_same(
     assert {it.seat for it in result.candidates if it.passed} == {"claude", "gpt"}
 
 
+OF_NONE_TEST = f"""{LARGEST_TEST}
+    def test_of_none_it_is_nothing(self):
+        self.assertIsNone(largest([]))
+"""
+DOUBT = "claude's passes everything but this: No other candidate does the same, and no tests but its own bear it out."
+
+
+@pytest.mark.parametrize("other", [wrote({"../slug.py": SLUG}), wrote({"slug.py": SORTS.replace("-1", "0")})])
+async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_person_may_take_it(
+    other: str, bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    seats: dict[str, Turns] = {
+        "claude": author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        "gpt": [{"round": "*", "text": other}],
+    }
+    held = Held(bench, **seats)
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK
+    assert decision.how.startswith("No candidate passed. claude: agreement: No other candidate does the same")
+    assert (code / "slug.py").read_text() == SLUG
+    rounds = (await bench.session(held.session)).rounds
+    asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
+    assert asked["build/1-propose"] == ["claude", "gpt"]
+    assert all(asked[name] == ["gpt"] for name in asked if name != "build/1-propose"), "claude's stands as it is"
+
+    held = Held(bench, **seats)
+    decision = await answered(held, bench, LARGEST, which=("claude", ""), approve=("all", ""))
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert f"No candidate passed beyond doubt. {DOUBT}" in decision.how
+    gates = (await bench.session(held.session)).gates
+    assert gates["which"].options == ("claude", "none of them")
+    assert DOUBT in gates["which"].question
+    assert DOUBT in gates["approve"].question
+    assert (code / "slug.py").read_text() == OR_NOTHING
+
+
+async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_same(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    turns = [*author(slug=SORTS.replace("-1", "0")), {"round": "*-mend", "text": wrote({"slug.py": OR_NOTHING})}]
+    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert decision.outcome is Outcome.REACHED, decision.how
+    assert (code / "slug.py").read_text() == OR_NOTHING
+
+
+async def test_who_stands_alone_passes_with_its_own_tests_and_those_of_another(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    held = Held(
+        bench,
+        claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        gpt=author(slug=SORTS, test_largest=LARGEST_TEST),
+    )
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+
+
 async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
     decision = await held.hold("build", IN_ORDER, answers=YES)

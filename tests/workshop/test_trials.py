@@ -241,6 +241,28 @@ def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_
     assert one.shown_by("bob") == (), "one of ada's two is wrong, and nobody knows which"
 
 
+@pytest.mark.parametrize(
+    ("passed", "borne_out"),
+    [({"ada"}, True), ({"ada", "eve"}, True), ({"eve"}, False), (set[str](), False), ({"bob"}, False)],
+    ids=["who wrote one", "both", "who fails her own", "nobody", "itself"],
+)
+def test_more_of_the_others_bear_a_candidate_out_than_do_not_and_its_own_tests_are_not_asked(
+    passed: set[str], borne_out: bool
+) -> None:
+    authors = {"ada: a": "ada", "eve: e": "eve", "eve: f": "eve", "bob: b": "bob"}
+    none = dict.fromkeys(authors, False)
+    trials = Trials(
+        tests={
+            BEFORE: none,
+            "ada": none | {"ada: a": True},
+            "eve": none | {"eve: e": True},
+            "bob": {test: author in passed for test, author in authors.items()},
+        },
+        authors=authors,
+    )
+    assert trials.borne_out("bob") is borne_out, "eve's own code fails one of hers, so she is not heard against it"
+
+
 @pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])
 def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_whole(
     passes_the_other: bool, shown: tuple[str, ...]

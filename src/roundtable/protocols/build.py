@@ -3,9 +3,10 @@
 1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
    and the others' tests. Where none passes, all are mended, knowing why, and run again; whose change lacks only a
    test that shows it is asked for that alone.
-2. What running shows decides. Where those that pass do not do the same, the person says which is right. Only those
-   that cannot be told apart go before judges, unsigned and in both orders; a verdict that turns with the order is void.
-   The judges may also take parts from the others.
+2. What running shows decides. Where those that pass do not do the same, the person says which is right; where all that
+   is left rests on its author's word alone, whether that is enough. Only those that cannot be told apart go before
+   judges, unsigned and in both orders; a verdict that turns with the order is void. The judges may also take parts
+   from the others.
 3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
    result must pass what the base passed, or the base stands.
 4. The change is carried out as every change is: shown, approved, rehearsed, written.
@@ -18,7 +19,7 @@ from typing import Annotated
 
 import msgspec
 
-from roundtable.core.effects import CandidatesTried
+from roundtable.core.effects import Candidate, CandidatesTried
 from roundtable.core.ports import Table
 from roundtable.core.rules import carrying_out, trying
 from roundtable.core.rules.positions import insufficient
@@ -74,9 +75,11 @@ async def build(table: Table) -> Decision:
         rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trying.alike(result) or trying.contested(result)
         if not best:
+            best = await _nevertheless(table, result)
+        if not best:
             return trying.none_passed(result, rounds)
         if ways := trying.behaviours(result):
-            seat = await _which(table, result, ways)
+            seat = await _which(table, trying.which(result), {it: trying.does(result, it) for it in ways})
             if seat not in ways:
                 return trying.undecided(result, rounds, answered=not table.by_default(WHICH))
             result = trying.of_one_way(result, ways[seat])
@@ -96,15 +99,24 @@ async def build(table: Table) -> Decision:
         return trying.stopped(stop.fault, rounds)
 
 
-async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
-    """The person says which of several behaviours is right: judges are for what cannot be told apart."""
-    details = {seat: trying.does(result, seat) for seat in ways} | {NONE: "take none of them"}
-    return await table.gate(Gate(WHICH, trying.which(result), tuple(details), NONE, details))
+async def _nevertheless(table: Table, result: CandidatesTried) -> tuple[Candidate, ...]:
+    """The one that the person takes of those that lack only what would show that they are right."""
+    doubted = trying.doubted(result)
+    if not doubted:
+        return ()
+    seat = await _which(table, trying.nevertheless(result), {it.seat: trying.wants(it) for it in doubted})
+    return tuple(it for it in doubted if it.seat == seat)
+
+
+async def _which(table: Table, question: str, choices: Mapping[str, str]) -> str:
+    """The person says which is right, or none; a yes that was given ahead to what would pass does not."""
+    details = {**choices, NONE: "take none of them"}
+    return await table.gate(Gate(WHICH, question, tuple(details), NONE, details))
 
 
 PROTOCOL = Protocol(
     "build",
-    5,
+    6,
     build,
     Settings,
     plan,

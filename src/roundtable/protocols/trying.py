@@ -10,7 +10,7 @@ from roundtable.core.codecs.unreadable import Unreadable
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.rules.trying import EVIDENCE, asks_for_tests, failed, unproven
+from roundtable.core.rules.trying import EVIDENCE, asks_for_tests, doubted, failed, unproven
 from roundtable.core.testing import holds_tests
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.protocols.protocol import PlannedRound
@@ -69,9 +69,9 @@ async def tried(
         if not failed(result) or any(it.passed for it in result.candidates):
             break
         before = _wanted(*rounds)
-        prefix, lacking = f"{stage}/{number + mend}", unproven(result)
-        rounds += await _mended(table, prefix, rounds, [it for it in failed(result) if it not in lacking], anew)
-        rounds += await _proven(table, prefix, lacking, result.tests_to, evidence)
+        prefix, stand = f"{stage}/{number + mend}", {it.seat for it in doubted(result)}
+        rounds += await _mended(table, prefix, rounds, [it for it in failed(result) if it not in stand], anew)
+        rounds += await _proven(table, prefix, unproven(result), result.tests_to, evidence)
         if _wanted(*rounds) == before:
             break
         result = await done(table, f"{stage}/try-{mend + 1}", all_written(rounds), CandidatesTried)

@@ -131,6 +131,13 @@ class Trials(Value, frozen=True):
         """Whether its own tests show what it is for, and it passes all of them."""
         return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
 
+    def borne_out(self, candidate: str) -> bool:
+        """Whether more of the others whose tests can be relied on bear it out, with all their tests, than do not."""
+        others = set(self.authors.values()) - {candidate}
+        agree = {it for it in others.intersection(self.shown_by(candidate)) if self._passes(candidate, it)}
+        differ = {it for it in others if self._passes(it, it) and not self._passes(candidate, it)}
+        return len(agree) > len(differ)
+
     def _passes(self, candidate: str, author: str) -> bool:
         """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
         passed = self.tests.get(candidate)

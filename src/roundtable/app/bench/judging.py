@@ -10,7 +10,7 @@ import msgspec
 from roundtable.app.bench.wishes import Wish, is_code, tests_of, with_measures_as_they_were, without_new_tests
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AS_THEY_WERE, EVIDENCE, FAILS, PASSES
+from roundtable.core.rules.trying import AGREEMENT, AS_THEY_WERE, EVIDENCE, FAILS, PASSES
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.examples import spells_out_calls
 from roundtable.workshop.trials import EXAMPLES, Trials
@@ -25,6 +25,7 @@ ALONE = (
     "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
+UNSHARED = "No other candidate does the same, and no tests but its own bear it out."
 CHANGES_IN_PLACE = (
     "{} changes what it is given, and the task does not ask for a change in place.\n"
     "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
@@ -84,22 +85,20 @@ def ordered(wishes: Sequence[Wish], trials: Trials) -> Executed:
 
 
 def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
-    """Who would be chosen has not passed where it rests on others' tests alone and no other candidate does the same.
+    """Who would be chosen has not passed where no other candidate does the same and its own tests or others' lack.
 
-    Whoever wrote such a test meant something else by it. What the person spelled out, a check that failed before and a
-    test of one's own are better evidence.
+    Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means by both
+    the same mistake: it takes the two. What the person spelled out and a check that failed before are better evidence.
     """
     weak = set[str]() if spells_out_calls(task) else {EXAMPLES}
-    if not trials.before or len(trials.candidates) < 2:
+    if not trials.before or len(wishes) < 2:
         return wishes
-    doubted = {
-        it.seat
-        for it in wishes
-        if is_code(it.own) and not trials.shows_itself(it.seat) and not trials.mended(it.checks) - weak
-    }
-    while (seat := ordered(wishes, trials).alone) in doubted:
-        doubted.remove(seat)
-        wishes = [it.failing(EVIDENCE, ALONE) if it.sound and it.seat == seat else it for it in wishes]
+    rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}
+    doubts = {it: (EVIDENCE, ALONE) for it in rests if not trials.shows_itself(it)}
+    doubts |= {it: (AGREEMENT, UNSHARED) for it in rests - doubts.keys() if not trials.borne_out(it)}
+    while (seat := ordered(wishes, trials).alone) in doubts:
+        doubt = doubts.pop(seat)
+        wishes = [it.failing(*doubt) if it.sound and it.seat == seat else it for it in wishes]
     return wishes
 
 

@@ -22,6 +22,8 @@ SLIPS = "what worked before"
 """The name of the check that calls which came to something do not end in an error."""
 EVIDENCE = "evidence"
 """The name of the check that something shows what a change is for, and of the round that asks for that alone."""
+AGREEMENT = "agreement"
+"""The name of the check that somebody else's work bears a change out, where others were asked for it too."""
 PASSES, FAILS = "passes", "fails"
 """How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
@@ -38,6 +40,21 @@ def failed(tried: CandidatesTried) -> tuple[str, ...]:
 def unproven(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate lacks nothing but what shows that it does what it is for."""
     return tuple(it.seat for it in tried.candidates if (failing := _failing(it)) and all(map(is_evidence, failing)))
+
+
+def doubted(tried: CandidatesTried) -> tuple[Candidate, ...]:
+    """Those that lack nothing but what would show that they do what they are for: a person may see that they do."""
+    return tuple(it for it in tried.candidates if _is_doubted(it))
+
+
+def _is_doubted(it: Candidate) -> bool:
+    failing = _failing(it)
+    return bool(failing) and all(is_evidence(check) or is_agreement(check) for check in failing)
+
+
+def is_agreement(check: CheckOutcome) -> bool:
+    """Whether it is that check of ours, and no program that a person calls so."""
+    return check.name == AGREEMENT and not check.argv
 
 
 def is_evidence(check: CheckOutcome) -> bool:
@@ -72,11 +89,11 @@ def warning(tried: CandidatesTried, seat: str) -> str:
 
 
 def _contest(it: Candidate) -> str:
-    return (
-        ""
-        if it.passed
-        else f"No candidate passed with the tests as they were: {it.seat}'s passes only those it has changed."
-    )
+    if it.passed:
+        return ""
+    if _is_doubted(it):
+        return f"No candidate passed beyond doubt. {_all_but(it)}"
+    return f"No candidate passed with the tests as they were: {it.seat}'s passes only those it has changed."
 
 
 def _of(tried: CandidatesTried, seat: str) -> Candidate:
@@ -161,10 +178,10 @@ def chosen(
     it = _of(tried, seat)
     where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
-    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried), why)))
+    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
-    proposals = tuple(Proposal(each.seat, f"changes {listed(each.files)}", (each.seat,)) for each in tried.candidates)
+    proposals = tuple(Proposal(each.seat, wants(each), (each.seat,)) for each in tried.candidates)
     return msgspec.structs.replace(
         decision,
         winner=seat,
@@ -174,6 +191,11 @@ def chosen(
         proposals=proposals,
         notices=(*decision.notices, *map(ended, tried.unrun), *_untried(it, judged=judged)),
     )
+
+
+def wants(it: Candidate) -> str:
+    """What a candidate is, in a few words."""
+    return f"changes {listed(it.files)}"
 
 
 def position(question: str, seat: str, files: Sequence[str]) -> str:
@@ -205,13 +227,19 @@ def _put_back(it: Candidate) -> str:
     return f"Put back as before, since the task does not name it and checks broke: {names}." if names else ""
 
 
-def _set_aside(tried: CandidatesTried) -> Iterator[str]:
+def _set_aside(tried: CandidatesTried, chosen: str) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
         failing = _failing(it)
-        if len(failing) == 1 and failing[0].name in (SIDE_EFFECTS, SLIPS, EVIDENCE) and not failing[0].argv:
-            why = unbroken(failing[0].output.partition("\n")[0])
-            yield f"{it.seat}'s passes everything but this: {ended(why)}"
+        minor = {check.name for check in failing if not check.argv} & {SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT}
+        if it.seat != chosen and len(failing) == 1 and minor:
+            yield _all_but(it)
+
+
+def _all_but(it: Candidate) -> str:
+    """The first thing that a candidate does not pass, of those that are no program's."""
+    why = unbroken(_failing(it)[0].output.partition("\n")[0])
+    return f"{it.seat}'s passes everything but this: {ended(why)}"
 
 
 def _failing(it: Candidate) -> list[CheckOutcome]:
@@ -250,6 +278,12 @@ def _value(said: str) -> str:
     if said in (PASSES, FAILS):
         return said
     return unbroken(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
+
+
+def nevertheless(tried: CandidatesTried) -> str:
+    """What the person is asked where all that is left is doubted."""
+    said = " ".join(map(_all_but, doubted(tried)))
+    return f"No candidate passed beyond doubt. {said} Take one all the same? You will see it before it is written."
 
 
 def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:

@@ -49,17 +49,17 @@ def doubted(tried: CandidatesTried) -> tuple[Candidate, ...]:
 
 def _is_doubted(it: Candidate) -> bool:
     failing = _failing(it)
-    return bool(failing) and all(is_evidence(check) or is_agreement(check) for check in failing)
-
-
-def is_agreement(check: CheckOutcome) -> bool:
-    """Whether it is that check of ours, and no program that a person calls so."""
-    return check.name == AGREEMENT and not check.argv
+    return bool(failing) and all(_is_ours(check, EVIDENCE, AGREEMENT) for check in failing)
 
 
 def is_evidence(check: CheckOutcome) -> bool:
-    """Whether it is that check of ours, and no program that a person calls so."""
-    return check.name == EVIDENCE and not check.argv
+    """Whether it is the check that something shows what a change is for."""
+    return _is_ours(check, EVIDENCE)
+
+
+def _is_ours(check: CheckOutcome, *names: str) -> bool:
+    """Whether it is one of these checks of ours, and no program that a person calls so."""
+    return check.name in names and not check.argv
 
 
 def asks_for_tests(round: str) -> bool:
@@ -195,7 +195,7 @@ def chosen(
 
 def wants(it: Candidate) -> str:
     """What a candidate is, in a few words."""
-    return f"changes {listed(it.files)}"
+    return f"changes {listed([unbroken(path) for path in it.files])}"
 
 
 def position(question: str, seat: str, files: Sequence[str]) -> str:
@@ -231,13 +231,13 @@ def _set_aside(tried: CandidatesTried, chosen: str) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
         failing = _failing(it)
-        minor = {check.name for check in failing if not check.argv} & {SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT}
-        if it.seat != chosen and len(failing) == 1 and minor:
+        minor = len(failing) == 1 and _is_ours(failing[0], SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT)
+        if minor and it.seat != chosen:
             yield _all_but(it)
 
 
 def _all_but(it: Candidate) -> str:
-    """The first thing that a candidate does not pass, of those that are no program's."""
+    """What a candidate does not pass that is no program's, in a sentence."""
     why = unbroken(_failing(it)[0].output.partition("\n")[0])
     return f"{it.seat}'s passes everything but this: {ended(why)}"
 

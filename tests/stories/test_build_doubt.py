@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
+from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
 from roundtable.core.views.changes import candidate_rows
 from tests.repository import git, write
@@ -306,7 +307,22 @@ OF_NONE_TEST = f"""{LARGEST_TEST}
     def test_of_none_it_is_nothing(self):
         self.assertIsNone(largest([]))
 """
-DOUBT = "claude's passes everything but this: No other candidate does the same, and no tests but its own bear it out."
+ONLY_OF_NONE_TEST = """import unittest
+
+from slug import largest
+
+
+class OfNoneTest(unittest.TestCase):
+    def test_of_none(self):
+        self.assertIsNone(largest([]))
+"""
+TAKES_THE_LAST = f"{SLUG}\n\ndef largest(items):\n    return sorted(items)[-1]\n"
+OF_NONE_IS_AN_ERROR_TEST = ONLY_OF_NONE_TEST.replace(
+    "self.assertIsNone(largest([]))", "self.assertRaises(IndexError, largest, [])"
+)
+DOUBT = (
+    "claude's passes everything but this: No other candidate does the same, and the others' tests do not bear it out."
+)
 
 
 @pytest.mark.parametrize("other", [wrote({"../slug.py": SLUG}), wrote({"slug.py": SORTS.replace("-1", "0")})])
@@ -322,21 +338,63 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.how.startswith("No candidate passed. claude: agreement: No other candidate does the same")
+    assert decision.how.endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.session(held.session)).rounds
     asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
     assert asked["build/1-propose"] == ["claude", "gpt"]
     assert all(asked[name] == ["gpt"] for name in asked if name != "build/1-propose"), "claude's stands as it is"
 
+    decision = await answered(Held(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
+    assert decision.how.endswith("The person took none of them.")
+
     held = Held(bench, **seats)
-    decision = await answered(held, bench, LARGEST, which=("claude", ""), approve=("all", ""))
+    decision = await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
-    assert f"No candidate passed beyond doubt. {DOUBT}" in decision.how
+    assert decision.how.endswith("The person took claude's all the same.")
+    assert f"No candidate passed beyond doubt. {DOUBT}" in decision.notices
     gates = (await bench.session(held.session)).gates
-    assert gates["which"].options == ("claude", "none of them")
-    assert DOUBT in gates["which"].question
+    assert gates["doubt"].options == ("claude", "none of them")
+    assert gates["doubt"].writes, "no program may answer it"
+    assert DOUBT in gates["doubt"].question
     assert DOUBT in gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
+    rows = candidate_rows(tried(await bench.session(held.session)))
+    assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
+
+
+async def test_nobody_takes_a_doubted_change_ahead(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
+    with pytest.raises(UsageError, match="claude cannot be answered ahead to doubt"):
+        await held.hold("build", LARGEST, answers={**YES, "doubt": "claude"})
+
+
+async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    seats = {
+        "claude": author(slug=OR_NOTHING, test_more=ONLY_OF_NONE_TEST),
+        "gpt": author(slug=TAKES_THE_LAST, test_largest=OF_NONE_IS_AN_ERROR_TEST),
+    }
+    held = Held(bench, **seats)
+    decision = await answered(held, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision.how
+    asked = (await bench.session(held.session)).gates["doubt"]
+    assert asked.options == ("claude", "gpt", "none of them")
+    assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in asked.question, asked.question
+    assert asked.details["claude"].startswith("slug.largest([]) is None; ")
+
+
+async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    held = Held(
+        bench,
+        claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
+        gpt=[{"round": "*", "text": wrote({"NOTES.md": "The largest is found.\n"})}],
+    )
+    decision = await held.hold("build", LARGEST, answers=YES)
+    assert decision.outcome is Outcome.DEADLOCK, decision.how
+    assert not (code / "NOTES.md").exists()
 
 
 async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_same(

@@ -1,8 +1,8 @@
 """The build: everybody writes the change, running it decides, and the person says yes before anything is written.
 
 1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
-   and the others' tests. Where none passes, all are mended, knowing why, and run again; whose change lacks only a
-   test that shows it is asked for that alone.
+   and the others' tests. Where none passes, what failed is mended, by authors who know why, and run again; whose change
+   lacks only a test that shows it is asked for that alone.
 2. What running shows decides. Where those that pass do not do the same, the person says which is right; where all that
    is left rests on its author's word alone, whether that is enough. Only those that cannot be told apart go before
    judges, unsigned and in both orders; a verdict that turns with the order is void. The judges may also take parts
@@ -31,7 +31,7 @@ from roundtable.protocols.protocol import PlannedRound, Protocol, Retries
 from roundtable.protocols.trying import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
 
 STAGE = "build"
-WHICH, NONE = "which", "none of them"
+WHICH, DOUBT, NONE = "which", "doubt", "none of them"
 PROPOSE = PlannedRound("propose", WHOLE, Turns(visibility="none", at_bench=True))
 
 
@@ -73,13 +73,18 @@ async def build(table: Table) -> Decision:
     try:
         anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, PROVE))
         rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
-        best = trying.alike(result) or trying.contested(result)
-        if not best:
-            best = await _nevertheless(table, result)
+        best = trying.alike(result)
+        if not best and (doubted := trying.doubted(result)):
+            seat = await _taken(table, result, doubted)
+            if seat == NONE:
+                return trying.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT))
+            best = tuple(it for it in doubted if it.seat == seat)
+            result = trying.taken_all_the_same(result, seat)
+        best = best or trying.contested(result)
         if not best:
             return trying.none_passed(result, rounds)
         if ways := trying.behaviours(result):
-            seat = await _which(table, trying.which(result), {it: trying.does(result, it) for it in ways})
+            seat = await _which(table, result, ways)
             if seat not in ways:
                 return trying.undecided(result, rounds, answered=not table.by_default(WHICH))
             result = trying.of_one_way(result, ways[seat])
@@ -99,19 +104,17 @@ async def build(table: Table) -> Decision:
         return trying.stopped(stop.fault, rounds)
 
 
-async def _nevertheless(table: Table, result: CandidatesTried) -> tuple[Candidate, ...]:
-    """The one that the person takes of those that lack only what would show that they are right."""
-    doubted = trying.doubted(result)
-    if not doubted:
-        return ()
-    seat = await _which(table, trying.nevertheless(result), {it.seat: trying.wants(it) for it in doubted})
-    return tuple(it for it in doubted if it.seat == seat)
+async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
+    """The person may see that a change is right which nothing shows to be. No program does, and nobody ahead."""
+    details = {it.seat: trying.does(result, it.seat) or trying.wants(it) for it in doubted}
+    details[NONE] = "take none of them"
+    return await table.gate(Gate(DOUBT, trying.nevertheless(result), tuple(details), NONE, details, writes=True))
 
 
-async def _which(table: Table, question: str, choices: Mapping[str, str]) -> str:
-    """The person says which is right, or none; a yes that was given ahead to what would pass does not."""
-    details = {**choices, NONE: "take none of them"}
-    return await table.gate(Gate(WHICH, question, tuple(details), NONE, details))
+async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
+    """The person says which of several behaviours is right: judges are for what cannot be told apart."""
+    details = {seat: trying.does(result, seat) for seat in ways} | {NONE: "take none of them"}
+    return await table.gate(Gate(WHICH, trying.which(result), tuple(details), NONE, details))
 
 
 PROTOCOL = Protocol(
@@ -122,8 +125,8 @@ PROTOCOL = Protocol(
     plan,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
-    gates=(WHICH, *GATES),
-    answers=GATES,
+    gates=(WHICH, DOUBT, *GATES),
+    answers={DOUBT: (NONE,), **GATES},
     gathers=True,
     writes=True,
     filled=("dry_run", "branch"),

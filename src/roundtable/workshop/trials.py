@@ -132,10 +132,13 @@ class Trials(Value, frozen=True):
         return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
 
     def borne_out(self, candidate: str) -> bool:
-        """Whether more of the others whose tests can be relied on bear it out, with all their tests, than do not."""
-        others = set(self.authors.values()) - {candidate}
-        agree = {it for it in others.intersection(self.shown_by(candidate)) if self._passes(candidate, it)}
-        differ = {it for it in others if self._passes(it, it) and not self._passes(candidate, it)}
+        """Whether more of the others bear it out, with all their tests, than do not.
+
+        Who contradicts itself is not heard.
+        """
+        heard = {it for it in self.authors.values() if it != candidate and self._passes(it, it)}
+        agree = {it for it in heard.intersection(self.shown_by(candidate)) if self._passes(candidate, it)}
+        differ = {it for it in heard if not self._passes(candidate, it)}
         return len(agree) > len(differ)
 
     def _passes(self, candidate: str, author: str) -> bool:

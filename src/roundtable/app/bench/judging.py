@@ -25,7 +25,7 @@ ALONE = (
     "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
-UNSHARED = "No other candidate does the same, and no tests but its own bear it out."
+UNSHARED = "No other candidate does the same, and the others' tests do not bear it out."
 CHANGES_IN_PLACE = (
     "{} changes what it is given, and the task does not ask for a change in place.\n"
     "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
@@ -34,13 +34,13 @@ SLIPPED = "{}\nHave it come to the same as before, unless the task says otherwis
 OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
 
 
-def told_apart(trials: Trials, decided: Executed) -> dict[str, dict[str, str]]:
-    """The first inputs, and the first tests, that tell the best apart, and what comes of them with each."""
+def told_apart(trials: Trials, decided: Executed, best: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The first inputs, and the first tests, that tell these apart, and what comes of them with each."""
     ended = {
         seat: {test: PASSES if seen.get(test, False) else FAILS for test in decided.telling}
         for seat, seen in trials.tests.items()
     }
-    return apart(trials.outputs, decided.best) | apart(ended, decided.best)
+    return apart(trials.outputs, best) | apart(ended, best)
 
 
 def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -81,14 +81,20 @@ def judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
 
 def ordered(wishes: Sequence[Wish], trials: Trials) -> Executed:
     """The order of the candidates, as far as running them tells."""
-    return executed(trials.ran(), trials.before, trials.authors, [it.seat for it in wishes if it.sound])
+    return executed(trials.ran(), trials.before, trials.authors, standing(wishes))
+
+
+def standing(wishes: Sequence[Wish]) -> Sequence[str]:
+    """Who may be chosen: those that are sound, or else those that are only in doubt."""
+    return [it.seat for it in wishes if it.sound] or [it.seat for it in wishes if it.holds]
 
 
 def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
-    """Who would be chosen has not passed where no other candidate does the same and its own tests or others' lack.
+    """Who would be chosen and does what no other does has not passed on anybody's tests alone.
 
-    Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means by both
-    the same mistake: it takes the two. What the person spelled out and a check that failed before are better evidence.
+    Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means the same
+    mistake by both: it takes its own tests and the others'. What the person spelled out and a check that failed before
+    are better evidence. Once somebody is in doubt, so is who does no better, and who wrote no code is no way out.
     """
     weak = set[str]() if spells_out_calls(task) else {EXAMPLES}
     if not trials.before or len(wishes) < 2:
@@ -96,10 +102,17 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
     rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}
     doubts = {it: (EVIDENCE, ALONE) for it in rests if not trials.shows_itself(it)}
     doubts |= {it: (AGREEMENT, UNSHARED) for it in rests - doubts.keys() if not trials.borne_out(it)}
-    while (seat := ordered(wishes, trials).alone) in doubts:
-        doubt = doubts.pop(seat)
-        wishes = [it.failing(*doubt) if it.sound and it.seat == seat else it for it in wishes]
-    return wishes
+    doubted = set[str]()
+    while any(it.sound for it in wishes):
+        decided = ordered(wishes, trials)
+        lone = {it for it in decided.best if (it,) in decided.clusters and it in doubts}
+        if not lone or not (doubted or decided.alone):
+            break
+        doubted |= lone
+        wishes = [it.failing(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
+    if not doubted:
+        return wishes
+    return [it.failing(EVIDENCE, NO_EVIDENCE) if it.sound and not is_code(it.own) else it for it in wishes]
 
 
 def held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:

@@ -25,6 +25,7 @@ from roundtable.app.bench.judging import (
     held_to,
     judged,
     ordered,
+    standing,
     told_apart,
     without_who_is_alone,
 )
@@ -114,8 +115,8 @@ class Trying:
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
             found = without_who_is_alone(session.charter.question, *found), found[1]
         wishes, trials = found
-        sound = [it.seat for it in wishes if it.sound]
         decided = ordered(wishes, trials)
+        best = decided.best if any(it.sound for it in wishes) else standing(wishes)
         ways = decided.ways if decided.compared else ()
         candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
@@ -124,7 +125,7 @@ class Trying:
             decided.best,
             decided.how,
             sandbox.name,
-            told_apart(trials, decided) if sound else {},
+            told_apart(trials, decided, best),
             self.clean_words(trials.untold(trials.candidates)),
             self.clean(trials.checks.get(BEFORE, ())),
             place_for_tests([file for it in wishes for file in it.own], await self._names()),

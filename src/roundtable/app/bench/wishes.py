@@ -11,7 +11,7 @@ import msgspec
 from roundtable.app.bench.asking import defined
 from roundtable.core.changes import Refusal, RefusalKind
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.rules.trying import is_evidence
+from roundtable.core.rules.trying import is_doubt
 from roundtable.core.testing import holds_tests, is_test_file
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.structure.languages import language_of
@@ -60,12 +60,12 @@ class Wish(msgspec.Struct, frozen=True):
     @property
     def lacks_evidence(self) -> bool:
         """Whether nothing shows what it is for."""
-        return any(map(is_evidence, self.checks))
+        return any(map(is_doubt, self.checks))
 
     @property
     def holds(self) -> bool:
         """Whether all of it can be written, and every check passed but that something shows what it is for."""
-        return self.ready and all(it.passed or is_evidence(it) for it in self.checks)
+        return self.ready and all(it.passed or is_doubt(it) for it in self.checks)
 
     @property
     def sound(self) -> bool:

@@ -38,23 +38,29 @@ def failed(tried: CandidatesTried) -> tuple[str, ...]:
 
 
 def unproven(tried: CandidatesTried) -> tuple[str, ...]:
-    """The seats whose candidate lacks nothing but what shows that it does what it is for."""
-    return tuple(it.seat for it in tried.candidates if (failing := _failing(it)) and all(map(is_evidence, failing)))
+    """The seats whose candidate lacks nothing but a test that shows that it does what it is for."""
+    return tuple(it.seat for it in tried.candidates if _lacks_only(it, EVIDENCE))
 
 
 def doubted(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """Those that lack nothing but what would show that they do what they are for: a person may see that they do."""
-    return tuple(it for it in tried.candidates if _is_doubted(it))
+    return tuple(filter(is_doubted, tried.candidates))
 
 
-def _is_doubted(it: Candidate) -> bool:
+def is_doubted(it: Candidate) -> bool:
+    """Whether it lacks nothing but that."""
+    return _lacks_only(it, EVIDENCE, AGREEMENT)
+
+
+def _lacks_only(it: Candidate, *names: str) -> bool:
+    """Whether it passes everything but these checks of ours."""
     failing = _failing(it)
-    return bool(failing) and all(_is_ours(check, EVIDENCE, AGREEMENT) for check in failing)
+    return bool(failing) and all(_is_ours(check, *names) for check in failing)
 
 
-def is_evidence(check: CheckOutcome) -> bool:
-    """Whether it is the check that something shows what a change is for."""
-    return _is_ours(check, EVIDENCE)
+def is_doubt(check: CheckOutcome) -> bool:
+    """Whether it is a check that something shows what a change is for."""
+    return _is_ours(check, EVIDENCE, AGREEMENT)
 
 
 def _is_ours(check: CheckOutcome, *names: str) -> bool:
@@ -91,9 +97,13 @@ def warning(tried: CandidatesTried, seat: str) -> str:
 def _contest(it: Candidate) -> str:
     if it.passed:
         return ""
-    if _is_doubted(it):
-        return f"No candidate passed beyond doubt. {_all_but(it)}"
+    if is_doubted(it):
+        return _in_doubt(it)
     return f"No candidate passed with the tests as they were: {it.seat}'s passes only those it has changed."
+
+
+def _in_doubt(it: Candidate) -> str:
+    return f"No candidate passed beyond doubt. {_all_but(it)}"
 
 
 def _of(tried: CandidatesTried, seat: str) -> Candidate:
@@ -118,7 +128,8 @@ def why_not(it: Candidate) -> str:
 def told_of(it: Candidate) -> str:
     """The same for the seat that wrote it, with what the checks said."""
     said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
-    said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in it.checks if not outcome.passed]
+    failing = [outcome for outcome in it.checks if not outcome.passed and not _is_ours(outcome, AGREEMENT)]
+    said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in failing]
     wrong = [name for name, passed in it.tests.items() if not passed]
     said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
@@ -155,6 +166,13 @@ def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     return msgspec.structs.replace(decision, notices=(*decision.notices, *map(ended, tried.unrun)))
 
 
+def left_in_doubt(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
+    """The same where some lacked nothing but what would show that they are right, and no person took one."""
+    decision = none_passed(tried, rounds)
+    who = "The person took none of them." if answered else "Nobody was there to take one all the same."
+    return msgspec.structs.replace(decision, how=f"{decision.how} {who}")
+
+
 def _failed_before(tried: CandidatesTried) -> Iterator[str]:
     """The programs that no candidate passed and that did not pass without one either."""
     failing = {check.name for it in tried.candidates for check in it.checks if not check.passed}
@@ -178,7 +196,8 @@ def chosen(
     it = _of(tried, seat)
     where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
-    how = " ".join(filter(None, (_contest(it), passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
+    contest = "" if is_doubted(it) else _contest(it)
+    how = " ".join(filter(None, (contest, passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
     proposals = tuple(Proposal(each.seat, wants(each), (each.seat,)) for each in tried.candidates)
@@ -189,7 +208,12 @@ def chosen(
         position=position(question, seat, it.files),
         text=words.text if words else "",
         proposals=proposals,
-        notices=(*decision.notices, *map(ended, tried.unrun), *_untried(it, judged=judged)),
+        notices=(
+            *decision.notices,
+            *map(ended, tried.unrun),
+            *_untried(it, judged=judged),
+            *([_in_doubt(it)] if is_doubted(it) else ()),
+        ),
     )
 
 
@@ -227,12 +251,11 @@ def _put_back(it: Candidate) -> str:
     return f"Put back as before, since the task does not name it and checks broke: {names}." if names else ""
 
 
-def _set_aside(tried: CandidatesTried, chosen: str) -> Iterator[str]:
+def _set_aside(tried: CandidatesTried, taken: str) -> Iterator[str]:
     """Who is not chosen for one thing that a person may not mind: they may have meant just that."""
     for it in tried.candidates:
-        failing = _failing(it)
-        minor = len(failing) == 1 and _is_ours(failing[0], SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT)
-        if minor and it.seat != chosen:
+        minor = len(_failing(it)) == 1 and _lacks_only(it, SIDE_EFFECTS, SLIPS, EVIDENCE, AGREEMENT)
+        if minor and it.seat != taken:
             yield _all_but(it)
 
 
@@ -257,8 +280,12 @@ def behaviours(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
 
 def which(tried: CandidatesTried) -> str:
     """What the person is asked where candidates pass and do not do the same."""
-    said = [f"{unbroken(call)}: {', '.join(_came(it) for it in came.items())}." for call, came in tried.apart.items()]
-    return " ".join(("These pass every check, and do not do the same.", *said, "Which is right?"))
+    return " ".join(("These pass every check, and do not do the same.", *_differences(tried), "Which is right?"))
+
+
+def _differences(tried: CandidatesTried) -> Iterator[str]:
+    for call, came in tried.apart.items():
+        yield f"{unbroken(call)}: {', '.join(map(_came, came.items()))}."
 
 
 def does(tried: CandidatesTried, seat: str) -> str:
@@ -282,8 +309,14 @@ def _value(said: str) -> str:
 
 def nevertheless(tried: CandidatesTried) -> str:
     """What the person is asked where all that is left is doubted."""
-    said = " ".join(map(_all_but, doubted(tried)))
-    return f"No candidate passed beyond doubt. {said} Take one all the same? You will see it before it is written."
+    said = (*map(_all_but, doubted(tried)), *_differences(tried))
+    return " ".join(("No candidate passed beyond doubt.", *said, "Take one all the same?"))
+
+
+def taken_all_the_same(tried: CandidatesTried, seat: str) -> CandidatesTried:
+    """The same with a doubted one as the best, by the person's word."""
+    how = f"{tried.how} The person took {seat}'s all the same.".strip()
+    return msgspec.structs.replace(tried, best=(seat,), apart={}, how=how)
 
 
 def of_one_way(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:

@@ -28,7 +28,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
-from roundtable.core.rules.trying import repeats
+from roundtable.core.rules.trying import is_doubted, repeats
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
 from roundtable.core.views.clean import one_line, visible
@@ -333,6 +333,8 @@ def _result(it: Candidate) -> str:
         return "refused"
     if not it.checks:
         return "unchecked"
+    if is_doubted(it):
+        return "in doubt"
     return "passed" if it.passed else "failed"
 
 

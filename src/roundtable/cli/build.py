@@ -14,7 +14,7 @@ from roundtable.cli.options import HeadedCommand
 @click.command(cls=HeadedCommand)
 @question_argument("task")
 @writing_options
-@meeting_options("which", "doubt", "approve", "approve-tests", "destroy", "decree")
+@meeting_options("which", "approve", "approve-tests", "destroy", "doubt", "decree")
 def build(question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any) -> int:
     """Have a task written by every seat, run, judged and put together.
 

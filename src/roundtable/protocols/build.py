@@ -125,7 +125,7 @@ PROTOCOL = Protocol(
     plan,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
-    gates=(WHICH, DOUBT, *GATES),
+    gates=(WHICH, *GATES, DOUBT),
     answers={DOUBT: (NONE,), **GATES},
     gathers=True,
     writes=True,

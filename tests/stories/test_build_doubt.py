@@ -13,6 +13,7 @@ from roundtable.core.values import Outcome
 from roundtable.core.views.changes import candidate_rows
 from tests.repository import git, write
 from tests.stories.at_desk import Held
+from tests.stories.test_apply import apply
 from tests.stories.test_build import YES, answered, tried
 from tests.stories.writing import JOINED_SLUG, SLUG, SLUG_TEST, STUB, TASK, Turns, verdict, writer, wrote
 
@@ -321,7 +322,8 @@ OF_NONE_IS_AN_ERROR_TEST = ONLY_OF_NONE_TEST.replace(
     "self.assertIsNone(largest([]))", "self.assertRaises(IndexError, largest, [])"
 )
 DOUBT = (
-    "claude's passes everything but this: No other candidate does the same, and the others' tests do not bear it out."
+    "claude's passes everything but this: "
+    "No other candidate does the same, and nobody else's tests show that it is right."
 )
 
 
@@ -342,8 +344,8 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.session(held.session)).rounds
     asked = {name: [it.seat for it in one.moves()] for name, one in rounds.items()}
-    assert asked["build/1-propose"] == ["claude", "gpt"]
-    assert all(asked[name] == ["gpt"] for name in asked if name != "build/1-propose"), "claude's stands as it is"
+    again = {"build/2-mend": ["gpt"], "build/2-anew": ["gpt"]}
+    assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
     decision = await answered(Held(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
     assert decision.how.endswith("The person took none of them.")
@@ -385,16 +387,46 @@ async def test_those_in_doubt_are_shown_with_what_tells_them_apart(bench: Roundt
     assert asked.details["claude"].startswith("slug.largest([]) is None; ")
 
 
-async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt(bench: Roundtable, code: Path) -> None:
+@pytest.mark.parametrize(("mended", "outcome"), [(SLUG, Outcome.DEADLOCK), (OR_NOTHING, Outcome.REACHED)])
+async def test_a_change_that_does_nothing_for_the_task_is_no_way_out_of_doubt_and_may_be_mended(
+    mended: str, outcome: Outcome, bench: Roundtable, code: Path
+) -> None:
     ready(code)
+    notes = wrote({"NOTES.md": "The largest is found.\n"})
     held = Held(
         bench,
         claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST),
-        gpt=[{"round": "*", "text": wrote({"NOTES.md": "The largest is found.\n"})}],
+        gpt=[{"round": "*-propose", "text": notes}, {"round": "*", "text": wrote({"slug.py": mended})}],
     )
     decision = await held.hold("build", LARGEST, answers=YES)
-    assert decision.outcome is Outcome.DEADLOCK, decision.how
+    assert decision.outcome is outcome, decision.how
+    assert "It changes no code" in held.prompt("build/2-mend", "gpt")
     assert not (code / "NOTES.md").exists()
+
+
+async def test_who_changed_a_test_that_was_there_is_asked_about_where_nobody_in_doubt_is_taken(
+    bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    joined_otherwise = {
+        "slug.py": OR_NOTHING.replace('"-"', '"_"'),
+        "test_slug.py": SLUG_TEST.replace("hello-world", "hello_world"),
+        "test_more.py": LARGEST_TEST,
+    }
+    held = Held(bench, claude=[{"round": "*", "text": wrote(joined_otherwise)}], gpt=author(slug=SLUG + "\n"))
+    decision = await held.hold("build", LARGEST, answers={"approve-tests": "all"})
+    assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
+    assert (await bench.session(held.session)).gates["doubt"].options == ("gpt", "none of them")
+
+
+async def test_the_doubt_goes_with_a_change_that_is_applied_later(bench: Roundtable, code: Path) -> None:
+    ready(code)
+    held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author(slug=SLUG))
+    await answered(held, bench, LARGEST, doubt=("claude", ""), approve=("none", ""))
+    later, decision = await apply(bench, held)
+    assert (decision.outcome, decision.degraded) == (Outcome.REACHED, True), decision.how
+    assert DOUBT in decision.notices[-1]
+    assert DOUBT in (await bench.session(later.session)).gates["approve"].question
 
 
 async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_same(
@@ -405,6 +437,7 @@ async def test_who_stands_alone_passes_once_another_has_mended_its_own_to_the_sa
     held = Held(bench, claude=author(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=turns)
     decision = await held.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision.how
+    assert [it.seat for it in (await bench.session(held.session)).rounds["build/2-mend"].moves()] == ["gpt"]
     assert (code / "slug.py").read_text() == OR_NOTHING
 
 

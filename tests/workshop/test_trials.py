@@ -242,26 +242,31 @@ def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_
 
 
 @pytest.mark.parametrize(
-    ("passed", "borne_out"),
-    [({"ada"}, True), ({"ada", "eve"}, True), ({"eve"}, False), (set[str](), False)],
-    ids=["ada", "both", "who fails her own", "nobody"],
+    ("passed", "agree", "against"),
+    [
+        ({"ada", "ann", "eve"}, ("ada", "ann"), ()),
+        ({"ada", "eve"}, ("ada",), ("ann",)),
+        ({"eve"}, (), ("ada", "ann")),
+    ],
 )
-def test_more_of_the_others_bear_a_candidate_out_than_do_not_and_its_own_tests_are_not_asked(
-    passed: set[str], borne_out: bool
+def test_others_bear_a_candidate_out_with_all_their_tests_or_stand_against_it(
+    passed: set[str], agree: tuple[str, ...], against: tuple[str, ...]
 ) -> None:
-    authors = {"ada: a": "ada", "eve: e": "eve", "eve: f": "eve", "bob: b": "bob"}
-    none = dict.fromkeys(authors, False)
+    authors = {"ada: a": "ada", "ann: a": "ann", "eve: e": "eve", "eve: f": "eve", "bob: b": "bob", "old: o": "old"}
+    none = dict.fromkeys(authors, False) | {"old: o": True}
     trials = Trials(
         tests={
             BEFORE: none,
             "ada": none | {"ada: a": True},
+            "ann": none | {"ann: a": True},
             "eve": none | {"eve: e": True},
-            "bob": {test: author in {"bob", *passed} for test, author in authors.items()},
+            "bob": {test: author in {"bob", "old", *passed} for test, author in authors.items()},
         },
         authors=authors,
     )
     assert trials.shows_itself("bob")
-    assert trials.borne_out("bob") is borne_out, "eve's own code fails one of hers, so she is not heard"
+    said = "eve's own code fails one of hers, and old's test passes without any: neither is heard"
+    assert trials.heard_on("bob") == (agree, against), said
 
 
 @pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])

@@ -27,7 +27,9 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
     of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
-    of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))} if draft else {}
+    if draft:
+        of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))}
+        of |= {"told": " ".join(decision.notices)}
     return msgspec.structs.replace(
         wanted,
         question=decided.charter.question,

@@ -74,13 +74,13 @@ async def build(table: Table) -> Decision:
         anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, PROVE))
         rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trying.alike(result)
-        if not best and (doubted := trying.doubted(result)):
-            seat = await _taken(table, result, doubted)
-            if seat == NONE:
-                return trying.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT))
+        doubted = () if best else trying.doubted(result)
+        if doubted and (seat := await _taken(table, result, doubted)) != NONE:
             best = tuple(it for it in doubted if it.seat == seat)
             result = trying.taken_all_the_same(result, seat)
         best = best or trying.contested(result)
+        if not best and doubted:
+            return trying.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT))
         if not best:
             return trying.none_passed(result, rounds)
         if ways := trying.behaviours(result):

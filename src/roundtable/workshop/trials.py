@@ -131,15 +131,14 @@ class Trials(Value, frozen=True):
         """Whether its own tests show what it is for, and it passes all of them."""
         return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
 
-    def borne_out(self, candidate: str) -> bool:
-        """Whether more of the others bear it out, with all their tests, than do not.
+    def heard_on(self, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Who of the others bear a candidate out with all their tests, and whose it fails.
 
-        Who contradicts itself is not heard.
+        Who contradicts itself is not heard, and whose tests pass without any change says nothing.
         """
-        heard = {it for it in self.authors.values() if it != candidate and self._passes(it, it)}
-        agree = {it for it in heard.intersection(self.shown_by(candidate)) if self._passes(candidate, it)}
-        differ = {it for it in heard if not self._passes(candidate, it)}
-        return len(agree) > len(differ)
+        heard = [it for it in dict.fromkeys(self.authors.values()) if it != candidate and self._passes(it, it)]
+        against = tuple(it for it in heard if not self._passes(candidate, it))
+        return tuple(it for it in self.shown_by(candidate) if it in heard and it not in against), against
 
     def _passes(self, candidate: str, author: str) -> bool:
         """Whether a candidate passes all tests of an author; who has no candidate passes its own."""

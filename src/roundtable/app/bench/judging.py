@@ -9,8 +9,9 @@ import msgspec
 
 from roundtable.app.bench.wishes import Wish, is_code, tests_of, with_measures_as_they_were, without_new_tests
 from roundtable.core.effects import CheckOutcome
+from roundtable.core.rules.base import listed
 from roundtable.core.rules.executed import Executed, executed
-from roundtable.core.rules.trying import AGREEMENT, AS_THEY_WERE, EVIDENCE, FAILS, PASSES
+from roundtable.core.rules.trying import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
 from roundtable.workshop.drafting import Written
 from roundtable.workshop.examples import spells_out_calls
 from roundtable.workshop.trials import EXAMPLES, Trials
@@ -25,7 +26,9 @@ ALONE = (
     "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
-UNSHARED = "No other candidate does the same, and the others' tests do not bear it out."
+UNHEARD = "No other candidate does the same, and nobody else's tests show that it is right."
+OPPOSED = "No other candidate does the same, and it fails tests of {}."
+NO_CODE = "It changes no code, and what others wrote for the task does.\nWrite the code that the task asks for."
 CHANGES_IN_PLACE = (
     "{} changes what it is given, and the task does not ask for a change in place.\n"
     "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
@@ -44,10 +47,12 @@ def told_apart(trials: Trials, decided: Executed, best: Sequence[str]) -> dict[s
 
 
 def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The first inputs for which the best do not all do the same, and what comes out of each."""
+    """The inputs that tell the best apart, those first that tell most of them apart, and what comes out of each."""
     inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
     came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
-    return dict([it for it in came.items() if len(set(it[1].values())) > 1][:MOST_APART])
+    ways = {call: len(set(it.values())) for call, it in came.items()}
+    telling = sorted((it for it in came if ways[it] > 1), key=lambda it: -ways[it])
+    return {call: came[call] for call in telling[:MOST_APART]}
 
 
 def judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
@@ -101,7 +106,7 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
         return wishes
     rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}
     doubts = {it: (EVIDENCE, ALONE) for it in rests if not trials.shows_itself(it)}
-    doubts |= {it: (AGREEMENT, UNSHARED) for it in rests - doubts.keys() if not trials.borne_out(it)}
+    doubts |= {it: (AGREEMENT, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
     doubted = set[str]()
     while any(it.sound for it in wishes):
         decided = ordered(wishes, trials)
@@ -112,7 +117,15 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
         wishes = [it.failing(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
     if not doubted:
         return wishes
-    return [it.failing(EVIDENCE, NO_EVIDENCE) if it.sound and not is_code(it.own) else it for it in wishes]
+    return [it.failing(CODE, NO_CODE) if it.sound and not is_code(it.own) else it for it in wishes]
+
+
+def _opposed(trials: Trials, candidate: str) -> str:
+    """Why the others' tests do not bear a candidate out; nothing where more of them do than do not."""
+    agree, against = trials.heard_on(candidate)
+    if len(agree) > len(against):
+        return ""
+    return OPPOSED.format(listed(against)) if against else UNHEARD
 
 
 def held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:

@@ -24,6 +24,8 @@ EVIDENCE = "evidence"
 """The name of the check that something shows what a change is for, and of the round that asks for that alone."""
 AGREEMENT = "agreement"
 """The name of the check that somebody else's work bears a change out, where others were asked for it too."""
+CODE = "code"
+"""The name of the check that a change is of code, where those of others are."""
 PASSES, FAILS = "passes", "fails"
 """How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
@@ -99,7 +101,7 @@ def _contest(it: Candidate) -> str:
         return ""
     if is_doubted(it):
         return _in_doubt(it)
-    return f"No candidate passed with the tests as they were: {it.seat}'s passes only those it has changed."
+    return f"None passed beyond doubt with the tests as they were: {it.seat}'s passes only those it has changed."
 
 
 def _in_doubt(it: Candidate) -> str:

@@ -399,6 +399,27 @@ def test_an_example_that_was_only_copied_is_sent_back() -> None:
     assert "repeats the example" in why_not(said)
 
 
+def test_a_file_below_the_copied_words_of_the_example_is_the_file() -> None:
+    unfilled = "the whole new file, every line of it\n"
+    assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (Replace("src/a.py", CODE),)
+    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (Replace("src/a.py", f"\n{CODE}"),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "hollow"),
+    [
+        ("```python\nsrc/a.py\n```", True),
+        ("src/a.py", True),
+        ("```python\nsrc/a.py\n```\nI cannot.", False),
+        (f"```python\nsrc/a.py\n```\n```python src/b.py\n{CODE}```", False),
+    ],
+)
+def test_a_reply_with_nothing_but_names_holds_nothing_that_could_be_sent_again(reply: str, hollow: bool) -> None:
+    reading = heard("changes", reply)
+    assert not reading.verdict.counts
+    assert reading.hollow is hollow
+
+
 def test_a_fence_that_is_opened_twice_is_one() -> None:
     said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
     assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))

@@ -19,9 +19,8 @@ from tests.repository import git, repository
 pytestmark = pytest.mark.real
 
 MODEL = "qwen2.5-coder-1.5b"
-SEATS = tuple(
-    arg for name in ("ada", "grace", "alan", "edsger", "barbara") for arg in ("--seat", f"{name}=embedded:{MODEL}")
-)
+NAMES = ("ada", "grace", "alan", "edsger", "barbara", "donald", "margaret")
+SEATS = tuple(arg for name in NAMES for arg in ("--seat", f"{name}=embedded:{MODEL}"))
 CONFIG = """
 limits = { seat_timeout = 900, round_deadline = 2700, max_tokens = 700 }
 checks = { tests = ["python3", "-m", "unittest", "-q"] }

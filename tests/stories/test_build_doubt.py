@@ -452,6 +452,20 @@ async def test_who_stands_alone_passes_with_its_own_tests_and_those_of_another(b
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision.how
 
 
+@pytest.mark.parametrize(
+    ("examples", "outcome"),
+    [("largest([1, 3]) is 3", Outcome.DEADLOCK), ("largest([1, 3]) is 3, largest([4]) is 4", Outcome.REACHED)],
+    ids=["one", "two"],
+)
+async def test_one_call_that_was_spelled_out_may_be_met_by_chance(
+    examples: str, outcome: Outcome, bench: Roundtable, code: Path
+) -> None:
+    ready(code)
+    held = Held(bench, claude=author(slug=OR_NOTHING), gpt=author(slug=SORTS.replace("-1", "0")))
+    decision = await held.hold("build", f"{LARGEST} {examples}.", answers=YES)
+    assert decision.outcome is outcome, decision.how
+
+
 async def test_what_changes_its_arguments_unasked_is_mended_first(bench: Roundtable, code: Path) -> None:
     held = Held(bench, claude=writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_A_COPY))
     decision = await held.hold("build", IN_ORDER, answers=YES)

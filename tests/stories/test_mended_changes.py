@@ -18,7 +18,7 @@ WHOLE = "### a.py\n```python\nx = 1\ny = 2\n```"
 
 async def written(*, first: str, second: str) -> tuple[Round, House]:
     """What one seat has written after it was asked for files."""
-    house = House({"turns": [{"contains": "could not be read", "text": second}, {"text": first}]}, meeting="build")
+    house = House({"turns": [{"text": first, "times": 1}, {"text": second}]}, meeting="build")
     rounds: list[Round] = []
 
     async def hold(table: Table) -> Decision:
@@ -47,3 +47,11 @@ async def test_one_that_cannot_be_read_twice_stands_with_its_own_words_and_count
     (move,) = round.moves
     assert (move.text, move.verdict.counts) == (LAZY, False)
     assert len(house.voices.calls) == 2
+
+
+async def test_who_only_names_a_file_is_asked_as_if_for_the_first_time() -> None:
+    round, house = await written(first="```python\na.py\n```", second=WHOLE)
+    assert changes_of(round.moves[0].text).operations == (Replace("a.py", "x = 1\ny = 2\n"),)
+    (first, again) = house.voices.calls
+    assert again.messages == first.messages
+    assert again.seed != first.seed

@@ -12,6 +12,7 @@ from zlib import crc32
 import msgspec
 
 from roundtable.core.codecs import codec, read
+from roundtable.core.codecs.base import Reading
 from roundtable.core.codecs.speech import Speech
 from roundtable.core.codecs.thoughts import without_thoughts
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
@@ -347,15 +348,18 @@ class TurnTaker:
         )
         if reading.verdict.parse is Parse.FAILED:
             self._unmended = move
-            move = await self._mend(voice, name, reply, move, reading.why)
+            move = await self._mend(voice, name, reply, move, reading)
         late = self._round.closed is not None
         await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
-    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, why: str) -> MoveMade:
-        """Ask once for the part that could not be read; its other words stand, unless all are asked for."""
-        form = self._codec.text_format(self._expect)
+    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: Reading) -> MoveMade:
+        """Ask once for the part that could not be read; its other words stand, unless all are asked for.
+
+        Nobody is shown a hollow reply of its own: small models only say it again.
+        """
+        why, form = reading.why, self._codec.text_format(self._expect)
         wish = _MEND_ALL.format(why=why) if why else _MEND
-        more = (Message("assistant", reply.text), Message("user", f"{wish}\n\n{form}"))
+        more = () if reading.hollow else (Message("assistant", reply.text), Message("user", f"{wish}\n\n{form}"))
         spoken = await self._speak(voice, name, "repair", more)
         if isinstance(spoken.end, Fault):
             await self._failed(name, spoken.end, None)

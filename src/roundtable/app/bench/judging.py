@@ -13,7 +13,7 @@ from roundtable.core.rules.base import listed
 from roundtable.core.rules.executed import Executed, executed
 from roundtable.core.rules.trying import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
 from roundtable.workshop.drafting import Written
-from roundtable.workshop.examples import spells_out_calls
+from roundtable.workshop.examples import calls_spelled_out
 from roundtable.workshop.trials import EXAMPLES, Trials
 
 MOST_APART = 3
@@ -98,10 +98,11 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
     """Who would be chosen and does what no other does has not passed on anybody's tests alone.
 
     Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means the same
-    mistake by both: it takes its own tests and the others'. What the person spelled out and a check that failed before
-    are better evidence. Once somebody is in doubt, so is who does no better, and who wrote no code is no way out.
+    mistake by both: it takes its own tests and the others'. A check that failed before is better evidence, and so are
+    calls that the person spelled out, but one alone may be met by chance. Once somebody is in doubt, so is who does no
+    better, and who wrote no code is no way out.
     """
-    weak = set[str]() if spells_out_calls(task) else {EXAMPLES}
+    weak = set[str]() if calls_spelled_out(task) > 1 else {EXAMPLES}
     if not trials.before or len(wishes) < 2:
         return wishes
     rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}

@@ -14,11 +14,15 @@ Schema = dict[str, Any]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A reply as people read it, and as rules read it; `why` tells its speaker what could not be read in it."""
+    """A reply as people read it, and as rules read it; `why` tells its speaker what could not be read in it.
+
+    A `hollow` one holds nothing that could be sent again in a better form.
+    """
 
     text: str
     verdict: Verdict
     why: str = ""
+    hollow: bool = False
 
 
 class Codec(msgspec.Struct, frozen=True):

@@ -121,15 +121,26 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
     elif _MARKED.search(block.text):
         yield Edit(named.path, tuple(_edits(block, named.path)), asked_by=named.asked_by)
     else:
-        _check_whole(block.text, named.path)
+        text = _without_the_example(block.text)
+        _check_whole(text, named.path)
         if block.language in ("diff", "patch"):
             raise Unreadable(
                 f"The diff of {named.path} has no line numbers. Send the whole file, or search and replace."
             )
         if named.symbol:
-            yield PutSymbol(named.path, named.symbol, block.text, asked_by=named.asked_by)
+            yield PutSymbol(named.path, named.symbol, text, asked_by=named.asked_by)
         else:
-            yield Replace(named.path, block.text, asked_by=named.asked_by)
+            yield Replace(named.path, text, asked_by=named.asked_by)
+
+
+def _without_the_example(text: str) -> str:
+    """A file without the words that stand for one in the example: small models copy them, and go on below."""
+    lines = text.splitlines(keepends=True)
+    return "".join(kept) if any(map(str.strip, kept := [it for it in lines if not _is_unfilled(it)])) else text
+
+
+def _is_unfilled(text: str) -> bool:
+    return text.strip().casefold() == _UNFILLED
 
 
 def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
@@ -157,7 +168,7 @@ def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
 
 
 def _check_whole(text: str, path: str) -> None:
-    if text.strip().casefold() == _UNFILLED:
+    if _is_unfilled(text):
         raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
     if any(is_elision(line, path) for line in text.split("\n")):
         raise _left_out(path)
@@ -180,8 +191,14 @@ def _read(reply: str, expect: Expect) -> Reading:
     try:
         changes_of(text)
     except Unreadable as unreadable:
-        return Reading(reply.strip(), FAILED, unreadable.message)
+        return Reading(reply.strip(), FAILED, unreadable.message, hollow=_only_names(reply))
     return Reading(text.strip(), Verdict())
+
+
+def _only_names(reply: str) -> bool:
+    """Whether nothing stands in a reply but the names of files, in fences or not."""
+    lines = [line for line in reply.split("\n") if line.strip() and not line.lstrip().startswith("```")]
+    return all(len(line) <= LONGEST_LINE and file_name(line) is not None for line in lines)
 
 
 def _with_target(reply: str, path: str) -> str:

@@ -85,6 +85,14 @@ def test_rounds_are_named_as_the_meetings_name_them() -> None:
     assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
 
 
+@pytest.mark.parametrize("name", sorted(set(PROTOCOLS) - {"sdlc"}))
+def test_every_round_that_a_meeting_may_hold_is_named(name: str) -> None:
+    row = re.search(rf"^\| `{name}` \| (.*)$", PAGE, re.M)
+    assert row
+    planned = {it.template for it in PROTOCOLS[name].planned({}, ())}
+    assert [it for it in planned if not re.search(rf"`{name}/[0-9N]-{it}", row[1])] == []
+
+
 def test_rounds_in_stages_are_named_as_the_stages_name_them() -> None:
     rules = "".join(path.read_text() for path in (PROTOCOLS_FOLDER / "stages").glob("*.py"))
     rules += (PROTOCOLS_FOLDER / "carrying_out.py").read_text()

@@ -188,3 +188,10 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how
     assert "left as they are: b.py. The index comes later. Take it back" in served_words(cut)
+
+
+def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:
+    came = {"squeeze('a  b')": {"ann": "= 'a b'", "bob": "= 'a  b'"}}
+    tried = CandidatesTried((), apart=came)
+    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in trying.which(tried)
+    assert trying.does(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"

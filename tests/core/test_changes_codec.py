@@ -402,7 +402,9 @@ def test_an_example_that_was_only_copied_is_sent_back() -> None:
 def test_a_file_below_the_copied_words_of_the_example_is_the_file() -> None:
     unfilled = "the whole new file, every line of it\n"
     assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (Replace("src/a.py", CODE),)
-    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (Replace("src/a.py", f"\n{CODE}"),)
+    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (Replace("src/a.py", CODE),)
+    quoted = f"{CODE}{unfilled}"
+    assert wanted(f"```python path=src/a.py\n{quoted}```") == (Replace("src/a.py", quoted),)
 
 
 @pytest.mark.parametrize(

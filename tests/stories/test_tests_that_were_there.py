@@ -51,7 +51,7 @@ async def test_alone_it_is_told_and_a_yes_that_was_given_ahead_does_not_write_it
     held = Held(bench, claude=writes(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await held.hold("build", UNTESTED if green else TASK, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
-    assert decision.how.startswith("None passed beyond doubt with the tests as they were")
+    assert decision.how.startswith("No candidate passed with the tests as they were")
     assert "SlugTest.test_words_are_joined of test_slug.py" in decision.how
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = held.prompt("build/2-mend", "claude")
@@ -73,7 +73,7 @@ async def test_a_person_who_is_there_is_told_which_tests_would_be_others_and_say
     decision = await answered(held, bench, approve_tests=("all", ""))
     asked = (await bench.session(held.session)).gates["approve-tests"].question
     assert "It changes tests that were there: SlugTest.test_words_are_joined of test_slug.py." in asked
-    assert "None passed beyond doubt with the tests as they were: claude's passes only those it has changed." in asked
+    assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 

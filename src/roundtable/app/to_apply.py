@@ -11,7 +11,7 @@ from roundtable.core.rules.lead import Leader, executor
 from roundtable.core.session import Session
 from roundtable.core.stages import draft_after, from_nothing
 from roundtable.core.values import Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.core.views.changes import wrote_of
+from roundtable.core.views.changes import doubt_of, wrote_of
 from roundtable.core.views.stages import stage_ends, story
 
 DECISION = "the decision"
@@ -29,7 +29,7 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
     of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     if draft:
         of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))}
-        of |= {"told": " ".join(decision.notices)}
+        of |= {"doubt": doubt_of(decided, draft, decision.author)}
     return msgspec.structs.replace(
         wanted,
         question=decided.charter.question,

@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by: str = ""
     wrote: str = ""
     body: str = ""
-    told: str = ""
+    doubt: str = ""
 
 
 def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
@@ -67,8 +67,8 @@ async def apply(table: Table) -> Decision:
     )
     try:
         if settings.draft:
-            how, course.before = f"{lead}'s draft is taken as it was.", settings.told
-            notices = (settings.told,) if settings.told else ()
+            how, course.before = f"{lead}'s draft is taken as it was.", settings.doubt
+            notices = (settings.doubt,) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, how, author=lead, notices=notices)
             return await carried_out(table, course, _of(decided, settings.position), settings.draft)
         return await _by_lead(table, settings, course)
@@ -119,5 +119,5 @@ PROTOCOL = Protocol(
     answers={"plan": tuple(PLAN_CHOICES), **GATES},
     gathers=True,
     writes=True,
-    filled=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "told"),
+    filled=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "doubt"),
 )

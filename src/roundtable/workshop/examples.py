@@ -92,9 +92,9 @@ def examples_of(text: str) -> tuple[Example, ...]:
     return tuple(example for example in found.values() if example is not None)
 
 
-def calls_spelled_out(text: str) -> int:
-    """How many of the examples in it are calls, rather than values that are taken to be about a function."""
-    return len(examples_of(text)) if any(_found(text)) else 0
+def spells_out_calls(text: str) -> bool:
+    """Whether the examples in it are calls, rather than values that are taken to be about a function."""
+    return any(_found(text))
 
 
 def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:

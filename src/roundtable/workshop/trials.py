@@ -64,7 +64,8 @@ class Trials(Value, frozen=True):
 
     `brought` are the checks that a candidate brings for itself, where there were none. `in_place` are the calls with
     which a candidate, and nothing before it, changes what it is given besides coming to something. `slips` are, a
-    sentence each, those that came to something before it and now end in an error that is hardly meant. `unsteady` are
+    sentence each, those that came to something before it and now end in an error that is hardly meant. `examples` is
+    how many of the task's count, which are those that did not hold before. `unsteady` are
     the checks, by tree, that ended otherwise when they were run there again. `unrun` says which checks could not be run
     at all, a sentence each.
     """
@@ -76,6 +77,7 @@ class Trials(Value, frozen=True):
     in_place: dict[str, tuple[str, ...]] = {}
     slips: dict[str, tuple[str, ...]] = {}
     authors: dict[str, str] = {}
+    examples: int = 0
     unsteady: dict[str, tuple[str, ...]] = {}
     unrun: tuple[str, ...] = ()
 
@@ -136,7 +138,9 @@ class Trials(Value, frozen=True):
 
         Who contradicts itself is not heard, and whose tests pass without any change says nothing.
         """
-        heard = [it for it in dict.fromkeys(self.authors.values()) if it != candidate and self._passes(it, it)]
+        bare = self.tests.get(BEFORE, {})
+        authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
+        heard = [it for it in authors if it != candidate and self._passes(it, it)]
         against = tuple(it for it in heard if not self._passes(candidate, it))
         return tuple(it for it in self.shown_by(candidate) if it in heard and it not in against), against
 
@@ -198,9 +202,12 @@ async def tried(
     unsteady = await bench.unsteady(trees, first)
     outcomes = bench.counted(first)
     trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
+    examples: list[str] = []
     if task.examples:
-        shown = await _together(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items())
-        outcomes = _with_examples(outcomes, dict(zip(trees, shown, strict=True)))
+        failures = await _together(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items())
+        shown = dict(zip(trees, failures, strict=True))
+        examples = _telling_examples(shown)
+        outcomes = _with_examples(outcomes, shown, examples)
     found = {
         author: dict(
             zip(
@@ -226,6 +233,7 @@ async def tried(
             for name in outcomes
         },
         authors={f"{author}: {test}": author for author in names for test in names[author]},
+        examples=len(examples),
         unsteady=unsteady,
     )
 
@@ -259,12 +267,16 @@ def _hung(checks: Iterable[CheckOutcome]) -> bool:
     return any(it.limit is Limit.TIME for it in checks)
 
 
-def _with_examples(
-    outcomes: Mapping[str, tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]]
-) -> dict[str, tuple[CheckOutcome, ...]]:
-    """The checks of every tree, and the examples in the task among them. One that held before says nothing of it."""
+def _telling_examples(shown: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The examples in the task that count: one that held before says nothing of a change."""
     before = shown.get(BEFORE, {})
-    counted = list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
+    return list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
+
+
+def _with_examples(
+    outcomes: Mapping[str, tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]], counted: Sequence[str]
+) -> dict[str, tuple[CheckOutcome, ...]]:
+    """The checks of every tree, and these examples in the task among them."""
     if not counted:
         return dict(outcomes)
     found: dict[str, tuple[CheckOutcome, ...]] = {}

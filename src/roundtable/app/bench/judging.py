@@ -13,7 +13,7 @@ from roundtable.core.rules.base import listed
 from roundtable.core.rules.executed import Executed, executed
 from roundtable.core.rules.trying import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
 from roundtable.workshop.drafting import Written
-from roundtable.workshop.examples import calls_spelled_out
+from roundtable.workshop.examples import spells_out_calls
 from roundtable.workshop.trials import EXAMPLES, Trials
 
 MOST_APART = 3
@@ -23,11 +23,11 @@ NO_EVIDENCE = (
     "Write such a test, in a file of its own."
 )
 ALONE = (
-    "No other candidate does the same, and it has no test of its own that fails without it and passes with it.\n"
+    "No other candidate is seen to do the same, and no test of its own fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
-UNHEARD = "No other candidate does the same, and nobody else's tests show that it is right."
-OPPOSED = "No other candidate does the same, and it fails tests of {}."
+UNHEARD = "No other candidate is seen to do the same, and nobody else's tests show that it is right."
+OPPOSED = "No other candidate is seen to do the same, and it fails tests of {}."
 NO_CODE = "It changes no code, and what others wrote for the task does.\nWrite the code that the task asks for."
 CHANGES_IN_PLACE = (
     "{} changes what it is given, and the task does not ask for a change in place.\n"
@@ -100,9 +100,9 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
     Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means the same
     mistake by both: it takes its own tests and the others'. A check that failed before is better evidence, and so are
     calls that the person spelled out, but one alone may be met by chance. Once somebody is in doubt, so is who does no
-    better, and who wrote no code is no way out.
+    better, and who wrote no code and has nothing to show is no way out.
     """
-    weak = set[str]() if calls_spelled_out(task) > 1 else {EXAMPLES}
+    weak = set[str]() if spells_out_calls(task) and trials.examples > 1 else {EXAMPLES}
     if not trials.before or len(wishes) < 2:
         return wishes
     rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}
@@ -118,7 +118,8 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
         wishes = [it.failing(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
     if not doubted:
         return wishes
-    return [it.failing(CODE, NO_CODE) if it.sound and not is_code(it.own) else it for it in wishes]
+    idle = {it.seat for it in wishes if it.sound and not is_code(it.own) and not trials.mended(it.checks)}
+    return [it.failing(CODE, NO_CODE) if it.seat in idle and not trials.shown_by(it.seat) else it for it in wishes]
 
 
 def _opposed(trials: Trials, candidate: str) -> str:

@@ -135,8 +135,8 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
 
 def _without_the_example(text: str) -> str:
     """A file without the words that stand for one in the example: small models copy them, and go on below."""
-    lines = text.splitlines(keepends=True)
-    return "".join(kept) if any(map(str.strip, kept := [it for it in lines if not _is_unfilled(it)])) else text
+    first, _, rest = text.lstrip().partition("\n")
+    return rest.lstrip("\n") if _is_unfilled(first) and rest.strip() else text
 
 
 def _is_unfilled(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -29,6 +30,7 @@ CODE = "code"
 PASSES, FAILS = "passes", "fails"
 """How a test ends with a candidate, beside what comes out of it for inputs."""
 _GIST = 200
+_BLANKS = re.compile(" {2,}")
 _SAID = 3
 TOLD = 1_500
 """Characters of a check's output that a seat is told; the end of it says what went wrong."""
@@ -93,19 +95,19 @@ def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
 def warning(tried: CandidatesTried, seat: str) -> str:
     """What a person has to know before they say yes to a candidate."""
     it = _of(tried, seat)
-    return " ".join(filter(None, (_contest(it), _put_back(it), *map(ended, tried.unrun))))
+    return " ".join(filter(None, (doubt(it), _contest(tried, it), _put_back(it), *map(ended, tried.unrun))))
 
 
-def _contest(it: Candidate) -> str:
-    if it.passed:
+def doubt(it: Candidate) -> str:
+    """That nothing shows whether a candidate is right, in words; nothing where something does."""
+    return f"No candidate passed beyond doubt. {_all_but(it)}" if is_doubted(it) else ""
+
+
+def _contest(tried: CandidatesTried, it: Candidate) -> str:
+    if it.passed or is_doubted(it):
         return ""
-    if is_doubted(it):
-        return _in_doubt(it)
-    return f"None passed beyond doubt with the tests as they were: {it.seat}'s passes only those it has changed."
-
-
-def _in_doubt(it: Candidate) -> str:
-    return f"No candidate passed beyond doubt. {_all_but(it)}"
+    none = "No candidate passed beyond doubt" if doubted(tried) else "No candidate passed"
+    return f"{none} with the tests as they were: {it.seat}'s passes only those it has changed."
 
 
 def _of(tried: CandidatesTried, seat: str) -> Candidate:
@@ -198,8 +200,7 @@ def chosen(
     it = _of(tried, seat)
     where = f", run in {tried.sandbox}" if tried.sandbox and (it.checks or it.tests) else ""
     passed = f"{seat}'s candidate {_passed(it)}{where}."
-    contest = "" if is_doubted(it) else _contest(it)
-    how = " ".join(filter(None, (contest, passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
+    how = " ".join(filter(None, (_contest(tried, it), passed, _left_out(it), tried.how, *_set_aside(tried, seat), why)))
     decision = _decision(Outcome.REACHED, how, rounds)
     words = next((move for round in rounds if round.name == it.round and (move := round.by(seat))), None)
     proposals = tuple(Proposal(each.seat, wants(each), (each.seat,)) for each in tried.candidates)
@@ -214,7 +215,7 @@ def chosen(
             *decision.notices,
             *map(ended, tried.unrun),
             *_untried(it, judged=judged),
-            *([_in_doubt(it)] if is_doubted(it) else ()),
+            *filter(None, (doubt(it),)),
         ),
     )
 
@@ -287,12 +288,12 @@ def which(tried: CandidatesTried) -> str:
 
 def _differences(tried: CandidatesTried) -> Iterator[str]:
     for call, came in tried.apart.items():
-        yield f"{unbroken(call)}: {', '.join(map(_came, came.items()))}."
+        yield f"{_spelled(call)}: {', '.join(map(_came, came.items()))}."
 
 
 def does(tried: CandidatesTried, seat: str) -> str:
     """What comes out of one candidate where they differ, and how tests end with it."""
-    found = ((unbroken(call), came[seat]) for call, came in tried.apart.items() if seat in came)
+    found = ((_spelled(call), came[seat]) for call, came in tried.apart.items() if seat in came)
     return "; ".join(
         f"{call} {said}" if said in (PASSES, FAILS) else f"{call} is {_value(said)}" for call, said in found
     )
@@ -306,7 +307,12 @@ def _value(said: str) -> str:
     """What came out of a call, or how a test ended, as a word for people."""
     if said in (PASSES, FAILS):
         return said
-    return unbroken(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
+    return _spelled(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
+
+
+def _spelled(code: str) -> str:
+    """A call or a value with every one of its blanks, which may be what tells two apart: doors show several as one."""
+    return unbroken(_BLANKS.sub(lambda it: r"\x20" * len(it[0]), code))
 
 
 def nevertheless(tried: CandidatesTried) -> str:

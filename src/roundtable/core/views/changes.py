@@ -28,7 +28,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
-from roundtable.core.rules.trying import is_doubted, repeats
+from roundtable.core.rules.trying import doubt, is_doubted, repeats
 from roundtable.core.session import Session
 from roundtable.core.values import Digest, Gate
 from roundtable.core.views.clean import one_line, visible
@@ -108,6 +108,17 @@ def carried(session: Session) -> Carried | None:
 def candidates(session: Session) -> CandidatesTried | None:
     """The candidates as they were tried last."""
     return _newest(session, CandidatesTried)
+
+
+def doubt_of(session: Session, draft: Digest, author: str) -> str:
+    """That nothing showed whether a draft is right, in words; of one that is an author's, whatever became of it."""
+    result = candidates(session)
+    if result is None:
+        return str(session.charter.settings.get("doubt", ""))
+    found = [it for it in result.candidates if it.draft == draft] or [
+        it for it in result.candidates if it.seat == author
+    ]
+    return doubt(found[0]) if found else ""
 
 
 def _newest(session: Session, kind: type[R]) -> R | None:

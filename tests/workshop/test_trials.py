@@ -19,7 +19,8 @@ from roundtable.workshop.distinguishing import Call, module_of, telling_calls
 from roundtable.workshop.examples import examples_of, unittest_of
 from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Task, Trials, tried
+from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials
+from roundtable.workshop.trying import Task, tried
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}

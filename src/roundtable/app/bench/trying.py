@@ -67,7 +67,8 @@ from roundtable.workshop.in_place import InPlace, beside
 from roundtable.workshop.lost_tests import changed_tests
 from roundtable.workshop.running_lines import Tell
 from roundtable.workshop.trees import copied, made_tree, names_for_trees, scratch, side_by_side
-from roundtable.workshop.trials import BEFORE, Task, Trials, checked, tried
+from roundtable.workshop.trials import BEFORE, Trials
+from roundtable.workshop.trying import Task, checked, tried
 from roundtable.workshop.validating import objections
 from roundtable.workshop.yardsticks import yardsticks
 

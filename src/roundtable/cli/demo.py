@@ -13,14 +13,14 @@ from roundtable.cli.output import at_desk, note
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-SMALLEST = "smollm2-135m"
+SMALLEST, USEFUL = "smollm2-135m", "qwen2.5-coder-1.5b"
 QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
 OPTIONS = ("One program", "Many small services")
 HONEST = (
     "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
     "{about}\n"
     "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
-    "  {command} models get qwen2.5-coder-1.5b        (1.1 GB, still small)\n"
+    "{more}"
     '  {command} discuss "…" --seat a=openai:gpt-4o   (any key or server; see `{command} voices`)\n'
 )
 
@@ -51,7 +51,8 @@ def demo(question: str) -> int:
         model = default_model(places)
     assert model is not None
     command = typed_command()
-    note(HONEST.format(title=model.title or model.name, about=model.about, command=command))
+    more = f"  {command} models get {USEFUL}        (1.1 GB, still small)\n" if model.name != USEFUL else ""
+    note(HONEST.format(title=model.title or model.name, about=model.about, more=more, command=command))
     code = at_desk(lambda desk: _hold(desk, model.name, question))
     if command != COMMAND:
         note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")

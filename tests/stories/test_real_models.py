@@ -33,7 +33,7 @@ async def test_the_smallest_model_holds_a_council_with_options(tmp_path: Path) -
     assert all(move.verdict.counts for move in moves), "a grammar leaves no room for an unreadable vote"
     blind = [move for move in moves if move.round == "council/1-blind"]
     assert {move.verdict.position for move in blind} <= {"Tea", "Coffee"}
-    assert len({move.text for move in blind}) > 1, "three seats on one model are not three echoes"
+    assert len({move.raw for move in blind}) > 1, "three seats on one model are not three echoes"
 
 
 async def test_the_smallest_model_holds_an_open_council(tmp_path: Path) -> None:

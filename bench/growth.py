@@ -11,11 +11,11 @@ from bench.contestants.agenda import QUESTION
 from bench.contestants.ours import READING, convene, hold, open_desk
 from bench.server import ANSWER_PIECES
 from roundtable.app.desk import Roundtable
-from roundtable.app.ids import new_session_id
+from roundtable.app.records.session_ids import new_session_id
 from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, SessionOpened, TurnAsked, decode_event
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Expect, Outcome, Prompt, Seat, Timing, Turns, Usage
-from roundtable.store.holders import this_process
+from roundtable.store.leases import this_process
 
 SIZES = (3, 6, 12, 24, 48)
 ROUNDS = ("bench/1-blind", "bench/2-again")

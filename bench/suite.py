@@ -38,7 +38,7 @@ FEW_TOKENS = 10
 """A run this short shows what setting up costs; it is taken off the long one, for everybody alike."""
 
 HELP = {
-    "ours": "from roundtable.cli.main import main; main()",
+    "ours": "from roundtable.doors.cli.main import main; main()",
     "floor": "from bench.empty_app import main; main()",
 }
 

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from roundtable.app.changes import changed
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
+from roundtable.app.opening.code_changes import changed
+from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
 FILES = 5_000

@@ -13,7 +13,8 @@ import msgspec
 from features import features
 from replies import forms
 
-from roundtable.app.config import (
+from roundtable.app.opening.stage_lists import shipped
+from roundtable.app.settings.config import (
     Config,
     ContextSettings,
     HookSettings,
@@ -24,13 +25,12 @@ from roundtable.app.config import (
     TableSettings,
     WorktreeSettings,
 )
-from roundtable.app.stages import shipped
-from roundtable.cli.main import cli as command_line
+from roundtable.core.decide import decrees
 from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules import decrees
 from roundtable.core.stages import encoded
-from roundtable.protocols import PROTOCOLS
+from roundtable.doors.cli.main import cli as command_line
+from roundtable.meetings import PROTOCOLS
 from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.endpoints import Endpoint, shipped_endpoints
 from roundtable.workshop.sandbox import SandboxSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from roundtable.core.codecs import CODECS
+from roundtable.core.replies import CODECS
 from roundtable.core.values import Expect
 
 CHOICES = ("A", "B", "C")

@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 import pytest
 
-from roundtable.cli.main import cli
-from roundtable.core.changes import RefusalKind, Replace
-from roundtable.core.codecs.changes import changes_of
+from roundtable.core.changeset import RefusalKind, Replace
+from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Outcome
+from roundtable.doors.cli.main import cli
 from tests.doors.terminal import Cli, answer
 
 ROOT = Path(__file__).parent.parent
@@ -111,9 +111,9 @@ def test_every_make_target_named_in_a_page_is_there() -> None:
 
 
 def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
-    from roundtable.cli.output import DEGRADED, INTERRUPTED, NO_DECISION, NOT_HEARD, TAKEN, exit_code
     from roundtable.core.faults import RecordError, SessionHeld, UsageError
     from roundtable.core.values import Decision
+    from roundtable.doors.cli.output import DEGRADED, INTERRUPTED, NO_DECISION, NOT_HEARD, TAKEN, exit_code
 
     text = (ROOT / "README.md").read_text().replace("\n", " ")
     codes = re.search(r"Exit codes: (.*?)\.", text)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.codecs import CODECS, read
-from roundtable.core.codecs.changes import changes_of
+from roundtable.core.decide import stops
+from roundtable.core.replies import CODECS, read
+from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Parse
-from roundtable.core.views import stops
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 from roundtable.voices.scripted import Turn
 
 ROOT = Path(__file__).parent.parent
@@ -75,7 +75,7 @@ def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> N
     assert set(PROTOCOLS) <= set(rows)
 
 
-PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "protocols"
+PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
 
 
 def test_rounds_are_named_as_the_meetings_name_them() -> None:

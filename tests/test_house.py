@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.events import KINDS
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -34,7 +34,7 @@ def test_no_file_has_become_the_meeting_place_of_every_feature() -> None:
 
 def test_a_meeting_is_about_a_hundred_lines() -> None:
     for name in PROTOCOLS:
-        path = ROOT / "src" / "roundtable" / "protocols" / f"{name.replace('-', '_')}.py"
+        path = ROOT / "src" / "roundtable" / "meetings" / f"{name.replace('-', '_')}.py"
         assert len(path.read_text().splitlines()) <= 150, f"{name} is more than its minutes"
 
 

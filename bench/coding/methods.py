@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from bench.coding.running import Costs, Sample, Seen
-from roundtable.core.rules.executed import Ran, executed
+from roundtable.core.decide.candidate_ranking import Ran, executed
 
 Samples = Sequence[Sample]
 Method = Callable[[Samples, bool], Samples]

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from roundtable.workshop.examples import examples_of
+from roundtable.workshop.trial.examples import examples_of
 
 PROBLEMS = "HumanEval.jsonl.gz"
 CANDIDATES = "codegen16B_code_solution.jsonl.gz"

@@ -12,8 +12,8 @@ import msgspec
 from bench.coding.problems import Problem
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.inside import DONE
-from roundtable.workshop.observing import Asked, observed
+from roundtable.workshop.trial.probe_runner import DONE
+from roundtable.workshop.trial.probes import Asked, observed
 
 PROBE, CANDIDATE, HIDDEN = 0.1, 1.0, 2.0
 """Processor seconds of one test or input, of all of them on a candidate, and of the hidden check."""

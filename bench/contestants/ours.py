@@ -14,19 +14,19 @@ from typing import Any
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
 from bench.contestants.told import or_raised, told
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.ids import new_session_id
-from roundtable.app.places import Places
-from roundtable.cli.displays import JsonLines
-from roundtable.cli.outlet import Outlet
+from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.settings.places import Places
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, Seat, Turns
+from roundtable.doors.cli.displays import JsonLines
+from roundtable.doors.cli.output_queue import Outlet
 from roundtable.engine.run import Meeting
-from roundtable.store.facts import digest_of
-from roundtable.store.holders import this_process
+from roundtable.store.leases import this_process
+from roundtable.store.stored_facts import digest_of
 
 # The desk finds these by itself when a seat first needs them; a session always does.
-from roundtable.voices import http_client, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from roundtable.voices import http_client_part, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from roundtable.voices.dialects import openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 TEMPLATES = {"system": SYSTEM, "blind": BLIND, "again": AGAIN, "judge": JUDGE}

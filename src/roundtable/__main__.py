@@ -1,6 +1,6 @@
 """`python -m roundtable` is the command line."""
 
-from roundtable.cli.main import main
+from roundtable.doors.cli.main import main
 
 if __name__ == "__main__":
     main()

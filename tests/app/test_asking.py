@@ -5,19 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.bench.asking import (
+from roundtable.core.changeset import DraftFile
+from roundtable.core.events import SessionOpened
+from roundtable.core.session import Session
+from roundtable.workshop.trial.task_words import (
     asks_for,
     asks_for_errors,
     asks_to_change,
     asks_to_change_in_place,
     asks_to_change_tests,
 )
-from roundtable.core.events import SessionOpened
-from roundtable.core.session import Session
-from roundtable.workshop.drafting import Written
 from tests.doors.changing import CHARTER, session_of
 
-CALC = Written("src/calc.py", b"def double(x):\n    return x\n", b"def double(x):\n    return 2 * x\n")
+CALC = DraftFile("src/calc.py", b"def double(x):\n    return x\n", b"def double(x):\n    return 2 * x\n")
 
 
 def asking(words: str) -> Session:
@@ -129,7 +129,7 @@ def test_other_words_do_not_ask_for_it(words: str) -> None:
     assert not asks_for(words, CALC)
 
 
-CHECK = Written("ci/check.py", b"def prices():\n    return 1\n", b"def double():\n    return 1\n")
+CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double():\n    return 1\n")
 
 
 @pytest.mark.parametrize(

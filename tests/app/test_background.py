@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.background import run_in_background, why_stopped
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
+from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome

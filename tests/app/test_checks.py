@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app import config
-from roundtable.app.checks import Checks
 from roundtable.app.desk import Roundtable
-from roundtable.app.doctor import examine
-from roundtable.app.places import Places
+from roundtable.app.machine.doctor import examine
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import CheckOutcome, ChecksRun, RunChecks
 from roundtable.core.faults import ConfigError
-from roundtable.core.redaction import Redactor
 from roundtable.core.sandbox import Bounds, Limit
+from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.sandbox import SandboxSettings
+from roundtable.workshop.trial.listed_checks import Checks
 from tests.repository import repository, sandbox, write
 
 PYTHON = sys.executable

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app import config
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places, workspace_of
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places, workspace_of
 from roundtable.core.faults import ConfigError, NotTrusted
 
 REACHING = """

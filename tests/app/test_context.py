@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.context import Refused, read_clean, read_confined
-from roundtable.core.redaction import Redactor
+from roundtable.app.opening.context_files import Refused, read_clean, read_confined
+from roundtable.core.text.redaction import Redactor
 
 
 def refusal(workspace: Path, name: str) -> str:

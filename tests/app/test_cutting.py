@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.ids import new_session_id
-from roundtable.app.places import Places
-from roundtable.app.project_room import MAP
+from roundtable.app.opening.project_room import MAP
+from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.settings.places import Places
+from roundtable.core.decide.findings import place_of
 from roundtable.core.effects import CutForReview, CutUp
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules.findings import place_of
 from roundtable.core.values import Charter, Seat
-from roundtable.core.views.measures import BYTES_PER_TOKEN
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from tests.repository import repository
 
 WINDOWS = """

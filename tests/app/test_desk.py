@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import FilesRead, OpenChild, ReadFiles
 from roundtable.core.events import Delta, MoveMade, Recorded, SessionAmended, SessionEnded, SessionOpened
 from roundtable.core.faults import Fault, NotFound, UsageError

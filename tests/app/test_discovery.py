@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app import discovery
 from roundtable.app.desk import Roundtable
-from roundtable.app.discovery import Found, discover, embedded_table, proposed, remember, remembered
-from roundtable.app.places import Places
+from roundtable.app.machine import discovery
+from roundtable.app.machine.discovery import Found, discover, embedded_table, proposed, remember, remembered
+from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
 NOBODY = "".join(

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.discovery import discover, proposed, remember
-from roundtable.app.doctor import Report, examine
-from roundtable.app.places import Places
-from roundtable.app.seat_check import VoiceCheck
-from roundtable.app.secrets import store_key
+from roundtable.app.machine.discovery import discover, proposed, remember
+from roundtable.app.machine.doctor import Report, examine
+from roundtable.app.machine.seat_check import VoiceCheck
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.secrets import store_key
 from roundtable.core.values import Seat
-from roundtable.store.schema import MIGRATIONS
+from roundtable.store.database import MIGRATIONS
 from roundtable.voices.fault_server import FaultServer
 
 SCRIPT = '[[turns]]\ntext = "ready"'

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.folder import Folder
+from roundtable.app.records.workspace_files import Folder
 from roundtable.core.events import NoteSaid, Recorded, SessionOpened
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Limits, Seat
-from roundtable.core.views.folder import MARK, session_files
+from roundtable.report.workspace_folder import MARK, session_files
 from tests.stories.house import answer
 
 QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": answer("REST", text="Plain HTTP is enough.")}] * 2}
 WRITES_TOO_MUCH = """
 import pathlib, resource, signal, sys
-from roundtable.app.tree import Tree
+from roundtable.app.records.tree import Tree
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.gathering import Gathered, Gathering
-from roundtable.app.places import Places
-from roundtable.app.windows import Room
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.context_window import Room
+from roundtable.app.opening.opening_context import Gathered, Gathering
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import UsageError
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Seat
-from roundtable.workshop.git import git_of
+from roundtable.workshop.repo.git import git_of
 from tests.repository import commit, git, opened, repository, write
 
 IGNORE = (".git", "node_modules", "dist")

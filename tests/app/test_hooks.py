@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.app import config
 from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.places import Places
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import RunChecks
 from roundtable.core.faults import ConfigError
 from roundtable.core.ports import Table

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.app.ids import slug_of
+from roundtable.app.records.session_ids import slug_of
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Charter
-from roundtable.core.views.folder import folder_name
+from roundtable.report.workspace_folder import folder_name
 
 DAY = "2026-11-16"
 

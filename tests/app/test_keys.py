@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app import config
 from roundtable.app.desk import Roundtable
-from roundtable.app.discovery import discover
-from roundtable.app.places import Places
-from roundtable.app.secrets import list_keys, remove_key, store_key, stored_name
-from roundtable.app.vault import Vault
+from roundtable.app.machine.discovery import discover
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.secrets import list_keys, remove_key, store_key, stored_name
+from roundtable.app.settings.vault import Vault
 from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, UsageError
 from tests.core.test_redaction import token
 
@@ -124,7 +124,7 @@ def test_a_wrong_seal_is_told(places: Places, vault: Vault, seal: bytes) -> None
 
 def test_two_processes_that_store_at_once_both_succeed(places: Places, vault: Vault) -> None:
     program = (
-        "import sys; from pathlib import Path; from roundtable.app.vault import Vault\n"
+        "import sys; from pathlib import Path; from roundtable.app.settings.vault import Vault\n"
         "vault = Vault(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "for number in range(15): vault.put(f'{sys.argv[3]}{number}', 'value-' + sys.argv[3])"
     )

@@ -7,7 +7,7 @@ import gc
 import warnings
 from pathlib import Path
 
-from roundtable.app.live import LiveServer
+from roundtable.app.runs.live_socket import LiveServer
 from roundtable.engine.feed import Feed
 
 

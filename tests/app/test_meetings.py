@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from roundtable.app import config
+from roundtable.app.cost.quote import quote
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.meeting_files import known_meetings, presets
-from roundtable.app.places import Places
-from roundtable.app.quote import quote
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.template_files import known_meetings, presets
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.values import Limits, Seat
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 
 BOARD = """
 summary = "A board."

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.own_checks import OwnChecks, brought_checks, own_checks
-from roundtable.workshop.project_python import python_with_pytest
+from roundtable.workshop.project.interpreter import python_with_pytest
+from roundtable.workshop.trial.repository_checks import OwnChecks, brought_checks, own_checks
 from tests.repository import repository, write
 
 

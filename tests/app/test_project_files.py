@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roundtable.app.bench.drafts import Drafts, since
-from roundtable.app.bench.fresh import empty_root
-from roundtable.app.bench.project_files import Listing
-from roundtable.core.changes import Changeset, Create
-from roundtable.core.redaction import Redactor
+from roundtable.app.effects.fresh import empty_root
+from roundtable.app.effects.project_files import Listing
+from roundtable.core.changeset import Changeset, Create, DraftFile
+from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore
-from roundtable.workshop.drafting import Written, drafted
+from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.edit.stored_drafts import Drafts, since
 from tests.repository import git, repository
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4e5" * 9
@@ -28,11 +28,11 @@ HERE = {
     "empty/__init__.py": "",
 }
 DRAFT = (
-    Written("app.py", b"print(1)\n", b"print('new')\n"),
-    Written("old.py", b"print(0)\n", None),
-    Written("here.py", b"print(2)\n", b"print(2)\n", was="moved.py"),
-    Written("zebra.py", None, b"print('z')\n"),
-    Written("data.bin.txt", None, b"\xff\xfe"),
+    DraftFile("app.py", b"print(1)\n", b"print('new')\n"),
+    DraftFile("old.py", b"print(0)\n", None),
+    DraftFile("here.py", b"print(2)\n", b"print(2)\n", was="moved.py"),
+    DraftFile("zebra.py", None, b"print('z')\n"),
+    DraftFile("data.bin.txt", None, b"\xff\xfe"),
 )
 
 
@@ -61,12 +61,12 @@ async def test_the_program_comes_before_its_settings_and_tests_and_what_may_not_
 
 
 def test_what_a_later_draft_changes_is_told_by_what_the_earlier_one_left() -> None:
-    first = (Written("a.py", b"1", b"2"), Written("b.py", None, b"new"), Written("c.py", b"c", b"changed"))
-    later = (Written("a.py", b"1", b"3"), Written("b.py", None, b"new"), Written("d.py", None, b"d"))
+    first = (DraftFile("a.py", b"1", b"2"), DraftFile("b.py", None, b"new"), DraftFile("c.py", b"c", b"changed"))
+    later = (DraftFile("a.py", b"1", b"3"), DraftFile("b.py", None, b"new"), DraftFile("d.py", None, b"d"))
     assert since(first, later) == (
-        Written("a.py", b"2", b"3"),
-        Written("d.py", None, b"d"),
-        Written("c.py", b"changed", b"c"),
+        DraftFile("a.py", b"2", b"3"),
+        DraftFile("d.py", None, b"d"),
+        DraftFile("c.py", b"changed", b"c"),
     )
     assert since(first, first) == ()
     assert since((), later) == later

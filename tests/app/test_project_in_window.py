@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.ids import new_session_id
-from roundtable.app.places import Places
-from roundtable.app.project_room import MAP
+from roundtable.app.opening.project_room import MAP
+from roundtable.app.records.session_ids import new_session_id
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
 from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import Charter, Seat
-from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.store.holders import this_process
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.store.leases import this_process
 from tests.repository import repository
 
 WINDOWS = """

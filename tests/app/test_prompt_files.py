@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.prompt_files import prompts
+from roundtable.app.opening.prompt_files import prompts
 from roundtable.core.faults import RoundtableError
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 from tests.repository import git
 
 ROOT = Path(__file__).parent.parent.parent

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from roundtable.app.cost.quote import Money, Quote, quote
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
-from roundtable.app.quote import Money, Quote, quote
-from roundtable.cli.quoting import quote_line
+from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.core.views import costs
+from roundtable.doors.cli.quoting import quote_line
+from roundtable.report.costs import costs
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
 from tests.stories.house import DISPUTE, again, answer, ratings, seat_script

@@ -10,18 +10,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.agenda import Agenda
+from roundtable.app.cost.quote import ON_TOP, Quote, quote
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.app.quote import ON_TOP, Quote, quote
-from roundtable.app.stages import shipped
-from roundtable.cli.words import decision_words
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.stage_lists import shipped
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import CutUp
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encoded
 from roundtable.core.values import Limits, Seat
-from roundtable.core.views import costs, page, transcript
-from roundtable.protocols.trying import LONG
+from roundtable.live.fact_words import decision_words
+from roundtable.meetings.try_candidates import LONG
+from roundtable.report.costs import costs
+from roundtable.report.html import page
+from roundtable.report.transcript import transcript
 from tests.repository import repository, sandbox
 
 NAMES = ("claude", "gpt", "gemini")

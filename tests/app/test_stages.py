@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.config import trust
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
-from roundtable.app.stages import Wanted, as_wanted, own_stages, shipped
+from roundtable.app.opening.stage_lists import Wanted, as_wanted, own_stages, shipped
+from roundtable.app.settings.config import trust
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stages import Stage, all_stages, encoded
 from roundtable.core.values import Charter, Limits, Seat

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from roundtable.app.bench.wishes import Wish, place_for_tests, with_tests
-from roundtable.workshop.drafting import Written
+from roundtable.core.changeset import DraftFile
+from roundtable.workshop.trial.candidate import Wish, place_for_tests, with_tests
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,18 @@ from roundtable.workshop.drafting import Written
     ids=["beside it", "in tests", "in test", "under a name that nothing has"],
 )
 def test_tests_go_where_tests_are(there: Sequence[str], place: str) -> None:
-    changed = [Written("test_new.py", None, b"1\n"), Written("src/slug.py", b"1\n", b"2\n")]
+    changed = [DraftFile("test_new.py", None, b"1\n"), DraftFile("src/slug.py", b"1\n", b"2\n")]
     assert place_for_tests(changed, there) == place
 
 
 def test_where_nothing_in_python_is_written_no_place_is_named() -> None:
-    assert place_for_tests([Written("slug.js", None, b"1\n"), Written("gone.py", b"1\n", None)], ["slug.js"]) == ""
+    assert place_for_tests([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"]) == ""
 
 
 def test_tests_that_were_asked_for_stand_in_place_of_the_seats_own_and_of_nobody_elses() -> None:
-    code, wrong, earlier = (Written(it, None, b"1\n") for it in ("a.py", "test_a.py", "test_of_a_stage_before.py"))
+    code, wrong, earlier = (DraftFile(it, None, b"1\n") for it in ("a.py", "test_a.py", "test_of_a_stage_before.py"))
     wish = Wish("ada", (code, wrong, earlier), (), (code, wrong))
-    new = Written("test_b.py", None, b"2\n")
+    new = DraftFile("test_b.py", None, b"2\n")
     found = with_tests(wish, [new])
     assert found.files == (code, earlier, new)
     assert found.own == (code, new)

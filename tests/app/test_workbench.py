@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.bench.drafts import Drafts
 from roundtable.app.desk import Roundtable
-from roundtable.core.changes import Changeset, RefusalKind, Replace
+from roundtable.core.changeset import Changeset, RefusalKind, Replace
 from roundtable.core.effects import (
     Applied,
     ApplyChange,
@@ -40,7 +39,8 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
 from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, digest_of
-from roundtable.workshop.drafting import drafted
+from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.repository import commit, repository, write
 
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.codecs import Reading, read
+from roundtable.core.replies import Reading, read
 from roundtable.core.values import Expect, Move, MoveStatus
 from roundtable.core.verdict import Stance, Verdict
 

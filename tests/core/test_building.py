@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.changes import Hunk
+from roundtable.core.changeset import Hunk
+from roundtable.core.decide import change_outcome, merge_ruling, trial_outcome
+from roundtable.core.decide.lead import executor, leader
 from roundtable.core.effects import (
     Applied,
     Candidate,
@@ -16,12 +18,10 @@ from roundtable.core.effects import (
     Synthesised,
     Took,
 )
-from roundtable.core.rules import carrying_out, merging, trying
-from roundtable.core.rules.lead import executor, leader
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.core.views.changes import plan_lines
-from roundtable.core.views.serving import served_words
+from roundtable.report.provenance import plan_lines
+from roundtable.report.step_words import served_words
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
 GPT = Seat("gpt", ("script:a",), capabilities=("tests",), priority=1)
@@ -68,7 +68,7 @@ def test_where_one_seat_has_the_right_to_execute_nobody_else_does() -> None:
     ],
 )
 def test_a_blind_directive_is_read_for_the_seat_it_means(directive: str, meant: str) -> None:
-    assert merging.with_seats(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert merge_ruling.with_seats(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_that_write_the_same_bytes_are_one() -> None:
@@ -76,18 +76,18 @@ def test_candidates_that_write_the_same_bytes_are_one() -> None:
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
     )
-    assert [it.seat for it in trying.alike(tried)] == ["gpt", "gemini"]
+    assert [it.seat for it in trial_outcome.alike(tried)] == ["gpt", "gemini"]
 
 
 def test_no_candidate_passed_is_said_with_each_reason() -> None:
     broken = Candidate("gpt", "sha256:1", checks=(CheckOutcome("tests", ("pytest",), 1, "E assert 1 == 2"),))
-    decision = trying.none_passed(CandidatesTried((broken, Candidate("claude"))), ())
+    decision = trial_outcome.none_passed(CandidatesTried((broken, Candidate("claude"))), ())
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.how == (
         "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
         "claude: It changes nothing."
     )
-    assert "E assert 1 == 2" in trying.told_of(broken)
+    assert "E assert 1 == 2" in trial_outcome.told_of(broken)
 
 
 @pytest.mark.parametrize(
@@ -111,27 +111,31 @@ def test_no_candidate_passed_says_what_did_not_pass_before_either(
     examples = CheckOutcome("the examples in the task", (), 1)
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
-    decision = trying.none_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
+    decision = trial_outcome.none_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
     assert decision.how.endswith(f"The check tests {how}")
 
 
 def test_what_could_not_be_run_stands_above_the_result_also_where_no_candidate_passed() -> None:
-    decision = trying.none_passed(CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ())
+    decision = trial_outcome.none_passed(CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ())
     assert decision.notices == ("npm is not here.",)
 
 
 def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -> None:
-    changes = CheckOutcome(trying.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy.")
+    changes = CheckOutcome(
+        trial_outcome.SIDE_EFFECTS, (), 1, "f([2]) changes what it is given, unasked.\nWork on a copy."
+    )
     failed = CheckOutcome("tests", ("pytest",), 1)
     others = (
         Candidate("claude", "sha256:2", checks=(changes,)),
         Candidate("eve", "sha256:3", checks=(changes, failed)),
-        Candidate("ada", "sha256:4", checks=(CheckOutcome(trying.EVIDENCE, (), 1, "No test shows it.\nWrite one."),)),
         Candidate(
-            "bob", "sha256:5", checks=(CheckOutcome(trying.SLIPS, (), 1, "f([]) ends in IndexError.\nMend it."),)
+            "ada", "sha256:4", checks=(CheckOutcome(trial_outcome.EVIDENCE, (), 1, "No test shows it.\nWrite one."),)
+        ),
+        Candidate(
+            "bob", "sha256:5", checks=(CheckOutcome(trial_outcome.SLIPS, (), 1, "f([]) ends in IndexError.\nMend it."),)
         ),
     )
-    decision = trying.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
+    decision = trial_outcome.chosen(CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it")
     assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision.how
     assert "ada's passes everything but this: No test shows it." in decision.how
     assert "bob's passes everything but this: f([]) ends in IndexError." in decision.how
@@ -139,24 +143,24 @@ def test_who_is_not_chosen_for_one_thing_that_a_person_may_not_mind_is_named() -
 
 
 def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> None:
-    ours = CheckOutcome(trying.EVIDENCE, (), 1, "No test shows it.")
-    theirs = CheckOutcome(trying.EVIDENCE, ("make", "evidence"), 1)
+    ours = CheckOutcome(trial_outcome.EVIDENCE, (), 1, "No test shows it.")
+    theirs = CheckOutcome(trial_outcome.EVIDENCE, ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
-    assert trying.unproven(CandidatesTried(candidates)) == ("claude",)
+    assert trial_outcome.unproven(CandidatesTried(candidates)) == ("claude",)
 
 
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = Planned((hunk,), unasked=("a.py#1",))
-    assert carrying_out.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
+    assert change_outcome.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "Nobody asked for a.py#1." in plan_lines(plan)
-    assert carrying_out.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
+    assert change_outcome.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
 def test_only_what_passed_before_can_break() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not carrying_out.trouble(Rehearsed("sha256:1", checks=(failed,), before=(failed,)))
-    assert carrying_out.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
+    assert not change_outcome.trouble(Rehearsed("sha256:1", checks=(failed,), before=(failed,)))
+    assert change_outcome.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
         "It breaks a check that passed before. The check tests failed with exit code 1."
     )
 
@@ -174,16 +178,16 @@ def test_only_what_passed_before_can_break() -> None:
     ],
 )
 def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: Synthesised, said: str) -> None:
-    assert merging.spliced(made, "claude") == said
+    assert merge_ruling.spliced(made, "claude") == said
     assert all(f"{it.symbol} was taken out of a.py." in served_words(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
     decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
     whole = Applied("7", ("a.py", "b.py"), "0123456789abcdef")
-    assert not carrying_out.written(decision, whole, Rehearsed("sha256:d")).degraded
+    assert not change_outcome.written(decision, whole, Rehearsed("sha256:d")).degraded
     cut = Applied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
-    told = carrying_out.written(decision, cut, Rehearsed("sha256:d"))
+    told = change_outcome.written(decision, cut, Rehearsed("sha256:d"))
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how
@@ -193,5 +197,5 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
 def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:
     came = {"squeeze('a  b')": {"ann": "= 'a b'", "bob": "= 'a  b'"}}
     tried = CandidatesTried((), apart=came)
-    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in trying.which(tried)
-    assert trying.does(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"
+    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in trial_outcome.which(tried)
+    assert trial_outcome.does(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changes import Block, Create, Delete, Edit, Operation, PutSymbol, RefusalKind, Rename, Replace
-from roundtable.core.codecs import codec
-from roundtable.core.codecs.changes import changes_of
-from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.changeset import Block, Create, Delete, Edit, Operation, PutSymbol, RefusalKind, Rename, Replace
+from roundtable.core.replies import codec
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.values import Expect
-from roundtable.workshop.confining import path_objection
+from roundtable.workshop.edit.path_rules import path_objection
 from tests.core.cases import heard
 from tests.repository import git, repository, write
 
@@ -596,7 +596,7 @@ def test_any_reply_is_read_or_sent_back_and_nothing_else(lines: list[str]) -> No
 
 def test_a_long_reply_takes_no_longer_than_it_is() -> None:
     program = (
-        "from roundtable.core.codecs.changes import changes_of\n"
+        "from roundtable.core.replies.file_changes import changes_of\n"
         "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"
         "             '```a.py\\n' + '<<<<<<< SEARCH\\n' * 20000 + '```', '- ' * 100000, '**' * 100000):\n"
         "    try: changes_of(text)\n"

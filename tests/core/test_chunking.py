@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.rules.chunking import CHUNK_TOKENS, Chunk, Priority, Sized, chunks, limit_for, priority
+from roundtable.core.chunks import CHUNK_TOKENS, Chunk, Priority, Sized, chunks, limit_for, priority
 
 BYTES_PER_TOKEN = 4
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.codecs import CODECS, codec
-from roundtable.core.codecs.base import Schema
 from roundtable.core.faults import NotFound
+from roundtable.core.replies import CODECS, codec
+from roundtable.core.replies.codec import Schema
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Parse, Stance
 from tests.core.cases import heard

@@ -10,8 +10,12 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
-from roundtable.core.views import bill, costs, money, page, price, seat_states, summary, transcript, usage_summary
-from roundtable.core.views.measures import measures
+from roundtable.core.voice_statistics import measures
+from roundtable.report.costs import costs, money, price
+from roundtable.report.html import page
+from roundtable.report.status import seat_states
+from roundtable.report.summary import summary, usage_summary
+from roundtable.report.transcript import bill, transcript
 from tests.core.test_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
 
 ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.codecs.fields import tenths
+from roundtable.core.replies.fields import tenths
 from roundtable.core.verdict import Evidence, Parse, Stance
 from tests.core.cases import heard, verdict
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.rules.executed import Executed, Ran, executed
+from roundtable.core.decide.candidate_ranking import Executed, Ran, executed
 
 NAMES = ("ada", "bob", "eve", "kim")
 passes = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.booleans())

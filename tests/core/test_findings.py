@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.codecs import read
+from roundtable.core.decide.findings import Place, Standing, Weighed, as_shown, place_of, pooled, unproven, weighed
+from roundtable.core.decide.review import conclude
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules.findings import Place, Standing, Weighed, as_shown, place_of, pooled, unproven, weighed
-from roundtable.core.rules.reviewing import conclude
+from roundtable.core.replies import read
 from roundtable.core.values import Absence, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, Parse, Verdict
 from tests.core.cases import verdict

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roundtable.core.decide import decrees
+from roundtable.core.decide.decrees import against, answers, repeats, ruled, same_proposal
 from roundtable.core.events import (
     DecisionMade,
     EntryWritten,
@@ -21,10 +23,8 @@ from roundtable.core.events import (
     SessionOpened,
 )
 from roundtable.core.ledger import Entry, EntryKind, Foresight, State, foresight
-from roundtable.core.remembering import entries_of
-from roundtable.core.rules import decrees
-from roundtable.core.rules.decrees import against, answers, repeats, ruled, same_proposal
 from roundtable.core.session import Session
+from roundtable.core.text.wording import content_words
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -40,7 +40,7 @@ from roundtable.core.values import (
     Turns,
 )
 from roundtable.core.verdict import Issue, Verdict
-from roundtable.core.wording import content_words
+from roundtable.report.memory_entries import entries_of
 
 SESSION = "01900000-0000-7000-8000-0000001a2b3c"
 AT = "2026-11-15T10:00:00.000000Z"

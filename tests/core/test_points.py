@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.rules.points import points
+from roundtable.core.decide.points import points
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Issue, Parse, Verdict
 

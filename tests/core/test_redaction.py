@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.redaction import PLACEHOLDERS, Redactor
+from roundtable.core.text.redaction import PLACEHOLDERS, Redactor
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -117,7 +117,8 @@ def test_ordinary_text_is_returned_as_it_is(text: str) -> None:
 
 
 def test_the_sources_of_this_product_hold_nothing_to_redact() -> None:
-    from roundtable.core import events, faults, ports, redaction, values
+    from roundtable.core import events, faults, ports, values
+    from roundtable.core.text import redaction
 
     for module in (events, faults, ports, redaction, values):
         assert module.__file__ is not None
@@ -136,7 +137,7 @@ def test_a_longer_secret_goes_before_one_it_contains() -> None:
 
 def test_no_text_takes_forever() -> None:
     program = (
-        "from roundtable.core.redaction import Redactor\n"
+        "from roundtable.core.text.redaction import Redactor\n"
         "for part in ('sk-', 'eyJ', 'eyJaaaaaaaa.', '-----BEGIN PRIVATE KEY-----', '://a:', 'token=', 'xoxb-',\n"
         "             'sk-aaaaa', '=', '_a', '-'):\n"
         "    Redactor().redact(part * (200000 // len(part)))\n"

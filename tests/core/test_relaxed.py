@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.codecs.relaxed import Cut, Found, objects
+from roundtable.core.replies.relaxed_json import Cut, Found, objects
 
 TEXTS = st.text(max_size=40) | st.text(alphabet="'\"“”‘’\\{}[],:/*`#\n ab", max_size=25)
 VALUES = st.recursive(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.diffs import fitting, sections
-from roundtable.core.relevance import Candidate, is_generated, ranked, words_of
-from roundtable.core.sensitive import is_sensitive
+from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.text.diffs import fitting, sections
+from roundtable.core.text.relevance import Candidate, is_generated, ranked, words_of
 
 
 def order(question: str, *candidates: Candidate) -> list[str]:

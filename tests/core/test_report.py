@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from roundtable.core.decide.stage_outcome import finished
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -38,15 +39,14 @@ from roundtable.core.events import (
     SessionOpened,
 )
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.rules.staging import finished
 from roundtable.core.session import Session
 from roundtable.core.stages import AFTER, Stage, StageEnd, Took
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
-from roundtable.core.views.blocks import as_markdown
-from roundtable.core.views.page_parts import as_page
-from roundtable.core.views.project import Change
-from roundtable.core.views.report import report
+from roundtable.report.document import as_markdown
+from roundtable.report.page_parts import as_page
+from roundtable.report.project_versions import Change
+from roundtable.report.report import report
 from tests.core.test_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)

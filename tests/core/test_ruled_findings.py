@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.core.decide.findings import Weighed, pooled, weighed
+from roundtable.core.decide.ruled_findings import Weight, by_judge, by_severity, shown, told, unmended
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.rules.findings import Weighed, pooled, weighed
-from roundtable.core.rules.ruled_findings import Weight, by_judge, by_severity, shown, told, unmended
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Findings, Issue, Verdict
 

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.rules import (
-    Ruling,
-    judge,
-    key_convergence,
-    no_objection,
-    score_threshold,
-)
-from roundtable.core.rules.similarity import key_similarity
+from roundtable.core.decide import Ruling, judge, key_convergence, no_objection, score_threshold
+from roundtable.core.decide.similarity import key_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, Parse, Stance, Verdict
 from tests.core.cases import move, stances

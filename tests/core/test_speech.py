@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.codecs import Speech
+from roundtable.core.replies import Speech
 from tests.core.test_relaxed import TEXTS, VALUES
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from roundtable.core.changes import Replace
-from roundtable.core.codecs.changes import changes_of
-from roundtable.core.codecs.thoughts import without_thoughts
+from roundtable.core.changeset import Replace
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.thoughts import without_thoughts
 from tests.core.cases import heard, verdict
 
 DRAFT = "```python path=calc.py\ndef double(x):\n    return 3 * x\n```"

@@ -38,6 +38,8 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind, NotFound
 from roundtable.core.session import Session
+from roundtable.core.text.quotation import inline, quoted
+from roundtable.core.text.sanitize import clean, one_line
 from roundtable.core.values import (
     Absence,
     Charter,
@@ -57,20 +59,10 @@ from roundtable.core.values import (
     Usage,
 )
 from roundtable.core.verdict import Evidence, Parse, Verdict
-from roundtable.core.views import (
-    clean,
-    find_round,
-    one_line,
-    page,
-    round_page,
-    round_summary,
-    round_transcript,
-    seat_states,
-    status_words,
-    summary,
-    transcript,
-)
-from roundtable.core.views.quoting import inline, quoted
+from roundtable.report.html import page, round_page
+from roundtable.report.status import find_round, seat_states, status_words
+from roundtable.report.summary import round_summary, summary
+from roundtable.report.transcript import round_transcript, transcript
 
 BLIND, BALLOT, AGAIN = "council/1-blind", "council/2-ballot", "council/3-reconsider"
 SEATS = ("claude", "gpt", "gemini")

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from roundtable.core.session import Session
-from roundtable.core.views import page
-from roundtable.core.views.agreement import agreement_map
+from roundtable.report.agreement_map import agreement_map
+from roundtable.report.html import page
 from tests.stories.house import House, again, answer, seat_script
 
 HOSTILE = 'gpt"><script>alert(1)</script>'

@@ -5,13 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.core.changes import Choice, Refusal, RefusalKind
+from roundtable.core.changeset import Choice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, Drafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
-from roundtable.core.views import page, summary, transcript
-from roundtable.core.views.changes import asker_words, carried, provenance_words
-from roundtable.core.views.clean import visible
-from roundtable.core.views.serving import begun_words, served_lines, served_words
+from roundtable.core.text.sanitize import visible
+from roundtable.report.html import page
+from roundtable.report.provenance import asker_words, carried, provenance_words
+from roundtable.report.step_words import begun_words, served_lines, served_words
+from roundtable.report.summary import summary
+from roundtable.report.transcript import transcript
 from tests.doors.changing import CHARTER, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, and_written, session_of
 
 SOME = msgspec.json.encode(Choice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from roundtable.core.session import Session
-from roundtable.core.views.runs import run, run_id, run_json, run_markdown, session_key, started_at, state_files
+from roundtable.report.second_opinion_run import (
+    run,
+    run_id,
+    run_json,
+    run_markdown,
+    session_key,
+    started_at,
+    state_files,
+)
 from tests.stories.house import House, again
 
 PAIR = ("claude", "opencode")

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from roundtable.core.views.clean import visible
+from roundtable.core.text.sanitize import visible
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.rules import condorcet_winner, irv_winners, pairwise, ranked
+from roundtable.core.decide import condorcet_winner, irv_winners, pairwise, ranked
 from roundtable.core.values import Outcome
 from tests.core import voting_oracle as oracle
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.rules import condorcet_winner, irv_winners, pairwise
+from roundtable.core.decide import condorcet_winner, irv_winners, pairwise
 
 PROFILES = 4000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable.core.changes import Hunk, Refusal, RefusalKind
+from roundtable.core.changeset import Hunk, Refusal, RefusalKind
 from roundtable.core.effects import (
     Applied,
     ApplyChange,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core import values
 from tests.doors.terminal import Cli, answer
 

@@ -16,8 +16,8 @@ PROGRAM = f"""
 import logging, sys, traceback, warnings
 import click
 from rich.console import Console
-from roundtable.cli.clean_errors import clean_stderr
-from roundtable.core.redaction import Redactor
+from roundtable.doors.cli.stderr import clean_stderr
+from roundtable.core.text.redaction import Redactor
 
 with clean_stderr(Redactor(["{SECRET}"])):
     click.echo("✓ click {SECRET}", err=True)

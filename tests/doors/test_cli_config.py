@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.app.toml_text import with_setting, written
+from roundtable.app.settings.toml_text import with_setting, written
 from roundtable.core.faults import ConfigError
 from tests.doors.terminal import Cli, seat
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from roundtable.cli.main import cli
+from roundtable.doors.cli.main import cli
 from roundtable.voices.agents.catalog import shipped_agents
 
 DIALECTS = ["anthropic", "gemini", "openai-chat", "openai-responses"]

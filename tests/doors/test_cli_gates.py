@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.cli.choices import choice, chosen, letters
 from roundtable.core.values import Gate
+from roundtable.live.gate_options import choice, chosen, letters
 from tests.doors.parts import debater, doctor, knight, voter
 from tests.doors.terminal import Cli
 

@@ -14,11 +14,11 @@ from typing import Any
 import click
 import pytest
 
-from roundtable.cli.main import COMMANDS
-from roundtable.cli.output import exit_code
 from roundtable.core.events import decode_line
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Outcome
+from roundtable.doors.cli.main import COMMANDS
+from roundtable.doors.cli.output import exit_code
 from tests.doors.terminal import HANGS, ROUNDTABLE, Cli, answer, seat
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
@@ -48,7 +48,7 @@ def test_the_table_of_commands_says_what_the_commands_say(name: str) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from roundtable.cli.main import _run; _run(['--help']); "
+        "import sys; from roundtable.doors.cli.main import _run; _run(['--help']); "
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

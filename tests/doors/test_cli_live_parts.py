@@ -7,16 +7,11 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 
 import msgspec
 import pytest
 
-from roundtable.cli.board import Board
-from roundtable.cli.choices import chosen
-from roundtable.cli.outlet import Outlet
-from roundtable.cli.output import count, explain, seconds, sentence
-from roundtable.cli.panels import layout, seat_colors
-from roundtable.cli.words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
 from roundtable.core.effects import CandidatesTried, TryCandidates
 from roundtable.core.events import (
     CallFailed,
@@ -48,7 +43,15 @@ from roundtable.core.values import (
     Usage,
 )
 from roundtable.core.verdict import Stance, Verdict
-from roundtable.core.views import page, transcript
+from roundtable.doors.cli.output import explain
+from roundtable.doors.cli.output_queue import Outlet
+from roundtable.doors.cli.panels import layout, seat_colors
+from roundtable.live.board import Board
+from roundtable.live.fact_words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
+from roundtable.live.gate_options import chosen
+from roundtable.report.figures import count, seconds, sentence
+from roundtable.report.html import page
+from roundtable.report.transcript import transcript
 
 CHARTER = Charter("Which?", (Seat("claude", ("x:y",)), Seat("gpt", ("x:y",))), "council", 1)
 BLIND = "council/1-blind"
@@ -58,7 +61,7 @@ class Told:
     """A board that is told facts, numbered as they come."""
 
     def __init__(self) -> None:
-        self.board = Board(CHARTER)
+        self.board = Board(CHARTER, time.time)
         self._seq = 0
 
     def __call__(self, *events: Event) -> None:
@@ -287,6 +290,6 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
 
 def test_json_output_needs_no_rich() -> None:
     looks = "print([name for name in ('rich', 'httpx2') if name in sys.modules])"
-    code = f"import sys, roundtable.cli.discuss, roundtable.app.desk; {looks}"
+    code = f"import sys, roundtable.doors.cli.discuss, roundtable.app.desk; {looks}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

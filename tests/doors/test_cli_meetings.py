@@ -9,10 +9,10 @@ from typing import Any
 import click
 import pytest
 
-from roundtable.cli.main import COMMANDS
-from roundtable.cli.options import HeadedCommand
-from roundtable.core.rules import decrees
-from roundtable.protocols import PROTOCOLS
+from roundtable.core.decide import decrees
+from roundtable.doors.cli.main import COMMANDS
+from roundtable.doors.cli.options import HeadedCommand
+from roundtable.meetings import PROTOCOLS
 from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
 from tests.doors.terminal import HANGS, Cli, seat
 

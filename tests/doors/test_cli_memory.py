@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.cli.main import cli as front_door
 from roundtable.core.values import Limits, Seat
+from roundtable.doors.cli.main import cli as front_door
 from tests.doors.terminal import HANGS, Cli, seat
 from tests.stories.house import answer
 from tests.stories.test_code_red import diagnosis, doctor

@@ -17,14 +17,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.models import list_models
-from roundtable.app.places import Places
-from roundtable.cli.main import cli
-from roundtable.cli.models import tenths
+from roundtable.app.machine.embedded_models import list_models
+from roundtable.app.settings.places import Places
 from roundtable.core.events import GateOpened, Recorded, decode_line
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
-from roundtable.store.holders import this_process
+from roundtable.doors.cli.main import cli
+from roundtable.doors.cli.models import tenths
+from roundtable.store.leases import this_process
 from tests.stories.house import answer
 
 SLUG = "rest-or-graphql"

@@ -13,9 +13,9 @@ from typing import TextIO, cast
 
 import pytest
 
-from roundtable.cli.clean_errors import CleanErrors
-from roundtable.cli.wrapping import wrapped
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
+from roundtable.doors.cli.stderr import CleanErrors
+from roundtable.doors.cli.wrapping import wrapped
 from tests.doors.parts import knight
 from tests.doors.terminal import Cli, seat
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from roundtable import __version__
-from roundtable.app.installing import install_command, typed_command
+from roundtable.app.settings.installation import install_command, typed_command
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src"

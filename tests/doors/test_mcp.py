@@ -18,10 +18,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
-from roundtable.app.background import run_in_background
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.installing import install_command
-from roundtable.app.places import Places
+from roundtable.app.runs.background import run_in_background
+from roundtable.app.settings.installation import install_command
+from roundtable.app.settings.places import Places
 from tests.app.test_background import let_go, pid_of
 from tests.doors.terminal import PATIENCE, ROUNDTABLE, Cli, again, seat
 from tests.stories.test_second_opinion import FIRST, FOLLOW_UP, opinion
@@ -454,7 +454,8 @@ def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
 
 def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
     program = (
-        "import sys; sys.modules['mcp'] = None; sys.argv[1:] = ['mcp']; from roundtable.cli.main import main; main()"
+        "import sys; sys.modules['mcp'] = None; sys.argv[1:] = ['mcp']\n"
+        "from roundtable.doors.cli.main import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=False

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.cli.main import COMMANDS
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.settings.places import Places
 from roundtable.core.events import GateOpened
 from roundtable.core.values import Seat
-from roundtable.store.holders import this_process
+from roundtable.doors.cli.main import COMMANDS
+from roundtable.store.leases import this_process
 from tests.doors.changing import APPROVE
 from tests.doors.coding import facts
 from tests.doors.parts import fenced

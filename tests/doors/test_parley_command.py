@@ -12,11 +12,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from roundtable.cli.approving import KEYS, Approving
-from roundtable.cli.parley import Answer, Parley
-from roundtable.core.changes import Choice
+from roundtable.core.changeset import Choice
 from roundtable.core.events import EffectDone
 from roundtable.core.values import Digest, Gate
+from roundtable.doors.cli.approval_prompt import KEYS, Approving
+from roundtable.live.hunk_approval import Answer, Parley
 from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
 from tests.doors.terminal import plain
 

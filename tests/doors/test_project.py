@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.next_to_apply import session_to_apply
-from roundtable.app.places import Places
-from roundtable.core.views.quoting import quoted
+from roundtable.app.opening.next_to_apply import session_to_apply
+from roundtable.app.settings.places import Places
+from roundtable.core.text.quotation import quoted
 from tests.doors.parts import held
 from tests.doors.terminal import Cli, seat
 from tests.repository import git, sandbox

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from tests.doors.coding import facts
 from tests.doors.terminal import Cli
 from tests.repository import sandbox

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
+from roundtable.core.changeset import DraftFile
+from roundtable.core.decide.change_outcome import written as said_written
 from roundtable.core.effects import Rehearsed
 from roundtable.core.events import ChangeUndone, SessionOpened
-from roundtable.core.redaction import Redactor
-from roundtable.core.rules.carrying_out import written as said_written
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.sqlite import SqliteStore
-from roundtable.workshop.applying import applied, applied_by
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.undoing import undone
+from roundtable.workshop.edit.apply_draft import applied, applied_by
+from roundtable.workshop.edit.undo import undone
 from tests.doors.terminal import Cli
 from tests.repository import git, repository
 from tests.workshop.scenes import dies_at, seen, told, written
 
 SESSION = "0199c0de-0000-7000-8000-000000000001"
-CHANGE = (Written("src/cart.py", b"a\n", b"b\n"), Written("src/new.py", None, b"n\n"))
+CHANGE = (DraftFile("src/cart.py", b"a\n", b"b\n"), DraftFile("src/new.py", None, b"n\n"))
 
 
 class Shop:

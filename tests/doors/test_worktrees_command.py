@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.app.workplaces import SetUpFailed
-from roundtable.core.changes import Edits
+from roundtable.app.effects.agent_worktrees import SetUpFailed
+from roundtable.app.settings.places import Places
+from roundtable.core.changeset import Edits
 from roundtable.core.faults import Fault, RoundtableError
-from roundtable.workshop.worktrees import Worktree
+from roundtable.workshop.repo.worktrees import Worktree
 from tests.doors.terminal import Cli
 from tests.repository import commit, git, repository, write
 

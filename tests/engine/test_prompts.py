@@ -16,7 +16,7 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Request, Turns
 from roundtable.engine.prompts import label, quoted, shuffled
 from roundtable.engine.run import Meeting
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 from tests.stories.house import House
 
 SEATS = ("claude", "gpt", "gemini", "grok")
@@ -209,7 +209,7 @@ async def test_what_peers_wrote_stands_in_a_fence_wherever_it_is_read_out(meetin
 
 @pytest.mark.parametrize("meeting", [*PROTOCOLS, "recipe"])
 def test_every_meeting_tells_its_seats_whose_instructions_count_for_nothing(meeting: str) -> None:
-    for path in (resources.files("roundtable.protocols") / "prompts" / meeting).iterdir():
+    for path in (resources.files("roundtable.meetings") / "prompts" / meeting).iterdir():
         if path.name.startswith("system."):
             text = path.read_text()
             assert all(text.count(f"<{tag}>") == 2 for tag in ("context", "answer", "check", "memory")), path.name

@@ -31,9 +31,9 @@ from roundtable.core.events import (
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, SessionHeld, UsageError
 from roundtable.core.index import SessionRow
 from roundtable.core.ports import Lease, Leases, Store
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
-from roundtable.store.holders import this_process
+from roundtable.store.leases import this_process
 
 HANG = 30.0
 """Seconds after which something that should happen at once is taken not to happen at all."""
@@ -83,7 +83,7 @@ def numbers(records: Sequence[Recorded]) -> list[int]:
 
 def killed_process() -> str:
     """The name of a process that was here a moment ago."""
-    code = "from roundtable.store.holders import this_process; print(this_process(), flush=True); input()"
+    code = "from roundtable.store.leases import this_process; print(this_process(), flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         name = child.stdout.readline().decode().strip()

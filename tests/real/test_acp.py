@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.values import Reply
-from roundtable.voices.agents.places import write_files
-from roundtable.voices.agents.voice import AgentVoice
+from roundtable.voices.agents.agent_voice import AgentVoice
+from roundtable.voices.agents.workdirs import write_files
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.answer import TEXT
+from roundtable.voices.fault_server.scripted_answer import TEXT
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ending, hear
 from tests.real.test_agents import RealKit, stay_alone

@@ -15,11 +15,11 @@ import pytest
 
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
+from roundtable.voices.agents.agent_voice import AgentVoice, Kind, program_of
 from roundtable.voices.agents.catalog import Agent, Local, shipped_agents
-from roundtable.voices.agents.voice import AgentVoice, Kind, program_of
-from roundtable.voices.agents.voices import AgentVoices, pointed_at
+from roundtable.voices.agents.roster import AgentVoices, pointed_at
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.fault_server.answer import TEXT
+from roundtable.voices.fault_server.scripted_answer import TEXT
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import ask, ending, hear
 from tests.voices.agents import gone, running_with, talk

@@ -13,8 +13,8 @@ import pytest
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.building import Build, build_of, built_and_run
 from roundtable.workshop.sandbox.engines import Engine
+from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
 from tests.kits.sandbox_kit import SandboxKit
 from tests.real.engine import docker_engine, shell_image
 

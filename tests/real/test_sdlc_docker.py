@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.stages import StageEnd
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
 from tests.real.engine import docker_engine, shell_image
 from tests.repository import repository
 from tests.stories.at_desk import Held

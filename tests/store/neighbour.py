@@ -9,7 +9,7 @@ import sys
 
 from roundtable.core.events import NoteSaid
 from roundtable.core.faults import RoundtableError
-from roundtable.store.holders import this_process
+from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.store_kit import move, opened, opening
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.store_kit import Record, StoreKit

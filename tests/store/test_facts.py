@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable.core.events import SCHEMA_VERSION, Unknown
-from roundtable.store.facts import LONG_TEXT, pack, unpack
+from roundtable.store.stored_facts import LONG_TEXT, pack, unpack
 
 texts = st.text(max_size=20) | st.text('aé🟢"\n', min_size=1, max_size=5).map(lambda text: text * LONG_TEXT)
 keys = st.sampled_from(["$blob", "$$blob", "$", "text", ""])

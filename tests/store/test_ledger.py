@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from roundtable.core.events import SessionEnded, SessionForgotten
+from roundtable.store.database import MIGRATIONS, migrate
 from roundtable.store.memory import MemoryStore
-from roundtable.store.schema import MIGRATIONS, migrate
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.ledger_kit import HERE, Books, LedgerKit, decision, error
 from tests.kits.store_kit import opened

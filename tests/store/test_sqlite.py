@@ -18,9 +18,9 @@ import pytest
 
 from roundtable.core.events import NoteSaid, Unknown
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
-from roundtable.core.redaction import Redactor
-from roundtable.store.holders import this_process
-from roundtable.store.schema import APPLICATION, MIGRATIONS, migrate
+from roundtable.core.text.redaction import Redactor
+from roundtable.store.database import APPLICATION, MIGRATIONS, migrate
+from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.store_kit import HANG, move, numbers, opened, opening
 

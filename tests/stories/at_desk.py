@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.meetings import meeting_of
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.meeting_catalog import meeting_of
 from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.values import Decision, Limits, Seat
 from roundtable.engine.run import Engine

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from tests.repository import sandbox
 from tests.stories.writing import slug_repository
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.models import list_models
-from roundtable.app.places import Places
+from roundtable.app.machine.embedded_models import list_models
+from roundtable.app.settings.places import Places
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply, Request, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, Meeting
-from roundtable.protocols import Protocol, protocol
+from roundtable.meetings import Protocol, protocol
 from roundtable.store.memory import MemoryStore
 from roundtable.voices.scripted import ScriptedVoice, read_script
 
@@ -164,7 +164,7 @@ class House:
 
 def templates_of(rules: Protocol) -> dict[str, bytes]:
     """The prompts of a meeting as they are shipped."""
-    folder = resources.files("roundtable.protocols").joinpath("prompts", rules.name)
+    folder = resources.files("roundtable.meetings").joinpath("prompts", rules.name)
     return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from roundtable.app.proving import Proving
+from roundtable.app.effects.prove_claims import Proving
 from roundtable.core.effects import Effect, ProveClaims, Result
 from roundtable.core.faults import Fault
-from roundtable.core.redaction import Redactor
 from roundtable.core.session import Session
+from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore
 from roundtable.workshop.sandbox import SandboxSettings
 from tests.stories.house import SESSION, CountingPerformer, House

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.agenda import Agenda
-from roundtable.app.config import Config
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.app.windows import Room
-from roundtable.app.workbench import Workbench
+from roundtable.app.effects.workbench import Workbench
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.context_window import Room
+from roundtable.app.settings.config import Config
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Applied, AtTheBench, Effect, Result
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ledger import EntryKind

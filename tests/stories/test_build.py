@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import CandidatesTried, Planned, Rehearsed, Synthesised
 from roundtable.core.events import Delta
 from roundtable.core.session import Session

@@ -11,7 +11,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
-from roundtable.core.views.changes import candidate_rows
+from roundtable.report.provenance import candidate_rows
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import apply

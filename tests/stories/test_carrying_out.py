@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.app.next_to_apply import session_to_apply
-from roundtable.app.places import Places
-from roundtable.app.undoing import undo
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.next_to_apply import session_to_apply
+from roundtable.app.records.undo_change import undo
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Planned, Rehearsed
 from roundtable.core.events import DEADLINE, HEADLESS
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
-from roundtable.core.views.changes import asker_words
-from roundtable.mcp.telling import in_words, meeting
+from roundtable.doors.mcp.session_view import in_words, meeting
+from roundtable.report.provenance import asker_words
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held

@@ -7,7 +7,7 @@ from typing import Any
 
 from roundtable.core.values import Limits, Outcome
 from roundtable.core.verdict import Parse
-from roundtable.core.views import transcript
+from roundtable.report.transcript import transcript
 from tests.stories.house import DISPUTE, House, again, answer, ratings, seat_script
 
 

@@ -19,7 +19,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Outcome
-from roundtable.core.views.hooks import hook
+from roundtable.report.hook_events import hook
 from tests.stories.house import SESSION, CountingPerformer, House, answer
 from tests.stories.lives import answered, prompt, survives_every_death, when, whole_prompt
 

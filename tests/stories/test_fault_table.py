@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import FaultKind
 from roundtable.core.values import Decision, Limits, Outcome, Seat
 from roundtable.voices.fault_server import FaultServer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.values import Outcome
 from tests.doors.terminal import Cli
 from tests.repository import git, repository

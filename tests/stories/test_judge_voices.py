@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from roundtable.app.cost.quote import quote
 from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.judges import with_judges
-from roundtable.app.places import Places
-from roundtable.app.quote import quote
-from roundtable.app.seat_check import check_seats
+from roundtable.app.machine.judge_voices import with_judges
+from roundtable.app.machine.seat_check import check_seats
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.core.views import phrases
+from roundtable.report import phrases
 from roundtable.voices.endpoints import shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
 from tests.stories.house import answer

@@ -100,7 +100,7 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source with other templates for its meetings."""
     copy = tmp_path_factory.mktemp("upgraded") / "src"
     shutil.copytree(ROOT / "src", copy)
-    for template in (copy / "roundtable" / "protocols" / "prompts").rglob("*.md"):
+    for template in (copy / "roundtable" / "meetings" / "prompts").rglob("*.md"):
         template.write_text("An upgraded template.\n" + template.read_text())
     return copy
 

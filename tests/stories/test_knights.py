@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.cli.words import decision_words, plain
 from roundtable.core.effects import ReadFiles
 from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.core.views import page, transcript
+from roundtable.live.fact_words import decision_words, plain
+from roundtable.report.html import page
+from roundtable.report.transcript import transcript
 from tests.stories.house import SESSION, House
 from tests.stories.lives import answered, prompt, survives_every_death, when
 

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.memory import MOST_BYTES, MOST_RECALLED
-from roundtable.app.places import Places
+from roundtable.app.records.memory import MOST_BYTES, MOST_RECALLED
+from roundtable.app.settings.places import Places
 from roundtable.core.events import GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome, Recalled, Seat
 from roundtable.engine.replay import replay
-from roundtable.protocols import PROTOCOLS
+from roundtable.meetings import PROTOCOLS
 from tests.stories.house import House, again, answer, ratings, seat_script
 from tests.stories.lives import answered, survives_every_death
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.changes import Replace
-from roundtable.core.codecs.changes import changes_of
+from roundtable.core.changeset import Replace
 from roundtable.core.ports import Table
+from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
 from roundtable.core.verdict import Parse
 from roundtable.engine.run import Meeting

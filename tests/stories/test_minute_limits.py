@@ -11,19 +11,19 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable, hold
-from roundtable.app.places import Places
-from roundtable.cli.words import Teller
+from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked, TurnDelayed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.core.views.stages import stage_ends
+from roundtable.live.fact_words import Teller
+from roundtable.report.stage_words import stage_ends
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client_part import open_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.pacing import Pace
+from roundtable.voices.rate_limits import Pace
 from tests.repository import repository
 from tests.stories.house import House
 from tests.stories.test_vote import ranking

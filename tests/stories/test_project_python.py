@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Outcome
 from tests.repository import commit, own_python, repository, sandbox, write

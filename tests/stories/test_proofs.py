@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
+from roundtable.core.decide.claims import settled
+from roundtable.core.decide.points import points
+from roundtable.core.decide.positions import names_a_reason
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.rules.points import points
-from roundtable.core.rules.positions import names_a_reason
-from roundtable.core.rules.proving import settled
 from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
-from roundtable.core.views import transcript
 from roundtable.engine.replay import Untold, replay
-from roundtable.protocols import protocol
+from roundtable.meetings import protocol
+from roundtable.report.transcript import transcript
 from tests.core.cases import verdict
 from tests.doors.terminal import answer
 from tests.repository import repository, sandbox

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda
-from roundtable.app.discovery import embedded_table
+from roundtable.app.machine.discovery import embedded_table
 from roundtable.core.events import MoveMade
 from roundtable.core.values import Limits, Outcome
 from tests.stories.embedded import desk_with

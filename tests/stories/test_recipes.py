@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.meetings import Meetings, meeting_of
-from roundtable.app.places import Places
+from roundtable.app.opening.meeting_catalog import Meetings, meeting_of
+from roundtable.app.settings.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
 from tests.stories.house import SESSION, House, MortalStore, answer

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.exporting import rendered
-from roundtable.app.recounting import recount
+from roundtable.app.records.export import rendered
+from roundtable.app.records.recount_session import recount
 from roundtable.core.events import CancelAsked, Recorded, SessionOpened
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.core.views.recount import Recount, RuleCount, SeatCount, absence, rule_rows, seat_rows
+from roundtable.report.recount import Recount, RuleCount, SeatCount, absence, rule_rows, seat_rows
 from tests.stories.house import DISPUTE, SEATS, SESSION, House, again, answer, ratings, seat_script
 from tests.stories.test_recipes import RecipeHouse, rounds
 

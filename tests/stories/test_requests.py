@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import FilesRead
 from roundtable.core.values import Outcome
-from roundtable.core.views.serving import served_words
+from roundtable.report.step_words import served_words
 from tests.repository import repository, sandbox, write
 from tests.stories.at_desk import Held, doctor, knight
 from tests.stories.house import SESSION, House

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.changes import Found, changed, changed_on, patched
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.opening.code_changes import Found, changed, changed_on, patched
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
-from roundtable.core.views import transcript
+from roundtable.report.transcript import transcript
 from tests.repository import commit, git, repository, sandbox, write
 from tests.stories.at_desk import Held, Turns
 from tests.stories.lives import every_death, whole_prompt

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.agenda import Agenda
-from roundtable.app.background import run_in_background, why_stopped
-from roundtable.app.bench.drafts import Drafts
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Rehearse, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
+from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.app.test_background import pid_of
 from tests.repository import sandbox
 from tests.servers.judge_server import judge_server

@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
-from roundtable.cli.output import DEGRADED, TAKEN, exit_code
-from roundtable.cli.words import decision_words, plain
+from roundtable.app.opening.agenda import Agenda
 from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome
-from roundtable.core.views.changes import carried
-from roundtable.core.views.stages import stage_ends
+from roundtable.doors.cli.output import DEGRADED, TAKEN, exit_code
+from roundtable.live.fact_words import decision_words, plain
+from roundtable.report.provenance import carried
+from roundtable.report.stage_words import stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held
 from tests.stories.test_sdlc_results import IDEA, seats

@@ -9,17 +9,17 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.project import file_of, versions
-from roundtable.app.undoing import undo
-from roundtable.cli.words import decision_words, plain
+from roundtable.app.records.session_project import file_of, versions
+from roundtable.app.records.undo_change import undo
 from roundtable.core.effects import Deliver, Delivered
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, draft_after
+from roundtable.core.text.quotation import quoted
 from roundtable.core.values import Decision, Outcome
-from roundtable.core.views.quoting import quoted
-from roundtable.core.views.stages import stage_ends
-from roundtable.mcp.telling import in_words
-from roundtable.mcp.telling import meeting as as_told
+from roundtable.doors.mcp.session_view import in_words
+from roundtable.doors.mcp.session_view import meeting as as_told
+from roundtable.live.fact_words import decision_words, plain
+from roundtable.report.stage_words import stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_stages import REQUIREMENTS, settings

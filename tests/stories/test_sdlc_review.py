@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from roundtable.app.bench.drafts import Drafts
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.app.windows import UNKNOWN
+from roundtable.app.opening.context_window import UNKNOWN
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import CutUp
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Limits
-from roundtable.core.views.measures import BYTES_PER_TOKEN
-from roundtable.core.views.stages import stage_ends
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.report.stage_words import stage_ends
+from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held, Turns

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Planned, ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Outcome
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_stages import person, settings
 from tests.stories.writing import wrote

@@ -10,7 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.values import Limits, Outcome
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
 from tests.stories.accounts import ACCOUNTS
 from tests.stories.at_desk import Held
 from tests.stories.test_sdlc_stages import AGREED, REQUIREMENTS, seat, settings

@@ -12,7 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_memory import QUESTION, decide
 

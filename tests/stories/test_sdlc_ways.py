@@ -9,7 +9,7 @@ from roundtable.core.effects import ProjectRan
 from roundtable.core.session import Session
 from roundtable.core.stages import encoded
 from roundtable.core.values import Outcome
-from roundtable.core.views.stages import stage_ends
+from roundtable.report.stage_words import stage_ends
 from tests.stories.accounts import ACCOUNTS, DIRECTED
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_results import AGREED, seats

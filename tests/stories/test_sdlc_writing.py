@@ -9,18 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.bench.drafts import Drafts
-from roundtable.app.config import Config
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
-from roundtable.app.windows import Room
-from roundtable.app.workbench import Workbench
+from roundtable.app.effects.workbench import Workbench
+from roundtable.app.opening.context_window import Room
+from roundtable.app.settings.config import Config
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import AtTheBench, CandidatesTried, Effect, EndStage, MergedTried, Result, StageEnded
 from roundtable.core.faults import Fault
 from roundtable.core.stages import Stage, StageEnd, Took
 from roundtable.core.values import Decision, Outcome
-from roundtable.core.views.stages import stage_ends
 from roundtable.engine.feed import Feed
+from roundtable.report.stage_words import stage_ends
+from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.repository import commit, sandbox, write
 from tests.stories.accounts import ACCOUNTS, DIRECTED, HEAD, LOGIN, ROLLBACK, TAIL, WORDS, part
 from tests.stories.at_desk import Held, Turns

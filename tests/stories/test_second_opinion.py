@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from roundtable.cli.words import decision_words, plain
+from roundtable.core.decide.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
-from roundtable.core.views import page, transcript
-from roundtable.core.views.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
-from roundtable.protocols import protocol
+from roundtable.live.fact_words import decision_words, plain
+from roundtable.meetings import protocol
+from roundtable.report.html import page
+from roundtable.report.transcript import transcript
 from tests.doors.terminal import Cli
 from tests.stories.house import House, again, ratings
 from tests.stories.lives import prompt, survives_every_death, whole_prompt
@@ -340,7 +341,7 @@ async def test_what_a_readme_or_a_peer_says_of_stances_changes_none() -> None:
 
 
 def test_the_prompts_are_there_in_chinese_with_the_same_blanks() -> None:
-    folder = resources.files("roundtable.protocols").joinpath("prompts", "second-opinion")
+    folder = resources.files("roundtable.meetings").joinpath("prompts", "second-opinion")
     for name in protocol("second-opinion").templates:
         english, chinese = (folder.joinpath(f"{name}{it}.md").read_text("utf-8") for it in ("", ".zh"))
         assert set(Template(english).get_identifiers()) == set(Template(chinese).get_identifiers()), name

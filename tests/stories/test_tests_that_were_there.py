@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.agenda import Agenda
 from roundtable.app.desk import Roundtable
+from roundtable.app.opening.agenda import Agenda
 from roundtable.core.effects import Planned
 from roundtable.core.values import Outcome
 from tests.repository import git, write

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.recounting import recount
+from roundtable.app.records.recount_session import recount
 from roundtable.core.values import Limits, Outcome
-from roundtable.core.views.ballots import vote_results
+from roundtable.report.vote_tables import vote_results
 from tests.stories.house import House, answer
 from tests.stories.lives import survives_every_death
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Planned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.core.views.changes import candidate_rows, carried, diffstat, taken
+from roundtable.report.provenance import candidate_rows, carried, diffstat, taken
 from tests.repository import commit, git, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import POSITION, apply

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.effects import Planned
 from roundtable.core.values import Decision, Outcome
 from tests.repository import git, own_python, repository, sandbox, write

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from roundtable.core.values import Message, Request
+from roundtable.voices.agents.agent_voice import AgentVoice
 from roundtable.voices.agents.catalog import Agent, shipped_agents
-from roundtable.voices.agents.voice import AgentVoice
-from roundtable.voices.agents.voices import AgentVoices
+from roundtable.voices.agents.roster import AgentVoices
 
 PROGRAM = Path(__file__).parent.parent / "servers" / "scripted_agent.py"
 RECORDINGS = Path(__file__).parent / "recordings"

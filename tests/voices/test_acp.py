@@ -15,9 +15,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
+from roundtable.voices.agents.agent_voice import AgentVoice
 from roundtable.voices.agents.catalog import Acp, Agent, shipped_agents
-from roundtable.voices.agents.voice import AgentVoice
-from roundtable.voices.agents.voices import AgentVoices
+from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.voices.agents import ENVIRON, exists, gone, running, talk

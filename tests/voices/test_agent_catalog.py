@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.core.faults import ConfigError
 from roundtable.voices.agents.catalog import read_agent, shipped_agents, with_own
-from roundtable.voices.agents.voices import pointed_at
+from roundtable.voices.agents.roster import pointed_at
 
 WHOLE: dict[str, Any] = {
     "command": "sixth",

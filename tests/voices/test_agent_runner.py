@@ -18,7 +18,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import shipped_agents
-from roundtable.voices.agents.voices import AgentVoices
+from roundtable.voices.agents.roster import AgentVoices
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.voices.agents import ENVIRON, PROGRAM, RECORDINGS, exists, gone, is_watcher, running, scripted, starts, talk
 

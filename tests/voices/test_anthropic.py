@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message
 from roundtable.voices.dialects.anthropic import AnthropicAnswer
 from roundtable.voices.endpoints import shipped_endpoints
-from roundtable.voices.hearing import Hearing
+from roundtable.voices.reply_stream import Hearing
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending
 from tests.voices.lab import DialectKit, Lab, opened, talk

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from roundtable.app.places import Places
+from roundtable.app.settings.places import Places
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply

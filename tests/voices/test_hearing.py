@@ -11,7 +11,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.dialects.openai_chat import ChatAnswer
-from roundtable.voices.hearing import MAX_WIRE, Hearing
+from roundtable.voices.reply_stream import MAX_WIRE, Hearing
 
 
 def chunk(finish: str | None = None, **delta: Any) -> bytes:

@@ -12,12 +12,12 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
-from roundtable.voices import http_faults
+from roundtable.voices import http_client
 from roundtable.voices.endpoints import DialectName, Endpoint
 from roundtable.voices.fault_server import TEXT
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client_part import open_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.pacing import Pace
+from roundtable.voices.rate_limits import Pace
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import ask, ending, first_words, hear
 from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
@@ -154,7 +154,7 @@ async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most
 
 def test_how_long_to_wait_may_stand_in_the_body() -> None:
     body = b'{"error": {"code": 429, "message": "Slow down", "details": [{"retryDelay": "34.5s"}]}}'
-    fault = http_faults.from_response("lab:alpha", 429, httpx2.Headers(), body)
+    fault = http_client.from_response("lab:alpha", 429, httpx2.Headers(), body)
     assert fault.retry_after == 34.5
 
 
@@ -185,7 +185,7 @@ async def test_a_limit_told_to_one_voice_is_kept_by_all_of_them(lab: Lab) -> Non
     ],
 )
 def test_retry_after_in_both_forms(value: str, seconds: float) -> None:
-    assert http_faults.retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
+    assert http_client.retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
 
 
 async def test_an_error_is_quoted_short_clean_and_without_the_key(lab: Lab) -> None:

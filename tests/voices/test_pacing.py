@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply
-from roundtable.voices.pacing import FIRST_WAIT, Pace, TooSlow, rushed
+from roundtable.voices.rate_limits import FIRST_WAIT, Pace, TooSlow, rushed
 
 
 def limited(after: float = 0.0) -> Fault:

@@ -122,12 +122,12 @@ print(asyncio.run(price_of("openai", "gpt-4o", Usage(1000, 100))) > 0, threading
 def test_who_pays_nothing_does_not_load_the_list() -> None:
     program = """
 import asyncio, sys
-from roundtable.cli.main import cli
+from roundtable.doors.cli.main import cli
 try:
     cli(["--help"], standalone_mode=False)
 except SystemExit:
     pass
-import roundtable.app.desk, roundtable.app.quote, roundtable.voices.http_voice
+import roundtable.app.desk, roundtable.app.cost.quote, roundtable.voices.http_voice
 print("\\n", "genai_prices" in sys.modules, "pydantic" in sys.modules)
 """
     assert run(program).splitlines()[-1].split() == ["False", "False"]

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from roundtable.core.changes import Refusal
+from roundtable.core.changeset import DraftFile, Refusal
 from roundtable.core.effects import Applied
-from roundtable.workshop.applying import applied
-from roundtable.workshop.committing import Commit
-from roundtable.workshop.drafting import Written
+from roundtable.workshop.edit.apply_draft import applied
+from roundtable.workshop.repo.commits import Commit
 from tests.repository import git, repository, write
 
 BEGINNING = {
@@ -33,17 +32,17 @@ NOBODYS = {"notes.txt": "my own notes\n", "local.cfg": "mine\n"}
 """Files that git does not have: one unknown to it, one ignored."""
 
 
-def everything(folder: Path) -> tuple[Written, ...]:
+def everything(folder: Path) -> tuple[DraftFile, ...]:
     """A draft with every kind of change in it, two of them over files that git does not have."""
     notes, cart = (folder / "notes.txt").read_bytes(), (folder / "src/cart.py").read_bytes()
     return (
-        Written("src/cart.py", cart, b"def total(items):\n    return sum(items)\n"),
-        Written("tests/unit/test_cart.py", None, b"def test_total():\n    assert True\n"),
-        Written("src/old.py", b"print('old')\n", None),
-        Written("lib/here.py", b"HERE = 1\n", b"HERE = 2\n", was="src/moved.py"),
-        Written("run.sh", b"echo run\n", b"echo run\n", executable=True),
-        Written("notes.txt", notes, b"their notes\n"),
-        Written("local.cfg", b"mine\n", b"theirs\n"),
+        DraftFile("src/cart.py", cart, b"def total(items):\n    return sum(items)\n"),
+        DraftFile("tests/unit/test_cart.py", None, b"def test_total():\n    assert True\n"),
+        DraftFile("src/old.py", b"print('old')\n", None),
+        DraftFile("lib/here.py", b"HERE = 1\n", b"HERE = 2\n", was="src/moved.py"),
+        DraftFile("run.sh", b"echo run\n", b"echo run\n", executable=True),
+        DraftFile("notes.txt", notes, b"their notes\n"),
+        DraftFile("local.cfg", b"mine\n", b"theirs\n"),
     )
 
 

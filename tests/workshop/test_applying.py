@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changes import Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.applying import applied
-from roundtable.workshop.committing import Commit, GitRefused
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.settling import NotWritten, recover
-from roundtable.workshop.undoing import changes, undone
-from roundtable.workshop.worktrees import Worktrees
+from roundtable.workshop.edit.apply_draft import applied
+from roundtable.workshop.edit.settlement import NotWritten, recover
+from roundtable.workshop.edit.undo import changes, undone
+from roundtable.workshop.repo.commits import Commit, GitRefused
+from roundtable.workshop.repo.worktrees import Worktrees
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import (
     Stage,
@@ -37,7 +36,7 @@ from tests.workshop.scenes import (
 
 CART = b"def total(items):\n    return 0\n"
 SUM = b"def total(items):\n    return sum(items)\n"
-CHANGE = Written("src/cart.py", CART, SUM)
+CHANGE = DraftFile("src/cart.py", CART, SUM)
 
 
 def _refused(outcome: Applied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
@@ -116,7 +115,7 @@ def test_no_hook_and_no_signature_program_runs(tmp_path: Path) -> None:
 
 def test_a_workspace_within_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
     top = _settle_in(tmp_path / "top")
-    receipt = written(applied(top / "src", tmp_path / "journals", [Written("cart.py", CART, SUM)], commit=told()))
+    receipt = written(applied(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told()))
     assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
     undone(top / "src", tmp_path / "journals")
     assert git(top, "status", "--porcelain") == ""
@@ -164,13 +163,13 @@ def test_what_cannot_be_a_branch_is_refused_before_anything(tmp_path: Path, name
 def test_an_empty_folder_gets_its_first_files_and_none_of_them_stay_after_an_undo(tmp_path: Path) -> None:
     work = tmp_path / "empty"
     work.mkdir()
-    receipt = written(applied(work, tmp_path / "journals", [Written("src/app/main.py", None, b"print(1)\n")]))
+    receipt = written(applied(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")]))
     assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
     assert receipt.commit == ""
     undone(work, tmp_path / "journals", receipt.undo)
     assert not list(work.iterdir())
     with pytest.raises(UsageError, match="no repository"):
-        applied(work, tmp_path / "journals", [Written("a.py", None, b"")], branch="x")
+        applied(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 
 def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Path) -> None:
@@ -178,7 +177,7 @@ def test_a_new_file_has_the_permissions_this_person_gives_new_files(tmp_path: Pa
     work.mkdir()
     old = os.umask(0o027)
     try:
-        files = [Written("a.py", None, b"1\n"), Written("b.sh", None, b"2\n", executable=True)]
+        files = [DraftFile("a.py", None, b"1\n"), DraftFile("b.sh", None, b"2\n", executable=True)]
         written(applied(work, tmp_path / "journals", files))
     finally:
         os.umask(old)
@@ -190,7 +189,7 @@ def test_two_files_can_change_places_and_back(tmp_path: Path) -> None:
     work.mkdir()
     write(work, {"a.py": "a\n", "b.py": "b\n"})
     before = seen(work)
-    swap = [Written("b.py", b"a\n", b"a\n", was="a.py"), Written("a.py", b"b\n", b"b\n", was="b.py")]
+    swap = [DraftFile("b.py", b"a\n", b"a\n", was="a.py"), DraftFile("a.py", b"b\n", b"b\n", was="b.py")]
     written(applied(work, tmp_path / "journals", swap))
     assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
     undone(work, tmp_path / "journals")
@@ -208,7 +207,7 @@ def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged
     if staged:
         git(work, "add", "src/cart.py")
     before = seen(work)
-    files = [Written("src/cart.py", mine, SUM), Written("other.py", None, b"x\n")]
+    files = [DraftFile("src/cart.py", mine, SUM), DraftFile("other.py", None, b"x\n")]
     for message in (told(), None):
         outcome = applied(work, tmp_path / "journals", files, commit=message)
         assert _refused(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
@@ -220,7 +219,7 @@ def test_a_file_that_is_staged_for_the_first_time_or_for_its_end_is_work_in_prog
     write(work, {"new.py": "n\n"})
     git(work, "add", "new.py")
     git(work, "rm", "-q", "--cached", "README.md")
-    files = [Written("new.py", b"n\n", b"m\n"), Written("README.md", b"# Shop\n", b"# X\n")]
+    files = [DraftFile("new.py", b"n\n", b"m\n"), DraftFile("README.md", b"# Shop\n", b"# X\n")]
     outcome = applied(work, tmp_path / "journals", files, commit=told())
     assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
@@ -247,12 +246,12 @@ def test_no_link_is_followed_and_no_other_repository_entered(tmp_path: Path) -> 
     (work / "file").symlink_to(outside / "secret.txt")
     repository(work / "vendor", {"a.py": "a\n"})
     files = [
-        Written("out/new.txt", None, b"x\n"),
-        Written("file", b"s\n", b"x\n"),
-        Written("README.md/x", None, b"x\n"),
-        Written("src", None, b"x\n"),
-        Written("vendor/b.py", None, b"x\n"),
-        Written("../up.txt", None, b"x\n"),
+        DraftFile("out/new.txt", None, b"x\n"),
+        DraftFile("file", b"s\n", b"x\n"),
+        DraftFile("README.md/x", None, b"x\n"),
+        DraftFile("src", None, b"x\n"),
+        DraftFile("vendor/b.py", None, b"x\n"),
+        DraftFile("../up.txt", None, b"x\n"),
     ]
     outcome = applied(work, tmp_path / "journals", files)
     link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
@@ -294,13 +293,13 @@ def test_a_file_that_git_stores_otherwise_is_left_to_the_person(tmp_path: Path, 
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
     before = seen(work)
-    outcome = applied(work, tmp_path / "journals", [Written("src/new.py", None, b"a\r\n")], commit=told())
+    outcome = applied(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
     assert _refused(outcome) == [("src/new.py", RefusalKind.FILTERED)]
     assert seen(work) == before
 
 
 def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_command(in_memory: Path) -> None:
-    files = [Written("README.md", b"# Shop\n", b"# A\n"), CHANGE, Written("src/z.py", None, b"z\n")]
+    files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
     stage = Stage(in_memory, _settle_in)
     stage.again()
     work, journals = stage.workspace, stage.journals
@@ -326,7 +325,7 @@ def test_what_the_disk_refuses_is_taken_back_at_once_or_finished_by_the_next_com
 def test_what_is_said_of_a_change_on_a_full_disk_is_what_becomes_of_it(
     in_memory: Path, begin: Callable[[Path], Path]
 ) -> None:
-    files = [Written("README.md", b"# Shop\n", b"# A\n"), CHANGE, Written("src/z.py", None, b"z\n")]
+    files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
     stage = Stage(in_memory, begin)
     stage.again()
     work, journals = stage.workspace, stage.journals
@@ -348,7 +347,7 @@ def test_a_file_that_cannot_be_written_is_named_and_no_draft_of_it_is_left(tmp_p
     work = _settle_in(tmp_path / "work")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = seen(work)
-    large = Written("src/new.py", None, b"x = 1\n" * 100_000)
+    large = DraftFile("src/new.py", None, b"x = 1\n" * 100_000)
 
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
@@ -379,7 +378,7 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
     for text in (b"one\n", b"two\n", b"three\n"):
         child = os.fork()
         if child == 0:
-            outcome = applied(work, tmp_path / "journals", [Written("src/cart.py", CART, text)], commit=told())
+            outcome = applied(work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told())
             os._exit(0 if isinstance(outcome, Applied) else 7)
         children.append(child)
     codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
@@ -418,7 +417,7 @@ def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> N
     work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
     before = seen(work)
     first = written(applied(work, journals, [CHANGE], commit=told()))
-    second = written(applied(work, journals, [Written("src/cart.py", SUM, b"third\n")], commit=told()))
+    second = written(applied(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
     assert [it.id for it in changes(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
         undone(work, journals, first.undo)

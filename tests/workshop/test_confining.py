@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changes import RefusalKind
-from roundtable.workshop.confining import in_scope, path_objection, place_objection, twin, twins_among
+from roundtable.core.changeset import RefusalKind
+from roundtable.workshop.edit.path_rules import in_scope, path_objection, place_objection, twin, twins_among
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.counting import how_many_ran, no_fewer, says_nothing
+from roundtable.workshop.trial.test_counts import how_many_ran, no_fewer, says_nothing
 
 
 @pytest.mark.parametrize(

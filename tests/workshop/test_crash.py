@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.applying import applied, applied_by
-from roundtable.workshop.settling import recover
-from roundtable.workshop.undoing import undone
+from roundtable.workshop.edit.apply_draft import applied, applied_by
+from roundtable.workshop.edit.settlement import recover
+from roundtable.workshop.edit.undo import undone
 from tests.repository import git
 from tests.workshop.scenes import (
     Stage,

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.changes import (
+from roundtable.core.changeset import (
     Block,
     Changeset,
     Create,
     Delete,
+    DraftFile,
     Edit,
     Operation,
     PutSymbol,
@@ -22,10 +23,10 @@ from roundtable.core.changes import (
     Rename,
     Replace,
 )
-from roundtable.core.codecs.changes import changes_of
-from roundtable.core.redaction import Redactor
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import digest_of
-from roundtable.workshop.drafting import Drafting, Written, drafted
+from roundtable.workshop.edit.draft import Drafting, drafted
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -45,7 +46,9 @@ def shop(tmp_path: Path) -> Path:
     )
 
 
-def draft(root: Path, *operations: Operation, over: tuple[Written, ...] = (), scope: tuple[str, ...] = ()) -> Drafting:
+def draft(
+    root: Path, *operations: Operation, over: tuple[DraftFile, ...] = (), scope: tuple[str, ...] = ()
+) -> Drafting:
     """A draft of these operations."""
     return drafted(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
@@ -77,8 +80,8 @@ def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(
     )
     assert done.refused == ()
     files = {file.path: file for file in done.files}
-    assert files["new/b.py"] == Written("new/b.py", None, b"b\n", asked_by="D-1")
-    assert files["a.py"] == Written("a.py", b"one\ntwo\nthree\n", b"1\n", asked_by="C3")
+    assert files["new/b.py"] == DraftFile("new/b.py", None, b"b\n", asked_by="D-1")
+    assert files["a.py"] == DraftFile("a.py", b"one\ntwo\nthree\n", b"1\n", asked_by="C3")
     assert (files["flat.py"].was, files["flat.py"].before) == ("deep.py", files["flat.py"].after)
     assert files["twice.py"].after is None
     assert (files["run.sh"].was_executable, files["run.sh"].executable) == (True, False)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.examples import Example, examples_of, spells_out_calls, unittest_of
+from roundtable.workshop.trial.examples import Example, examples_of, spells_out_calls, unittest_of
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.uncommitted import unwritable_notices
-from roundtable.core.changes import RefusalKind
+from roundtable.app.opening.preflight import unwritable_notices
+from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.values import Charter
-from roundtable.workshop.applying import applied
-from roundtable.workshop.committing import Commit
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.git import git_of
-from roundtable.workshop.rehearsing import uncommitted_beside
-from roundtable.workshop.undoing import undone
+from roundtable.workshop.edit.apply_draft import applied
+from roundtable.workshop.edit.rehearsal import uncommitted_beside
+from roundtable.workshop.edit.undo import undone
+from roundtable.workshop.repo.commits import Commit
+from roundtable.workshop.repo.git import git_of
 from tests.repository import commit, git, opened, repository, write
 from tests.workshop.scenes import everything_applied, shop, told, written
 
@@ -88,7 +87,7 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     (said,) = unwritable_notices(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git stores it otherwise than it stands here")
     assert said.endswith(": a.py.")
-    outcome = applied(work, tmp_path / "journals", [Written("a.py", b"a\r\n", b"c\r\n")], commit=told())
+    outcome = applied(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
     assert isinstance(outcome, tuple)
     assert [it.kind for it in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
@@ -119,5 +118,5 @@ def test_the_newest_commits_are_told_in_every_letter_whatever_a_persons_git_make
 def test_a_commit_of_ours_says_what_it_says_where_a_persons_own_are_not_in_utf_8(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
-    written(applied(work, tmp_path / "journals", [Written("a.py", b"a\n", b"b\n")], commit=Commit("Grüße")))
+    written(applied(work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=Commit("Grüße")))
     assert git(work, "log", "-1", "--encoding=UTF-8", "--format=%s") == "Grüße\n"

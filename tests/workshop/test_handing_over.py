@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.core.changeset import DraftFile
+from roundtable.core.decide.handing_over import Form
 from roundtable.core.faults import UsageError
-from roundtable.core.rules.handing_over import Form
-from roundtable.workshop.committing import Commit
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.handing_over import Version, files_of, handed_over, laid_on
+from roundtable.workshop.project.handover import Version, files_of, handed_over, laid_on
+from roundtable.workshop.repo.commits import Commit
 from tests.repository import git, repository
 
 AT = "2026-11-15T18:00:00.123456Z"
 LATER = "2026-11-15T19:30:00Z"
 
 
-def written(*files: tuple[str, str], runs: str = "") -> dict[str, Written]:
-    return {path: Written(path, None, text.encode(), executable=path == runs) for path, text in files}
+def written(*files: tuple[str, str], runs: str = "") -> dict[str, DraftFile]:
+    return {path: DraftFile(path, None, text.encode(), executable=path == runs) for path, text in files}
 
 
 FIRST = Version(
@@ -96,9 +96,9 @@ def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
 
 MANY = """
 from pathlib import Path
-from roundtable.workshop.committing import Commit
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.handing_over import Version, handed_over
+from roundtable.workshop.repo.commits import Commit
+from roundtable.workshop.edit.draft import Written
+from roundtable.workshop.project.handover import Version, handed_over
 
 files = {f"{number}.txt": Written(f"{number}.txt", None, b"x" * 1000) for number in range(4_000)}
 handed_over(Path("todo"), "folder", [Version(files, "2026-11-15T18:00:00Z", Commit("x"))], "ada")
@@ -263,10 +263,10 @@ def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret
     base = files_of(folder)
     assert list(base) == [".gitignore", "a.py", "b.py", "gone.py"]
     draft = (
-        Written("b.py", b"b\n", b"b2\n"),
-        Written("gone.py", b"g\n", None),
-        Written("c.py", b"a\n", b"a\n", was="a.py"),
-        Written("new.py", None, b"n\n"),
+        DraftFile("b.py", b"b\n", b"b2\n"),
+        DraftFile("gone.py", b"g\n", None),
+        DraftFile("c.py", b"a\n", b"a\n", was="a.py"),
+        DraftFile("new.py", None, b"n\n"),
     )
     assert {path: it.after for path, it in laid_on(base, draft).items()} == {
         ".gitignore": b"built\n",

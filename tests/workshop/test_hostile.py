@@ -8,14 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changes import Block, Changeset, Create, Delete, Edit, Operation, RefusalKind, Rename, Replace
-from roundtable.core.codecs.changes import changes_of
-from roundtable.core.codecs.unreadable import Unreadable
+from roundtable.core.changeset import (
+    Block,
+    Changeset,
+    Create,
+    Delete,
+    DraftFile,
+    Edit,
+    Operation,
+    RefusalKind,
+    Rename,
+    Replace,
+)
 from roundtable.core.effects import Applied
-from roundtable.core.redaction import Redactor
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.unreadable import Unreadable
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import digest_of
-from roundtable.workshop.applying import applied
-from roundtable.workshop.drafting import LARGEST, MOST_FILES, Drafting, Written, drafted
+from roundtable.workshop.edit.apply_draft import applied
+from roundtable.workshop.edit.draft import LARGEST, MOST_FILES, Drafting, drafted
 from tests.repository import git, repository, write
 
 K = RefusalKind
@@ -250,7 +261,7 @@ def test_a_diff_that_makes_a_link_or_a_submodule_is_not_even_read(reply: str) ->
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
 def test_what_was_drafted_before_the_trap_was_set_is_not_written_either(around: Path, path: str) -> None:
     before = seen(around)
-    refused = applied(around / "shop", around / "journals", (Written(path, None, b"evil\n"),))
+    refused = applied(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)
     assert len(refused) == 1
     now = seen(around)

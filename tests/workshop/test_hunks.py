@@ -7,21 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changes import Choice, Hunk, Refusal, RefusalKind
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.hunks import chosen, hunks_of
+from roundtable.core.changeset import Choice, DraftFile, Hunk, Refusal, RefusalKind
+from roundtable.workshop.edit.hunks import chosen, hunks_of
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
 AFTER = b"1\ntwo\nthree\nfour\n5\nsix\n"
-EDIT = Written("src/a.py", BEFORE, AFTER, asked_by="D-1")
-NEW = Written("new.py", None, b"x\ny\n", executable=True)
-GONE = Written("gone.py", b"x\n", None, was_executable=True)
-MOVED = Written("to.py", b"a\nb\n", b"a\nB\n", was="from.py")
-MODE = Written("run.sh", b"a\n", b"b\n", executable=True)
+EDIT = DraftFile("src/a.py", BEFORE, AFTER, asked_by="D-1")
+NEW = DraftFile("new.py", None, b"x\ny\n", executable=True)
+GONE = DraftFile("gone.py", b"x\n", None, was_executable=True)
+MOVED = DraftFile("to.py", b"a\nb\n", b"a\nB\n", was="from.py")
+MODE = DraftFile("run.sh", b"a\n", b"b\n", executable=True)
 ALL = (EDIT, NEW, GONE, MOVED, MODE)
 
 
-def left(*rejected: str, **edited: str) -> dict[str, Written]:
+def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """What is left of the draft without these, with the person's text for some."""
     result = chosen(
         ALL, Choice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
@@ -50,26 +49,30 @@ def test_some_hunks_are_taken_and_others_left() -> None:
     kept_name = left("to.py#rename")
     assert (kept_name["from.py"].was, kept_name["from.py"].after) == ("", b"a\nB\n")
     assert "to.py" not in kept_name
-    assert left("to.py#1")["to.py"] == Written("to.py", b"a\nb\n", b"a\nb\n", was="from.py")
-    assert left("run.sh#mode")["run.sh"] == Written("run.sh", b"a\n", b"b\n")
-    assert left("run.sh#1")["run.sh"] == Written("run.sh", b"a\n", b"a\n", executable=True)
+    assert left("to.py#1")["to.py"] == DraftFile("to.py", b"a\nb\n", b"a\nb\n", was="from.py")
+    assert left("run.sh#mode")["run.sh"] == DraftFile("run.sh", b"a\n", b"b\n")
+    assert left("run.sh#1")["run.sh"] == DraftFile("run.sh", b"a\n", b"a\n", executable=True)
 
 
 def test_a_hunk_may_be_the_persons_own_text() -> None:
     assert left(**{"src/a_py__1": "eins"})["src/a.py"].after == b"eins\ntwo\nthree\nfour\n5\nsix\n"
     assert left(**{"src/a_py__2": ""})["src/a.py"].after == b"1\ntwo\nthree\nfour\n"
-    assert left(new_py__1="z\n")["new.py"] == Written("new.py", None, b"z\n", executable=True)
-    assert left(gone_py__1="z\n")["gone.py"] == Written("gone.py", b"x\n", b"z\n", executable=True, was_executable=True)
-    windows = (Written("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
-    assert chosen(windows, Choice(edited={"w.txt#1": "d\ne"})) == (Written("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),)
+    assert left(new_py__1="z\n")["new.py"] == DraftFile("new.py", None, b"z\n", executable=True)
+    assert left(gone_py__1="z\n")["gone.py"] == DraftFile(
+        "gone.py", b"x\n", b"z\n", executable=True, was_executable=True
+    )
+    windows = (DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
+    assert chosen(windows, Choice(edited={"w.txt#1": "d\ne"})) == (
+        DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),
+    )
 
 
 def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None:
-    files = (Written("a.txt", b"a\n", b"a"),)
+    files = (DraftFile("a.txt", b"a\n", b"a"),)
     (hunk,) = hunks_of(files)
     assert hunk.after == ("a", "\\ No newline at end of file")
     assert chosen(files, Choice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
-        Written("a.txt", b"a\n", b"b"),
+        DraftFile("a.txt", b"a\n", b"b"),
     )
 
 
@@ -101,27 +104,27 @@ BYTES = st.one_of(
 
 
 @st.composite
-def drafts(draw: st.DrawFn) -> Written:
+def drafts(draw: st.DrawFn) -> DraftFile:
     """Any file before and after."""
     before, after = draw(BYTES), draw(BYTES)
     was = "e" if before is not None and after is not None and draw(st.booleans()) else ""
     executable, was_executable = draw(st.booleans()), draw(st.booleans())
-    return Written("f", before, after, was, executable and after is not None, was_executable and before is not None)
+    return DraftFile("f", before, after, was, executable and after is not None, was_executable and before is not None)
 
 
-def changes_nothing(file: Written) -> bool:
+def changes_nothing(file: DraftFile) -> bool:
     return (file.was, file.before, file.was_executable) == ("", file.after, file.executable)
 
 
 @given(drafts())
-def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: Written) -> None:
+def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: DraftFile) -> None:
     ids = tuple(hunk.id for hunk in hunks_of((file,)))
     assert chosen((file,), Choice()) == (() if changes_nothing(file) else (file,))
     assert chosen((file,), Choice(ids)) == ()
 
 
 @given(drafts(), st.data())
-def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: Written, data: st.DataObject) -> None:
+def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
     ids = [hunk.id for hunk in hunks_of((file,))]
     rejected = tuple(it for it in ids if data.draw(st.booleans()))
     part = chosen((file,), Choice(rejected))
@@ -137,11 +140,11 @@ def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: W
 def test_two_lines_on_each_side_stay_with_a_hunk_and_never_those_of_another() -> None:
     old = b"".join(b"%d\n" % number for number in range(1, 11))
     new = old.replace(b"4\n", b"four\n").replace(b"6\n", b"six\n").replace(b"10\n", b"10")
-    four, six, ten = hunks_of((Written("a", old, new),))
+    four, six, ten = hunks_of((DraftFile("a", old, new),))
     assert (four.above, four.below) == (("2", "3"), ("5",))
     assert (six.above, six.below) == (("5",), ("7", "8"))
     assert (ten.above, ten.below) == (("8", "9"), ())
-    (whole,) = hunks_of((Written("b", None, old),))
+    (whole,) = hunks_of((DraftFile("b", None, old),))
     assert whole.above == whole.below == ()
 
 
@@ -149,5 +152,5 @@ def test_that_a_new_file_may_be_run_is_shown_and_can_be_left_out() -> None:
     mode, text = hunks_of((NEW,))
     assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
     assert text.id == "new.py#1"
-    assert left("new.py#mode")["new.py"] == Written("new.py", None, b"x\ny\n")
+    assert left("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")
     assert "new.py" not in left("new.py#1")

@@ -8,9 +8,9 @@ import pytest
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
-from roundtable.workshop.in_place import InPlace, beside
+from roundtable.workshop.edit.scratch_trees import copied, made_tree
 from roundtable.workshop.sandbox import ended
-from roundtable.workshop.trees import copied, made_tree
+from roundtable.workshop.trial.workspace_mount import InPlace, beside
 from tests.repository import repository, sandbox, write
 
 

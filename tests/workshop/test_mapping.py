@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.rules.chunking import chunks
-from roundtable.workshop.mapping import ProgramMap, program_map, relevant, render, sized
+from roundtable.core.chunks import chunks
+from roundtable.workshop.project.map import ProgramMap, program_map, relevant, render, sized
 from tests.workshop.programs import CALLS, PYTHON
 
 PLENTY = 1_000_000

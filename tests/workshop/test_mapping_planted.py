@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-from roundtable.core.rules.chunking import CHUNK_TOKENS, Chunk, chunks
-from roundtable.workshop.mapping import ProgramMap, program_map, relevant, sized
-from roundtable.workshop.structure.trees import syntax_error
+from roundtable.core.chunks import CHUNK_TOKENS, Chunk, chunks
+from roundtable.workshop.project.map import ProgramMap, program_map, relevant, sized
+from roundtable.workshop.symbols.syntax_trees import syntax_error
 from tests.planted import End, Planted, planted
 
 MAP_TOKENS = 4_000

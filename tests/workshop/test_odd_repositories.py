@@ -10,20 +10,19 @@ from subprocess import CalledProcessError
 
 import pytest
 
-from roundtable.core.changes import RefusalKind
+from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.effects import Applied
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.applying import applied, applied_by
-from roundtable.workshop.committing import GitRefused, check_branch, repository_trouble
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.settling import recover
-from roundtable.workshop.undoing import changes, undone
+from roundtable.workshop.edit.apply_draft import applied, applied_by
+from roundtable.workshop.edit.settlement import recover
+from roundtable.workshop.edit.undo import changes, undone
+from roundtable.workshop.repo.commits import GitRefused, check_branch, repository_trouble
 from tests.repository import commit, git, write
 from tests.workshop.scenes import Stage, dies_at, does_before, seen, told, written
 
 CART, SUM = b"def total(items):\n    return 0\n", b"def total(items):\n    return sum(items)\n"
-CHANGE = Written("src/cart.py", CART, SUM)
-GONE = Written("docs/old.txt", b"old\n", None)
+CHANGE = DraftFile("src/cart.py", CART, SUM)
+GONE = DraftFile("docs/old.txt", b"old\n", None)
 
 
 def _shop(folder: Path, *init: str) -> Path:
@@ -150,14 +149,14 @@ def test_where_git_cannot_say_what_is_committed_nothing_is_written(tmp_path: Pat
     assert repository_trouble(work / "src").startswith(f"What is committed in {work} cannot be known")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
         with pytest.raises(GitRefused, match="cannot be known"):
-            applied(place, journals, [Written(path, mine, SUM)], commit=told())
+            applied(place, journals, [DraftFile(path, mine, SUM)], commit=told())
     assert (work / "src/cart.py").read_bytes() == mine
 
 
 def test_an_empty_folder_called_git_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
     assert repository_trouble(tmp_path / "work") == ""
-    assert written(applied(tmp_path / "work", tmp_path / "journals", [Written("a.py", None, b"1\n")])).commit == ""
+    assert written(applied(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit == ""
 
 
 # --- folders that went ------------------------------------------------------------------------------------
@@ -200,7 +199,7 @@ def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone
 def test_a_file_changed_in_the_moment_of_writing_is_left_and_named(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     mine = b"# I was faster\n"
-    files = [CHANGE, Written("new.py", None, b"1\n")]
+    files = [CHANGE, DraftFile("new.py", None, b"1\n")]
     with does_before("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
         receipt = written(applied(work, journals, files, commit=told()))
     assert receipt.left == ("src/cart.py",)
@@ -212,7 +211,7 @@ def test_a_persons_own_file_is_never_taken_for_ours(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
-    written(applied(work, journals, [CHANGE, Written("new.py", None, b"1\n")], commit=told()))
+    written(applied(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
     undone(work, journals)
     assert {name: (work / name).read_text() for name in own} == own
 
@@ -222,7 +221,7 @@ def test_a_file_stays_whose_it_was_when_root_writes_and_when_root_undoes(tmp_pat
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
-    written(applied(work, journals, [CHANGE, Written("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
+    written(applied(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]))
     for name in ("src/cart.py", "docs/new.txt"):
         assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
     undone(work, journals)
@@ -240,9 +239,9 @@ def test_where_git_does_not_believe_permissions_the_index_says_what_can_be_run(t
         (work / name).chmod(0o777)
     before = seen(work)
     files = [
-        Written("src/cart.py", CART, SUM, executable=True, was_executable=True),
-        Written("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
-        Written("run.sh", None, b"echo\n", executable=True),
+        DraftFile("src/cart.py", CART, SUM, executable=True, was_executable=True),
+        DraftFile("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
+        DraftFile("run.sh", None, b"echo\n", executable=True),
     ]
     written(applied(work, journals, files, commit=told()))
     modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
@@ -293,21 +292,21 @@ def test_a_branch_that_cannot_be_made_is_known_long_before(tmp_path: Path, name:
 
 def test_hooks_that_did_not_run_and_a_signature_that_lacks_are_told_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    assert written(applied(work, journals, [Written("a.py", None, b"1\n")], commit=told())).note == ""
+    assert written(applied(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    note = written(applied(work, journals, [Written("b.py", None, b"1\n")], commit=told())).note
+    note = written(applied(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
     assert note == "This is no `git commit`: the hooks here did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
-    note = written(applied(work, journals, [Written("c.py", None, b"1\n")], key="0199/x", commit=told())).note
+    note = written(applied(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())).note
     assert note == "This is no `git commit`: it is not signed, although commit.gpgSign asks for that."
     recovered = applied_by(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note
-    assert written(applied(work, journals, [Written("d.py", None, b"1\n")])).note == "", "only files"
+    assert written(applied(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
 
 
 # --- what undo says ------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.structure import trees
-from roundtable.workshop.structure.languages import Kind, language_of
-from roundtable.workshop.structure.outline import Outline, outline
-from roundtable.workshop.structure.trees import Refused, syntax_error
-from roundtable.workshop.structure.wanted import named, wanted
+from roundtable.workshop.symbols import syntax_trees
+from roundtable.workshop.symbols.languages import Kind, language_of
+from roundtable.workshop.symbols.outline import Outline, outline
+from roundtable.workshop.symbols.symbol_lookup import named, wanted
+from roundtable.workshop.symbols.syntax_trees import Refused, syntax_error
 from tests.workshop.corpus import FIXTURES
 
 
@@ -169,5 +169,5 @@ def test_code_nested_deeper_than_any_stack_is_read() -> None:
 
 
 def test_no_node_is_asked_for_its_points_which_crash() -> None:
-    folder = Path(trees.__file__).parent
+    folder = Path(syntax_trees.__file__).parent
     assert not [it.name for it in folder.glob("*.py") if "_point" in it.read_text()]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changes import Changeset, Replace
-from roundtable.core.redaction import Redactor
-from roundtable.workshop.drafting import drafted
+from roundtable.core.changeset import Changeset, Replace
+from roundtable.core.text.redaction import Redactor
+from roundtable.workshop.edit.draft import drafted
 from tests.repository import repository
 
 STATS = '''"""Numbers."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.structure.grafting import Grafted, grafted
-from roundtable.workshop.structure.synthesis import synthesised
+from roundtable.workshop.symbols.graft import Grafted, grafted
+from roundtable.workshop.symbols.synthesis import synthesised
 from tests.workshop.test_told_apart import held, text_of, why
 
 

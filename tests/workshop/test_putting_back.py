@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.structure.putting_back import PutBack, put_back
-from roundtable.workshop.structure.trees import syntax_error
+from roundtable.workshop.symbols.restore import PutBack, put_back
+from roundtable.workshop.symbols.syntax_trees import syntax_error
 
 STACK = b'''"""A stack."""
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.hunks import hunks_of
-from roundtable.workshop.rehearsing import committed_tree, lost_hunks, uncommitted_beside
+from roundtable.core.changeset import DraftFile
+from roundtable.workshop.edit.hunks import hunks_of
+from roundtable.workshop.edit.rehearsal import committed_tree, lost_hunks, uncommitted_beside
 from tests.repository import git, write
 from tests.workshop.scenes import everything, plain_folder, shop
 
@@ -40,7 +40,7 @@ def test_without_git_it_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
 def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "new"), tmp_path / "tree"
     git(work, "init", "-q")
-    committed_tree(work, tree, (Written("a.py", None, b"a\n"),))
+    committed_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
     assert [it.name for it in tree.rglob("*")] == ["a.py"]
     assert "README.md" in uncommitted_beside(work, ())
 
@@ -58,10 +58,10 @@ def test_before_the_first_commit_it_is_the_draft_alone(tmp_path: Path) -> None:
 )
 def test_a_hunk_that_did_not_survive_is_named(tmp_path: Path, path: str, text: bytes, lost: list[str]) -> None:
     files = (
-        Written("a.py", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n"),
-        Written("new.py", None, b"new\n"),
-        Written("old.py", b"still here", None),
-        Written("now.py", b"same\n", b"same\n", was="was.py"),
+        DraftFile("a.py", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n"),
+        DraftFile("new.py", None, b"new\n"),
+        DraftFile("old.py", b"still here", None),
+        DraftFile("now.py", b"same\n", b"same\n", was="was.py"),
     )
     assert {"a.py#1", "a.py#2", "now.py#rename"} <= {it.id for it in hunks_of(files)}
     tree = tmp_path / "tree"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.codecs import read
-from roundtable.core.rules.merging import wanted, with_seats
-from roundtable.core.rules.order_swapped import Verdicts
+from roundtable.core.decide.merge_ruling import wanted, with_seats
+from roundtable.core.decide.order_swapped import Verdicts
+from roundtable.core.replies import read
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
-from roundtable.workshop.structure.synthesis import synthesised
+from roundtable.workshop.symbols.synthesis import synthesised
 from tests.stories.accounts import ACCOUNTS, DIRECTED
 
 NAMES = {"candidate-A": "gpt", "candidate-B": "claude", "candidate-C": "gemini"}

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.sandbox import Limit
-from roundtable.workshop.running import run_plan
-from roundtable.workshop.running_plan import Plan, plan_of, read_plan
+from roundtable.workshop.project.run_plan import Plan, plan_of, read_plan
+from roundtable.workshop.project.run_project import run_plan
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from tests.servers.index_server import IndexServer
 
@@ -174,7 +174,7 @@ async def test_what_a_program_writes_goes_with_it(tmp_path: Path) -> None:
 
 SCRATCH = """
 import asyncio
-from roundtable.workshop.trees import scratch
+from roundtable.workshop.edit.scratch_trees import scratch
 
 async def main():
     async with scratch() as folder:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.sandbox import Job
-from roundtable.workshop.running_lines import Lines
-from roundtable.workshop.running_plan import Plan, read_plan
+from roundtable.workshop.project.run_plan import Plan, read_plan
 from roundtable.workshop.sandbox import ended
+from roundtable.workshop.sandbox.output_lines import Lines
 from tests.repository import sandbox
 from tests.workshop.test_running import ran
 

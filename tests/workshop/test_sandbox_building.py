@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.bench.drafts import Drafts
-from roundtable.app.bench.running import Running
+from roundtable.app.effects.run_program import Running
+from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import RunProject
 from roundtable.core.sandbox import Exit, Output
 from roundtable.engine.feed import Feed
 from roundtable.store.memory import MemoryStore
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.running_container import HONEST, run_container
-from roundtable.workshop.running_plan import Plan
-from roundtable.workshop.sandbox.building import Build, build_of, built_and_run
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.project.run_container import HONEST, run_container
+from roundtable.workshop.project.run_plan import Plan
 from roundtable.workshop.sandbox.engines import Engine
+from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
 from roundtable.workshop.sandbox.settings import SandboxSettings
 
 SCRIBE = """#!/bin/sh
@@ -197,7 +197,7 @@ async def test_a_project_is_looked_through_once_before_it_is_built_and_the_hones
     store, root = MemoryStore(), tmp_path / "root"
     root.mkdir()
     files = {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE}
-    draft = await Drafts(store).keep([Written(path, None, text.encode()) for path, text in files.items()])
+    draft = await Drafts(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
     running = Running(store, Feed(), SandboxSettings("docker"))
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
     assert ran.notes == (HONEST,)

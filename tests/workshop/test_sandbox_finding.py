@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.isolation import prove_isolation
+from roundtable.app.machine.isolation import prove_isolation
 from roundtable.core.sandbox import Bounds, Limit
+from roundtable.workshop.identity import is_orphan, own_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.attempts import GREEDY, QUICK
 from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.cgroups import Group, sweep
 from roundtable.workshop.sandbox.escape import outcomes
-from roundtable.workshop.sandbox.owners import is_orphan, own_name
+from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK
 from roundtable.workshop.sandbox.toolchain import behind_shim, toolchain
 from tests.repository import sandbox
 

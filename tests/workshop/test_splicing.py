@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changes import RefusalKind
-from roundtable.workshop.structure.languages import Kind
-from roundtable.workshop.structure.outline import Outline, Symbol, outline
-from roundtable.workshop.structure.signatures import takes
-from roundtable.workshop.structure.splicing import read_text, removed, spliced
-from roundtable.workshop.structure.synthesis import Synthesis, synthesised
-from roundtable.workshop.structure.trees import Refused, syntax_error
-from roundtable.workshop.structure.wanted import named, wanted
+from roundtable.core.changeset import RefusalKind
+from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.outline import Outline, Symbol, outline
+from roundtable.workshop.symbols.signatures import takes
+from roundtable.workshop.symbols.splice import read_text, removed, spliced
+from roundtable.workshop.symbols.symbol_lookup import named, wanted
+from roundtable.workshop.symbols.syntax_trees import Refused, syntax_error
+from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
 from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
 from tests.workshop.variants import varied
 

@@ -6,12 +6,12 @@ import difflib
 
 import pytest
 
-from roundtable.core.codecs import read
 from roundtable.core.effects import Left, Removed, Took
+from roundtable.core.replies import read
 from roundtable.core.values import Expect
-from roundtable.workshop.structure.grafting import Grafted, grafted
-from roundtable.workshop.structure.synthesis import Synthesis, synthesised
-from roundtable.workshop.structure.trees import syntax_error
+from roundtable.workshop.symbols.graft import Grafted, grafted
+from roundtable.workshop.symbols.syntax_trees import syntax_error
+from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
 from tests.workshop.corpus import FIXTURES
 
 PATH = "src/auth.py"

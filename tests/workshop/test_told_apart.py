@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.structure.outline import Outline, outline
-from roundtable.workshop.structure.synthesis import Synthesis, synthesised
+from roundtable.workshop.symbols.outline import Outline, outline
+from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
 from tests.workshop.corpus import FIXTURES
 from tests.workshop.variants import varied
 

@@ -9,11 +9,11 @@ from threading import Event
 
 import pytest
 
+from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.rehearsing import committed_tree
-from roundtable.workshop.trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
+from roundtable.workshop.edit.rehearsal import committed_tree
+from roundtable.workshop.edit.scratch_trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
 from tests.repository import commit, git, repository, write
 
 
@@ -35,9 +35,9 @@ def test_a_tree_has_what_is_not_ignored_and_not_secret_with_the_draft_on_top(tmp
     (work / "run.sh").chmod(0o755)
     (work / "gone.py").unlink()
     draft = [
-        Written("src/c.py", b"b\n", b"c\n", was="src/b.py"),
-        Written("deep/er/d.sh", None, b"d\n", executable=True),
-        Written("new.py", b"not added yet\n", None),
+        DraftFile("src/c.py", b"b\n", b"c\n", was="src/b.py"),
+        DraftFile("deep/er/d.sh", None, b"d\n", executable=True),
+        DraftFile("new.py", b"not added yet\n", None),
     ]
     made_tree(work, tmp_path / "tree", draft)
     assert _files(tmp_path / "tree") == [".gitignore", "a.py", "deep/er/d.sh", "run.sh", "src/c.py"]
@@ -126,7 +126,7 @@ def test_a_folder_that_became_a_link_is_not_copied_through(tmp_path: Path) -> No
 def test_a_draft_in_a_tree_does_not_write_through_a_link_that_was_copied(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     (work / "b.py").symlink_to("a.py")
-    made_tree(work, tmp_path / "tree", [Written("b.py", None, b"b\n")])
+    made_tree(work, tmp_path / "tree", [DraftFile("b.py", None, b"b\n")])
     assert (tmp_path / "tree/a.py").read_text() == "a\n"
     assert (tmp_path / "tree/b.py").read_text() == "b\n"
 

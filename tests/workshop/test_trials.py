@@ -10,17 +10,17 @@ from textwrap import dedent
 
 import pytest
 
+from roundtable.core.decide.candidate_ranking import executed
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
-from roundtable.core.rules.executed import executed
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop import inside_tests
-from roundtable.workshop.distinguishing import Call, module_of, telling_calls
-from roundtable.workshop.examples import examples_of, unittest_of
-from roundtable.workshop.observing import Asked, observed, text_of
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.trials import BEFORE, EXAMPLES, Trials
-from roundtable.workshop.trying import Task, tried
+from roundtable.workshop.trial import probe_tests
+from roundtable.workshop.trial.distinguishing_inputs import Call, module_of, telling_calls
+from roundtable.workshop.trial.examples import examples_of, unittest_of
+from roundtable.workshop.trial.probes import Asked, observed, text_of
+from roundtable.workshop.trial.run_candidates import Task, tried
+from roundtable.workshop.trial.trial_results import BEFORE, EXAMPLES, Trials
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}
@@ -393,7 +393,7 @@ async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sand
         """)
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
-    setup = text_of(inside_tests).replace("import os\n", f"import os\n{hidden}", 1)
+    setup = text_of(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
     asked = Asked((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
     seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows == [

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changes import RefusalKind
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.lost_tests import changed_tests
-from roundtable.workshop.validating import destroyed, objections
+from roundtable.core.changeset import DraftFile, RefusalKind
+from roundtable.workshop.edit.lost_tests import changed_tests
+from roundtable.workshop.edit.validation import destroyed, objections
 from tests.repository import repository, write
 
 K = RefusalKind
@@ -26,44 +25,44 @@ def test_takes():
 KEPT = {"kept.py": "x = 1\n", "uv.lock": "version = 1\n", ".github/workflows/ci.yml": "on: push\n"}
 
 
-def kinds(*files: Written) -> list[RefusalKind]:
+def kinds(*files: DraftFile) -> list[RefusalKind]:
     return [refusal.kind for refusal in objections(files)]
 
 
 @pytest.mark.parametrize(
     ("file", "kind"),
     [
-        (Written("a.py", None, b"def f(:\n"), K.SYNTAX),
-        (Written("a.py", b"x = 1\n", b"def f(:\n"), K.SYNTAX),
-        (Written("a.js", None, b"function (\n"), K.SYNTAX),
-        (Written("a.go", None, b"package a\nfunc f( {\n"), K.SYNTAX),
-        (Written("a.py", b"x\n", b"<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), K.CONFLICT_MARKERS),
-        (Written("a.txt", b"x\n", b"<<<<<<< HEAD\nx\n"), K.CONFLICT_MARKERS),
-        (Written("a.py", None, b"```python\nx = 1\n```\n"), K.LEAKED_FENCE),
-        (Written("a.py", b"x = 1\n", b"x = 1\n```\n"), K.LEAKED_FENCE),
-        (Written("a.toml", None, b"a = 1\n```\nb = 2\n"), K.LEAKED_FENCE),
-        (Written("README.md", None, b"```markdown\n# Hi\n```\n"), K.LEAKED_FENCE),
+        (DraftFile("a.py", None, b"def f(:\n"), K.SYNTAX),
+        (DraftFile("a.py", b"x = 1\n", b"def f(:\n"), K.SYNTAX),
+        (DraftFile("a.js", None, b"function (\n"), K.SYNTAX),
+        (DraftFile("a.go", None, b"package a\nfunc f( {\n"), K.SYNTAX),
+        (DraftFile("a.py", b"x\n", b"<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), K.CONFLICT_MARKERS),
+        (DraftFile("a.txt", b"x\n", b"<<<<<<< HEAD\nx\n"), K.CONFLICT_MARKERS),
+        (DraftFile("a.py", None, b"```python\nx = 1\n```\n"), K.LEAKED_FENCE),
+        (DraftFile("a.py", b"x = 1\n", b"x = 1\n```\n"), K.LEAKED_FENCE),
+        (DraftFile("a.toml", None, b"a = 1\n```\nb = 2\n"), K.LEAKED_FENCE),
+        (DraftFile("README.md", None, b"```markdown\n# Hi\n```\n"), K.LEAKED_FENCE),
     ],
 )
-def test_what_must_not_be_written_is_named_by_kind(file: Written, kind: RefusalKind) -> None:
+def test_what_must_not_be_written_is_named_by_kind(file: DraftFile, kind: RefusalKind) -> None:
     assert kinds(file) == [kind]
 
 
 @pytest.mark.parametrize(
     "file",
     [
-        Written("a.py", None, b"x = 1\n"),
-        Written("a.py", b"def f(:\n", b"def g(:\n"),
-        Written("a.unknown", None, b"def f(:\n"),
-        Written("README.md", None, b"# Hi\n\n```\nmake\n```\n"),
-        Written("a.py", None, b'"""Shows\n\n```\nmake\n```\n"""\n'),
-        Written("prompts/ask.j2", None, b"Answer so:\n```json\n{}\n```\nand no other way\n"),
-        Written("a.md", b"<<<<<<< a\n", b"<<<<<<< a\nmore\n"),
-        Written("a.rst", None, b"Title\n=======\n"),
-        Written("a.py", b"x\n", None),
+        DraftFile("a.py", None, b"x = 1\n"),
+        DraftFile("a.py", b"def f(:\n", b"def g(:\n"),
+        DraftFile("a.unknown", None, b"def f(:\n"),
+        DraftFile("README.md", None, b"# Hi\n\n```\nmake\n```\n"),
+        DraftFile("a.py", None, b'"""Shows\n\n```\nmake\n```\n"""\n'),
+        DraftFile("prompts/ask.j2", None, b"Answer so:\n```json\n{}\n```\nand no other way\n"),
+        DraftFile("a.md", b"<<<<<<< a\n", b"<<<<<<< a\nmore\n"),
+        DraftFile("a.rst", None, b"Title\n=======\n"),
+        DraftFile("a.py", b"x\n", None),
     ],
 )
-def test_what_is_sound_or_was_no_better_before_is_let_through(file: Written) -> None:
+def test_what_is_sound_or_was_no_better_before_is_let_through(file: DraftFile) -> None:
     assert kinds(file) == []
 
 
@@ -105,39 +104,39 @@ def test_what_is_sound_or_was_no_better_before_is_let_through(file: Written) -> 
 def test_tests_that_would_be_deleted_emptied_or_skipped_are_named(
     path: str, before: bytes, after: bytes | None
 ) -> None:
-    file = Written(path, before, after)
+    file = DraftFile(path, before, after)
     assert kinds(file) == [K.TESTS_DELETED]
 
 
 def test_tests_that_move_get_another_name_or_grow_are_not_lost() -> None:
     head, _, takes = TESTS.partition(b"\n\n\ndef test_takes")
-    moved = Written("tests/test_more.py", None, b"import shop\n\n\ndef test_takes" + takes)
-    assert kinds(Written("tests/test_shop.py", TESTS, head + b"\n"), moved) == []
-    assert kinds(Written("tests/test_new.py", TESTS, TESTS, was="tests/test_shop.py")) == []
+    moved = DraftFile("tests/test_more.py", None, b"import shop\n\n\ndef test_takes" + takes)
+    assert kinds(DraftFile("tests/test_shop.py", TESTS, head + b"\n"), moved) == []
+    assert kinds(DraftFile("tests/test_new.py", TESTS, TESTS, was="tests/test_shop.py")) == []
     renamed = TESTS.replace(b"test_takes", b"test_takes_away")
-    assert kinds(Written("tests/test_shop.py", TESTS, renamed)) == []
-    assert kinds(Written("tests/test_shop.py", TESTS, TESTS + b"\n\ndef test_c():\n    assert f()\n")) == []
+    assert kinds(DraftFile("tests/test_shop.py", TESTS, renamed)) == []
+    assert kinds(DraftFile("tests/test_shop.py", TESTS, TESTS + b"\n\ndef test_c():\n    assert f()\n")) == []
 
 
 @pytest.mark.feature("S4.104")
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        (Written("notes.txt", b"mine\n", None), "git does not know it"),
-        (Written("notes.txt", b"mine\nall\n", b"theirs\n"), "git does not know it"),
-        (Written("kept.py", b"x = 1\n", b"\n"), "is emptied"),
-        (Written(".github/workflows/ci.yml", b"on: push\n", None), "checks elsewhere"),
-        (Written("uv.lock", b"version = 1\n", None), "pins"),
-        (Written("migrations/0002.sql", None, b"DROP TABLE users;\n"), "DROP TABLE users"),
-        (Written("db/schema.sql", b"SELECT 1;\n", b"SELECT 1;\ntruncate orders;\n"), "truncate orders"),
-        (Written("app/migrations/0003.py", None, b"op.drop_column('users', 'name')\n"), "drops data"),
-        (Written("clean.sh", b"echo\n", b"echo\nrm -rf build\n"), "rm -rf build"),
-        (Written("Makefile", None, b"clean:\n\trm -fr out\n"), "whole folders"),
-        (Written("release.sh", None, b"git push --force origin main\n"), "rewrites history"),
-        (Written(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites history"),
+        (DraftFile("notes.txt", b"mine\n", None), "git does not know it"),
+        (DraftFile("notes.txt", b"mine\nall\n", b"theirs\n"), "git does not know it"),
+        (DraftFile("kept.py", b"x = 1\n", b"\n"), "is emptied"),
+        (DraftFile(".github/workflows/ci.yml", b"on: push\n", None), "checks elsewhere"),
+        (DraftFile("uv.lock", b"version = 1\n", None), "pins"),
+        (DraftFile("migrations/0002.sql", None, b"DROP TABLE users;\n"), "DROP TABLE users"),
+        (DraftFile("db/schema.sql", b"SELECT 1;\n", b"SELECT 1;\ntruncate orders;\n"), "truncate orders"),
+        (DraftFile("app/migrations/0003.py", None, b"op.drop_column('users', 'name')\n"), "drops data"),
+        (DraftFile("clean.sh", b"echo\n", b"echo\nrm -rf build\n"), "rm -rf build"),
+        (DraftFile("Makefile", None, b"clean:\n\trm -fr out\n"), "whole folders"),
+        (DraftFile("release.sh", None, b"git push --force origin main\n"), "rewrites history"),
+        (DraftFile(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites history"),
     ],
 )
-def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file: Written, words: str) -> None:
+def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file: DraftFile, words: str) -> None:
     root = repository(tmp_path / "shop", KEPT)
     write(root, {"notes.txt": "mine\n"})
     (sentence,) = destroyed((file,), root)
@@ -148,7 +147,7 @@ def test_what_would_be_lost_for_good_is_said_in_a_sentence(tmp_path: Path, file:
 def test_many_deletions_at_once_are_said_as_one(tmp_path: Path) -> None:
     names = [f"{number}.py" for number in range(6)]
     root = repository(tmp_path / "shop", dict.fromkeys(names, "x\n"))
-    gone = [Written(name, b"x\n", None) for name in names]
+    gone = [DraftFile(name, b"x\n", None) for name in names]
     assert destroyed(gone[:5], root) == ()
     (sentence,) = destroyed(gone, root)
     assert sentence.startswith("6 files are deleted")
@@ -157,10 +156,10 @@ def test_many_deletions_at_once_are_said_as_one(tmp_path: Path) -> None:
 def test_an_everyday_change_needs_no_typed_word(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop", {"a.py": "x = 1\n", "old.py": "y\n", "clean.sh": "rm -rf build\n"})
     files = (
-        Written("a.py", b"x = 1\n", b"import shutil\nshutil.rmtree('x')  # rm -rf\n"),
-        Written("old.py", b"y\n", None),
-        Written("clean.sh", b"rm -rf build\n", b"rm -rf build\necho done\n"),
-        Written("new.sql", None, b"SELECT dropped FROM t;\n"),
+        DraftFile("a.py", b"x = 1\n", b"import shutil\nshutil.rmtree('x')  # rm -rf\n"),
+        DraftFile("old.py", b"y\n", None),
+        DraftFile("clean.sh", b"rm -rf build\n", b"rm -rf build\necho done\n"),
+        DraftFile("new.sql", None, b"SELECT dropped FROM t;\n"),
     )
     assert destroyed(files, root) == ()
 
@@ -184,25 +183,25 @@ class Shop(unittest.TestCase):
     ],
 )
 def test_tests_that_nobody_would_find_any_more_are_lost(path: str, was: str, after: bytes) -> None:
-    assert kinds(Written(path, UNITTESTS, after, was=was)) == [K.TESTS_DELETED]
+    assert kinds(DraftFile(path, UNITTESTS, after, was=was)) == [K.TESTS_DELETED]
 
 
 def test_a_class_of_tests_may_rest_on_another_one() -> None:
     after = UNITTESTS.replace(b"unittest.TestCase", b"unittest.IsolatedAsyncioTestCase")
-    assert kinds(Written("test_shop.py", UNITTESTS, after)) == []
-    assert kinds(Written("tests/test_shop.py", UNITTESTS, UNITTESTS, was="test_shop.py")) == []
+    assert kinds(DraftFile("test_shop.py", UNITTESTS, after)) == []
+    assert kinds(DraftFile("tests/test_shop.py", UNITTESTS, UNITTESTS, was="test_shop.py")) == []
 
 
 def test_large_files_of_other_tests_are_judged_without_a_wait() -> None:
     """Each of these took minutes or more when letters were compared, or a pattern tried at every one of them."""
     old = "".join(f"def test_old_{it}():\n    assert f({it}) == {it * 7}\n\n" for it in range(3_000)).encode()
     new = old.replace(b"test_old", b"test_new").replace(b"assert f(", b"check(g, ")
-    assert kinds(Written("test_a.py", old, new)) == [K.TESTS_DELETED]
+    assert kinds(DraftFile("test_a.py", old, new)) == [K.TESTS_DELETED]
     blank = b"it" + b" " * 300_000 + b"x\n"
-    assert kinds(Written("a.test.txt", b"it('a')\n", b"it('a')\n" + blank)) == []
-    assert kinds(Written("test_b.py", old, b"# " + b"pytestmark=" * 80_000 + b"\n" + old)) == []
+    assert kinds(DraftFile("a.test.txt", b"it('a')\n", b"it('a')\n" + blank)) == []
+    assert kinds(DraftFile("test_b.py", old, b"# " + b"pytestmark=" * 80_000 + b"\n" + old)) == []
     long = b"#!/bin/sh\n" + b"rm -r x" + b" find git push x" * 50_000 + b"\n"
-    assert destroyed((Written("a.sh", None, long),), Path("/"))
+    assert destroyed((DraftFile("a.sh", None, long),), Path("/"))
 
 
 HELD = b"from calc import double\n\nFOUR = 4\n\n\ndef test_double():\n    assert double(2) == FOUR\n"
@@ -226,12 +225,12 @@ TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(d
 def test_tests_that_would_be_others_are_named_and_new_ones_beside_them_are_not(
     path: str, before: bytes, after: bytes, named: str
 ) -> None:
-    assert changed_tests([Written(path, before, after)]) == ({path: (named,)} if named else {})
+    assert changed_tests([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
 
 
 def test_a_test_that_moves_is_another_one_only_where_it_says_something_else() -> None:
-    moved = Written("tests/test_double.py", None, HELD)
-    assert changed_tests([Written("test_calc.py", HELD, None), moved]) == {}
-    assert changed_tests([Written("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
-    weaker = Written("test_double.py", HELD, HELD.replace(b"== FOUR", b"!= 5"), was="test_calc.py")
+    moved = DraftFile("tests/test_double.py", None, HELD)
+    assert changed_tests([DraftFile("test_calc.py", HELD, None), moved]) == {}
+    assert changed_tests([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
+    weaker = DraftFile("test_double.py", HELD, HELD.replace(b"== FOUR", b"!= 5"), was="test_calc.py")
     assert changed_tests([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.codecs.changes import changes_of
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.redaction import Redactor
-from roundtable.core.wording import fenced
-from roundtable.workshop.committing import GitRefused
-from roundtable.workshop.drafting import drafted
-from roundtable.workshop.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.wording import fenced
+from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.repo.commits import GitRefused
+from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import dies_at, seen
 

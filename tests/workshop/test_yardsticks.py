@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.drafting import Written
-from roundtable.workshop.yardsticks import as_it_was, yardstick_words, yardsticks
+from roundtable.core.changeset import DraftFile
+from roundtable.workshop.trial.check_files import as_it_was, yardstick_words, yardsticks
 from tests.repository import write
 
 THERE = {it: "something\n" for it in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")}
@@ -20,8 +20,8 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> Written:
-    return Written(path, before, after, was)
+def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> DraftFile:
+    return DraftFile(path, before, after, was)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\
         (("make", "-C", "web"), changed("web/makefile", before=None)),
     ],
 )
-def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file: Written | None) -> None:
+def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
     files = [file] if file else []
     assert yardsticks([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
 
@@ -62,7 +62,9 @@ def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file
     ],
     ids=str,
 )
-def test_what_is_only_looked_at_or_new_makes_it_no_other(workspace: Path, argv: tuple[str, ...], file: Written) -> None:
+def test_what_is_only_looked_at_or_new_makes_it_no_other(
+    workspace: Path, argv: tuple[str, ...], file: DraftFile
+) -> None:
     assert yardsticks([file], {"it": argv}, workspace) == ()
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roundtable.workshop.structure.outline import Outline, Symbol
-from roundtable.workshop.structure.spans import indentation, line_start
+from roundtable.workshop.symbols.outline import Outline, Symbol
+from roundtable.workshop.symbols.spans import indentation, line_start
 
 
 def varied(file: Outline, symbol: Symbol) -> bytes | None:

@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app import branching
-from roundtable.app import config as settings
-from roundtable.app.agenda import Agenda
-from roundtable.app.before_writing import refuse_if_in_vain
-from roundtable.app.checks import Checks
-from roundtable.app.context import snapshot
-from roundtable.app.folder import Folder, Written
-from roundtable.app.gathering import Gathering
-from roundtable.app.hooks import Hooks
-from roundtable.app.ids import new_session_id, slug_of
-from roundtable.app.judges import with_judges
-from roundtable.app.live import LiveServer
-from roundtable.app.meetings import Chosen, Meetings, meeting_of
-from roundtable.app.memory import Memory
-from roundtable.app.performer import DeskPerformer
-from roundtable.app.places import Places, workspace_of
-from roundtable.app.requests import Requests
-from roundtable.app.said_undone import settle
-from roundtable.app.secrets import Keys
-from roundtable.app.stages import StageLists, room_for_stages, with_stages
-from roundtable.app.to_apply import APPLY, to_apply
-from roundtable.app.uncommitted import unwritable_notices
-from roundtable.app.watching import watch
-from roundtable.app.windows import Room, longest_answer, room_for
-from roundtable.app.workplaces import AgentWorkplaces
+from roundtable.app.effects.agent_worktrees import AgentWorkplaces
+from roundtable.app.effects.file_requests import Requests
+from roundtable.app.effects.performer import DeskPerformer
+from roundtable.app.machine.judge_voices import with_judges
+from roundtable.app.opening.agenda import Agenda
+from roundtable.app.opening.apply_source import APPLY, to_apply
+from roundtable.app.opening.before_writing import refuse_if_in_vain
+from roundtable.app.opening.context_files import snapshot
+from roundtable.app.opening.context_window import Room, longest_answer, room_for
+from roundtable.app.opening.meeting_catalog import Chosen, Meetings, meeting_of
+from roundtable.app.opening.opening_context import Gathering
+from roundtable.app.opening.preflight import unwritable_notices
+from roundtable.app.opening.stage_lists import StageLists, room_for_stages, with_stages
+from roundtable.app.records import branch
+from roundtable.app.records.memory import Memory
+from roundtable.app.records.said_undone import settle
+from roundtable.app.records.session_ids import new_session_id, slug_of
+from roundtable.app.records.workspace_files import Folder, Written
+from roundtable.app.runs.hooks import Hooks
+from roundtable.app.runs.live_socket import LiveServer
+from roundtable.app.runs.watch import watch
+from roundtable.app.settings import config as settings
+from roundtable.app.settings.places import Places, workspace_of
+from roundtable.app.settings.secrets import Keys
+from roundtable.core.decide import decrees
 from roundtable.core.events import (
     CancelAsked,
     ContinueAsked,
@@ -56,25 +56,25 @@ from roundtable.core.events import (
 from roundtable.core.faults import Fault, NotFound, NotTrusted, UsageError
 from roundtable.core.index import LAST, SessionRow
 from roundtable.core.ledger import Entry
-from roundtable.core.rules import decrees
 from roundtable.core.session import Session
 from roundtable.core.stages import MEETING, in_own_words
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
-from roundtable.protocols import Protocol
-from roundtable.store.facts import digest_of
-from roundtable.store.holders import this_process
+from roundtable.meetings import Protocol
+from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
+from roundtable.store.stored_facts import digest_of
 from roundtable.voices.agents.catalog import with_own
-from roundtable.voices.agents.places import SEAT_VARIABLE
+from roundtable.voices.agents.workdirs import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.person import person
+from roundtable.workshop.trial.listed_checks import Checks
 
 if TYPE_CHECKING:
-    from roundtable.app.workbench import Workbench
+    from roundtable.app.effects.workbench import Workbench
 
 MOST_OPTIONS = 26
 
@@ -273,7 +273,7 @@ class Roundtable:
         return watch(self.store, self.feed, self.places.socket(session), session, after, here)
 
     def _workbench(self) -> Workbench:
-        from roundtable.app.workbench import Workbench
+        from roundtable.app.effects.workbench import Workbench
 
         return Workbench(self.store, self.workspace, self.feed, self.places, self.settings.config, self._room)
 
@@ -352,12 +352,12 @@ class Roundtable:
 
     async def branch(self, session: str, before_round: str) -> str:
         """A new session that shares the record up to a round and goes its own way from there."""
-        return await self._told(*await branching.before_round(self.store, session, before_round))
+        return await self._told(*await branch.before_round(self.store, session, before_round))
 
     async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
         """The same from before a stage, which is told what is to be different."""
         self.keys.learn_all()
-        return await self._told(*await branching.before_stage(self.store, session, stage, instructions))
+        return await self._told(*await branch.before_stage(self.store, session, stage, instructions))
 
     async def _told(self, session: str, opened: SessionOpened) -> str:
         """Let the hooks know of a new session."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from roundtable.core.changes import Hunk, Refusal
+from roundtable.core.changeset import Hunk, Refusal
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import StageEnd, Took
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value

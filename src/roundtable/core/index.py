@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.events import (
-    DecisionMade,
-    Recorded,
-    SessionAmended,
-    SessionEnded,
-    SessionForgotten,
-    SessionOpened,
-)
+from roundtable.core.events import DecisionMade, Recorded, SessionAmended, SessionEnded, SessionForgotten, SessionOpened
 
 PREFIX = 6
 """The fewest characters of an id or a slug that may stand for the whole."""

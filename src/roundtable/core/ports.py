@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
-from roundtable.core.changes import Edits
+from roundtable.core.changeset import Edits
 from roundtable.core.effects import Effect, Result
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault

@@ -425,3 +425,6 @@ class Reply(Value, frozen=True):
     usage: Usage = Usage()
     model: str = ""
     truncated: bool = False
+
+
+DECISION_ITEM = "the decision"

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 
 from roundtable.core.events import Delta, EffectDone, EffectFailed, MoveMade, Recorded, SeatMissed, SessionEnded
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 
 BACKLOG = 10_000
 """A reader this far behind misses words (the move still comes as a fact), never facts."""

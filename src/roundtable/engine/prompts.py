@@ -13,24 +13,16 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.effects import (
-    Applied,
-    CandidatesTried,
-    ChecksRun,
-    ClaimsProven,
-    ProjectRan,
-    Rehearsed,
-    Served,
-)
+from roundtable.core.decide.change_outcome import what_broke
+from roundtable.core.decide.decrees import unanswered
+from roundtable.core.decide.program_run import ran_words
+from roundtable.core.decide.proofs import proof_lines
+from roundtable.core.decide.trial_outcome import told_of
+from roundtable.core.effects import Applied, CandidatesTried, ChecksRun, ClaimsProven, ProjectRan, Rehearsed, Served
 from roundtable.core.events import MoveMade, TurnAsked
-from roundtable.core.rules.carrying_out import what_broke
-from roundtable.core.rules.decrees import unanswered
-from roundtable.core.rules.running import ran_words
-from roundtable.core.rules.trying import told_of
 from roundtable.core.session import RoundRecord, Session
+from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
-from roundtable.core.views.clean import one_line
-from roundtable.core.views.proofs import proof_lines
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]

@@ -6,26 +6,14 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
+from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import ChildEnded, Effect, Result
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
-from roundtable.core.rules.base import listed
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.values import (
-    Absence,
-    Charter,
-    Decision,
-    Expect,
-    Gate,
-    Limits,
-    Move,
-    Prompt,
-    Round,
-    Seat,
-    Turns,
-)
-from roundtable.engine.heeding import Heeding
-from roundtable.engine.limits import quorate
+from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Limits, Move, Prompt, Round, Seat, Turns
+from roundtable.engine.limits import Heeding
+from roundtable.engine.limits_part import quorate
 from roundtable.engine.prompts import labels
 
 FREE = "free"

@@ -13,8 +13,8 @@ from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices, Workplaces
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
-from roundtable.engine.clerk import Clerk
 from roundtable.engine.feed import Feed
+from roundtable.engine.recorder import Clerk
 from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
 
 RENEW_SECONDS = 8.0

@@ -8,7 +8,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from roundtable.core.codecs import codec
 from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
 from roundtable.core.events import (
     AHEAD,
@@ -25,13 +24,14 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, RecordMismatch
 from roundtable.core.ports import Performer, Voices, Workplaces
+from roundtable.core.replies import codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
-from roundtable.engine.clerk import Clerk
 from roundtable.engine.clock import Clock, clock
-from roundtable.engine.heeding import Heeding
-from roundtable.engine.limits import over_limit, quorate
+from roundtable.engine.limits import Heeding
+from roundtable.engine.limits_part import over_limit, quorate
 from roundtable.engine.prompts import Layout, opening_texts, shuffled
+from roundtable.engine.recorder import Clerk
 from roundtable.engine.turns import TurnTaker
 
 T = TypeVar("T")

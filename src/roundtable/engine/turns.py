@@ -11,22 +11,22 @@ from zlib import crc32
 
 import msgspec
 
-from roundtable.core.codecs import codec, read
-from roundtable.core.codecs.base import Reading
-from roundtable.core.codecs.speech import Speech
-from roundtable.core.codecs.thoughts import without_thoughts
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices, Workplaces
-from roundtable.core.redacted_stream import RedactedStream
+from roundtable.core.replies import codec, read
+from roundtable.core.replies.codec import Reading
+from roundtable.core.replies.prose import Speech
+from roundtable.core.replies.thoughts import without_thoughts
 from roundtable.core.session import RoundRecord
+from roundtable.core.text.redacted_stream import RedactedStream
+from roundtable.core.text.wording import fenced, unbroken
 from roundtable.core.usage import Usage
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits, Workplace
 from roundtable.core.verdict import Parse
-from roundtable.core.wording import fenced, unbroken
-from roundtable.engine.clerk import Clerk
 from roundtable.engine.clock import Clock, clock
 from roundtable.engine.prompts import Layout, needed
+from roundtable.engine.recorder import Clerk
 
 Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
 

@@ -11,9 +11,11 @@ from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound
 from roundtable.core.index import SessionRow, addressed, index
 from roundtable.core.ports import Lease, Removed
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.facts import (
+from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.memory_ledger import MemoryLedger
+from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     admit,
     check_blob,
@@ -24,8 +26,6 @@ from roundtable.store.facts import (
     unpack,
     with_free_slug,
 )
-from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.memory_ledger import MemoryLedger
 
 
 class MemoryStore(MemoryLedger):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from roundtable.core.events import Recorded
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.wording import content_words, words
+from roundtable.core.text.wording import content_words, words
 from roundtable.store.filing import TO_FILE, Slip, file_entry
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from roundtable.core.faults import RecordError
-from roundtable.store.schema import MIGRATIONS, migrate, version_of
+from roundtable.store.database import MIGRATIONS, migrate, version_of
 
 
 def open_file(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:

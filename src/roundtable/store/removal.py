@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from roundtable.core.ports import Removed
 from roundtable.core.values import Digest
-from roundtable.store.facts import digests_in
-from roundtable.store.holders import is_free
+from roundtable.store.leases import is_free
+from roundtable.store.stored_facts import digests_in
 
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"

@@ -15,10 +15,13 @@ from roundtable.core.faults import NotFound, RecordError
 from roundtable.core.index import INDEXED, LAST, LISTED, PREFIX, SessionRow, addressed, index
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.ports import Lease, Removed
-from roundtable.core.redaction import Redactor
+from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store import ledger
-from roundtable.store.facts import (
+from roundtable.store import ledgers
+from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.opening import explained, open_file
+from roundtable.store.removal import remove
+from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     LONG_TEXT,
     Body,
@@ -30,9 +33,6 @@ from roundtable.store.facts import (
     unpack,
     with_free_slug,
 )
-from roundtable.store.holders import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.opening import explained, open_file
-from roundtable.store.removal import remove
 from roundtable.store.writer import Writer
 
 T = TypeVar("T")
@@ -215,7 +215,7 @@ class SqliteStore:
     ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
         query, here = (_LIST, ()) if workspace is None else (_LIST_HERE, (workspace,))
-        given = (*here, forgotten, ledger.rows(limit))
+        given = (*here, forgotten, ledgers.rows(limit))
         return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
 
     async def find(self, address: str, workspace: str | None = None) -> list[str]:
@@ -231,7 +231,7 @@ class SqliteStore:
 
         def fold(db: sqlite3.Connection) -> None:
             rows: dict[str, SessionRow | None] = {}
-            for pos, *fact in db.execute(_SINCE, (0, ledger.rows(None))):
+            for pos, *fact in db.execute(_SINCE, (0, ledgers.rows(None))):
                 recorded = _recorded(db, fact)
                 rows[recorded.session] = index(rows.get(recorded.session), pos, recorded)
             db.execute("DELETE FROM sessions")
@@ -250,21 +250,21 @@ class SqliteStore:
 
     async def unfiled(self) -> list[str]:
         """The sessions that have ended, or got an entry, since they were last filed, newest first."""
-        return await self._read(ledger.unfiled)
+        return await self._read(ledgers.unfiled)
 
     async def file(self, session: str, seq: int, entries: Sequence[Entry]) -> list[Entry]:
         """File what a session comes to; returns it as it is filed."""
-        return await self._writer.submit(lambda db: ledger.file(db, session, seq, entries))
+        return await self._writer.submit(lambda db: ledgers.file(db, session, seq, entries))
 
     async def entries(self, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 100) -> list[Entry]:
         """What is remembered there, newest first."""
-        return await self._read(lambda db: ledger.entries(db, workspace, kinds, limit))
+        return await self._read(lambda db: ledgers.entries(db, workspace, kinds, limit))
 
     async def search(
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
         """Those that share words with these, the most relevant first."""
-        return await self._read(lambda db: ledger.search(db, words, workspace, kinds, limit))
+        return await self._read(lambda db: ledgers.search(db, words, workspace, kinds, limit))
 
     # --- leases --------------------------------------------------------------------------------
 
@@ -331,7 +331,7 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
     pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
     if isinstance(recorded.event, INDEXED):
         _list(db, index(_row(db, recorded.session), pos, recorded))
-    ledger.want_filing(db, recorded)
+    ledgers.want_filing(db, recorded)
 
 
 def _list(db: sqlite3.Connection, row: SessionRow | None) -> None:

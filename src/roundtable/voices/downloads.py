@@ -15,8 +15,8 @@ from typing import IO
 import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices import http_faults
-from roundtable.voices.http_client import certificates
+from roundtable.voices import http_client
+from roundtable.voices.http_client_part import certificates
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes there will be."""
@@ -128,10 +128,10 @@ async def _pull(client: httpx2.AsyncClient, url: str, part: Path, size: int, pro
         async with client.stream("GET", url, headers=headers) as response:
             if response.status_code not in (200, 206):
                 body = await _first(response)
-                return http_faults.from_response(host, response.status_code, response.headers, body)
+                return http_client.from_response(host, response.status_code, response.headers, body)
             await _write(response, part, start, progress)
     except httpx2.HTTPError as error:
-        return http_faults.from_exception(host, error, began=False)
+        return http_client.from_exception(host, error, began=False)
     if _size(part) < size:
         return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection in the middle of {part.stem}.")
     return None

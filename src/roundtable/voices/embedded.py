@@ -22,10 +22,10 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request
 from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.http_client import open_client
+from roundtable.voices.http_client_part import open_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.outside_words import excerpt
-from roundtable.voices.pacing import Pace
+from roundtable.voices.provider_text import excerpt
+from roundtable.voices.rate_limits import Pace
 
 _START_TIMEOUT = 120.0
 _CRASHES_IN_A_ROW = 3

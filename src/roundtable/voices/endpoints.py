@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.datafile import fill, parse_table
+from roundtable.voices.data_file import fill, parse_table
 
 ResolveKey = Callable[[str], str | None]
 """Finds the key behind `env:NAME` or `secret:NAME`; None where there is none."""

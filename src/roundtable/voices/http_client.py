@@ -1,33 +1,171 @@
-"""The one way a client is opened, for voices and for downloads."""
+"""What an HTTP failure means to a meeting: one table for every dialect."""
 
 from __future__ import annotations
 
 import os
+import re
+import socket
 import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
 
 import httpx2
+import msgspec
 
-from roundtable.voices.endpoints import Endpoint
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.voices.provider_text import EXCERPT, excerpt, kind_of_status
+
+_LONGEST_WAIT = 3600.0
+
+# Servers say the same thing in many words; the first that occurs in code, type or message decides.
+_BY_WORD = (
+    (
+        FaultKind.QUOTA,
+        (
+            "insufficient_quota",
+            "billing_hard_limit",
+            "billing_error",
+            "insufficient credit",
+            "insufficient balance",
+            "credit balance",
+        ),
+    ),
+    (
+        FaultKind.CONTEXT_OVERFLOW,
+        (
+            "context_length",
+            "exceed_context_size",
+            "maximum context",
+            "context window",
+            "prompt is too long",
+            "input token count",
+        ),
+    ),
+    (FaultKind.REFUSED, ("content_filter", "content_policy", "responsibleai", "moderation")),
+    # The last is what a LiteLLM proxy without a database says to a key it does not know.
+    (FaultKind.UNAUTHORIZED, ("invalid_api_key", "authentication_error", "api key not valid", "no connected db")),
+    (FaultKind.MISSING, ("model_not_found", "model not found", "no such model")),
+    (FaultKind.OVERLOADED, ("overloaded",)),
+    (FaultKind.RATE_LIMITED, ("rate_limit", "resource_exhausted")),
+)
+
+# Google says in the body how long to wait, not in a header.
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
-def open_client(endpoint: Endpoint) -> httpx2.AsyncClient:
-    """A client for one endpoint: no redirects, so that a key never travels to another host."""
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
-    url = httpx2.URL(endpoint.base_url)
-    secure = url.scheme == "https"
-    here = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
-    # Certificates are not read for plain http (it saves 40 ms), nor proxies asked for what runs on this machine.
-    return httpx2.AsyncClient(
-        verify=certificates() if secure else False,
-        limits=limits,
-        trust_env=not here,
-        follow_redirects=False,
-    )
+def from_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
+    """The fault behind a status that is not 200."""
+    if 300 <= status < 400:
+        return Fault.of(
+            FaultKind.MALFORMED,
+            f"{who} is at another address now (HTTP {status}), and a key is never sent on to another host.",
+            retryable=False,
+            help="Set the endpoint's base_url to the new address.",
+        )
+    if "text/html" in headers.get("content-type", ""):
+        return _fault(kind_of_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
+    message, words = read_error(body)
+    where = f"{who}: HTTP {status}"
+    said = excerpt(message, secret)
+    return _fault(_kind(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body)
 
 
-def certificates() -> ssl.SSLContext | bool:
-    """The authorities the person's other tools trust: PIP_CERT where it is set, else the client's own choice."""
-    bundle = os.environ.get("PIP_CERT", "")
-    if bundle and "SSL_CERT_FILE" not in os.environ and os.path.exists(bundle):
-        return ssl.create_default_context(cafile=bundle)
-    return True
+def from_error(who: str, error: Any, secret: str = "") -> Fault:
+    """The fault behind an error object in the middle of a stream, or in place of an answer."""
+    message, words = describe({"error": error})
+    code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 0
+    said = excerpt(message, secret) or "an error without words"
+    return _fault(_kind(status, words.lower()), f"{who}: {said}")
+
+
+def _kind(status: int, words: str) -> FaultKind:
+    # A limit on requests may well mention the context or the quota of a minute: the status is the surer sign.
+    for kind, signs in _BY_WORD:
+        if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
+            return kind
+    return kind_of_status(status) if status else FaultKind.SERVER
+
+
+def _fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
+    wait = retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
+    if not wait and (told := _RETRY_DELAY.search(body)):
+        wait = retry_after(told.group(1).decode())
+    # The same request would be refused the same way again.
+    retryable = False if kind is FaultKind.MALFORMED else None
+    return Fault.of(kind, message, retryable=retryable, retry_after=wait)
+
+
+def from_exception(who: str, error: Exception, began: bool) -> Fault:
+    """The fault behind a broken connection; `began` says whether the answer had already started.
+
+    Only the error's kind is told: its text may hold a header, and a header holds the key.
+    """
+    name = type(error).__name__
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be reached ({_cause(error)}).")
+    if isinstance(error, httpx2.TimeoutException):
+        return Fault.of(FaultKind.TIMEOUT, f"{who} stopped answering.")
+    if isinstance(error, httpx2.DecodingError):
+        return Fault.of(FaultKind.MALFORMED, f"{who} sent an answer that cannot be unpacked.", retryable=False)
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL | httpx2.LocalProtocolError):
+        return Fault.of(FaultKind.UNREACHABLE, f"{who} cannot be asked like this ({name}).", retryable=False)
+    if began:
+        return Fault.of(FaultKind.TRUNCATED, f"{who} was cut off in the middle of its answer ({name}).")
+    return Fault.of(FaultKind.UNREACHABLE, f"{who} hung up without an answer ({name}).")
+
+
+def _cause(error: BaseException) -> str:
+    """The most concrete reason in the chain: `Connection refused` rather than `All attempts failed`."""
+    reason = type(error).__name__
+    current: BaseException | None = error
+    while current is not None:
+        if isinstance(current, socket.gaierror | ssl.SSLError):
+            reason = current.strerror or str(current)
+        elif isinstance(current, OSError) and current.errno:
+            reason = os.strerror(current.errno)
+        current = current.__cause__ or current.__context__
+    return excerpt(reason)
+
+
+def retry_after(value: str, now: datetime | None = None) -> float:
+    """Seconds out of a Retry-After header, which holds seconds or a date; 0 where it holds neither."""
+    value = value.strip()
+    if not value:
+        return 0.0
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except (ValueError, IndexError):
+            return 0.0
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+    return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0
+
+
+def read_error(body: bytes) -> tuple[str, str]:
+    """An error's message for people, and all its words for the table above."""
+    try:
+        data: Any = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        text = body[: EXCERPT * 4].decode(errors="replace")
+        return text, text
+    return describe(data)
+
+
+def describe(data: Any) -> tuple[str, str]:
+    """The message and the words of a decoded error object, in any of the shapes servers use."""
+    items: list[Any] = cast(list[Any], data) if isinstance(data, list) else [data]
+    first = items[0] if items else ""
+    if not isinstance(first, dict):
+        return str(first), str(first)
+    table = cast(dict[str, Any], first)
+    inner: Any = table.get("error", table)
+    if not isinstance(inner, dict):
+        return str(inner), str(inner)
+    error = cast(dict[str, Any], inner)
+    message = str(error.get("message") or error.get("detail") or error.get("error") or "")
+    return message, " ".join(str(error.get(key, "")) for key in ("code", "type", "status")) + " " + message

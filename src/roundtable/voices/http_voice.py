@@ -12,12 +12,12 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request, Usage, Waits
-from roundtable.voices import http_faults
+from roundtable.voices import http_client
 from roundtable.voices.dialects import dialect_for
-from roundtable.voices.dialects.base import sound
+from roundtable.voices.dialects.dialect import sound
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.hearing import MAX_WIRE, Hearing
-from roundtable.voices.pacing import Pace, TooSlow, rushed
+from roundtable.voices.rate_limits import Pace, TooSlow, rushed
+from roundtable.voices.reply_stream import MAX_WIRE, Hearing
 
 Price = Callable[[str, Usage], Awaitable[float | None]]
 """What a model's tokens cost, where that is known."""
@@ -118,7 +118,7 @@ class HttpVoice:
         """The words as they come; an empty piece where something came, and no words."""
         if response.status_code != 200 or _is_page(response):
             body = await _read(response, _MAX_ERROR)
-            hearing.fault = http_faults.from_response(
+            hearing.fault = http_client.from_response(
                 self.name, response.status_code, response.headers, body, self._key
             )
         elif _is_whole(response):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices.datafile import fill, nearest, parse_table
+from roundtable.voices.data_file import fill, nearest, parse_table
 
 if TYPE_CHECKING:
     import httpx2

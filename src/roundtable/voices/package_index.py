@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices import http_faults
+from roundtable.voices import http_client
 
 _VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -82,9 +82,9 @@ async def find_wheel(client: httpx2.AsyncClient, index: str, project: str, versi
     try:
         response = await client.get(address, headers={"accept": _ACCEPT})
     except httpx2.HTTPError as error:
-        return http_faults.from_exception(host, error, began=False)
+        return http_client.from_exception(host, error, began=False)
     if response.status_code != 200:
-        return http_faults.from_response(host, response.status_code, response.headers, response.content)
+        return http_client.from_response(host, response.status_code, response.headers, response.content)
     for file in _files(response):
         if _is_wheel_of(file.filename, project, version):
             return urldefrag(str(response.url.join(file.url))).url

@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
 from roundtable.voices.agents.catalog import Agent, shipped_agents
-from roundtable.voices.datafile import nearest
+from roundtable.voices.data_file import nearest
 from roundtable.voices.endpoints import Endpoint, ResolveKey, variables, with_variables
-from roundtable.voices.pacing import Pace
+from roundtable.voices.rate_limits import Pace
 from roundtable.voices.scripted import ScriptedVoice, load_script
 
 if TYPE_CHECKING:
     import httpx2
 
-    from roundtable.voices.agents.voice import Kind
-    from roundtable.voices.agents.voices import AgentVoices
+    from roundtable.voices.agents.agent_voice import Kind
+    from roundtable.voices.agents.roster import AgentVoices
     from roundtable.voices.embedded import EmbeddedModels
     from roundtable.voices.http_voice import Price
 
@@ -151,13 +151,13 @@ class VoiceRegistry:
 
     def _client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
         if endpoint.name not in self._clients:
-            from roundtable.voices.http_client import open_client
+            from roundtable.voices.http_client_part import open_client
 
             self._clients[endpoint.name] = open_client(endpoint)
         return self._clients[endpoint.name]
 
     def _agent(self, name: str, kind: Kind) -> Voice | Fault:
-        from roundtable.voices.agents.voices import AgentVoices
+        from roundtable.voices.agents.roster import AgentVoices
 
         if self._agent_voices is None:
             self._agent_voices = AgentVoices(self._agents())

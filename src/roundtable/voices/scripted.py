@@ -57,7 +57,7 @@ import msgspec
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, Request, Usage
-from roundtable.voices.datafile import fill, read_table
+from roundtable.voices.data_file import fill, read_table
 
 _WORDS = re.compile(r"\s*\S+|\s+")
 _NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")

@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.faults import FaultKind
 from roundtable.voices.agents import jsonrpc
 from roundtable.voices.agents.catalog import Agent, Rule
-from roundtable.voices.agents.reading import Failure, Reading, number_at, text_at
+from roundtable.voices.agents.output_rules import Failure, Reading, number_at, text_at
 
 VERSION = 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, FaultKind
-from roundtable.voices.datafile import fill, nearest, parse_table
+from roundtable.voices.data_file import fill, nearest, parse_table
 
 Match = dict[str, str | int | bool]
 """Values that must stand at certain paths of a line, such as `{"type" = "result", "is_error" = true}`."""

@@ -6,8 +6,8 @@ import re
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.agents.catalog import Agent
-from roundtable.voices.agents.reading import Reading
-from roundtable.voices.outside_words import EXCERPT, excerpt, kind_of_status
+from roundtable.voices.agents.output_rules import Reading
+from roundtable.voices.provider_text import EXCERPT, excerpt, kind_of_status
 
 _STATUS = re.compile(r"(?:status|code|error|HTTP)\W{1,4}([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
 

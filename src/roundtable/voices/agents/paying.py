@@ -8,7 +8,7 @@ import msgspec
 
 from roundtable.core.usage import Usage
 from roundtable.voices.agents.catalog import Agent
-from roundtable.voices.agents.reading import Reading
+from roundtable.voices.agents.output_rules import Reading
 from roundtable.voices.prices import price_of
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable.voices.dialects.base import Dialect
+from roundtable.voices.dialects.dialect import Dialect
 from roundtable.voices.endpoints import Endpoint
 
 

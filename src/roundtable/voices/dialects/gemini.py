@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.base import Answer, Body, Dialect, system_prompt, turns
+from roundtable.voices.dialects.dialect import Answer, Body, Dialect, system_prompt, turns
 
 _ROLES = {"user": "user", "assistant": "model"}
 

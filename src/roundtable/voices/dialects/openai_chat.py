@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.base import Answer, Body, Dialect, decode_any, is_strict, sound
+from roundtable.voices.dialects.dialect import Answer, Body, Dialect, decode_any, is_strict, sound
 
 
 class OpenAIChat(Dialect):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from roundtable.core.values import Request, Usage
-from roundtable.voices.dialects.base import Answer, Body, Dialect, is_strict, sound, system_prompt
+from roundtable.voices.dialects.dialect import Answer, Body, Dialect, is_strict, sound, system_prompt
 
 
 class OpenAIResponses(Dialect):

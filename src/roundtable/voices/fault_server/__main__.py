@@ -6,8 +6,8 @@ import argparse
 import asyncio
 import contextlib
 
-from roundtable.voices.fault_server.answer import TEXT
 from roundtable.voices.fault_server.behaviours import BEHAVIOURS
+from roundtable.voices.fault_server.scripted_answer import TEXT
 from roundtable.voices.fault_server.server import FaultServer
 
 

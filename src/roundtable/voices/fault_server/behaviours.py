@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from roundtable.voices.fault_server.answer import Answer, encoded
+from roundtable.voices.fault_server.scripted_answer import Answer, encoded
 from roundtable.voices.fault_server.wire import REFUSAL, Speech, Trouble
 
 HUGE = 8 * 1024 * 1024

@@ -10,12 +10,12 @@ from types import TracebackType
 from typing import Any, cast
 from urllib.parse import unquote
 
-from roundtable.voices.fault_server.answer import Answer, Manner, Seen
 from roundtable.voices.fault_server.anthropic import AnthropicWire
 from roundtable.voices.fault_server.behaviours import behaviour_of
-from roundtable.voices.fault_server.chat import ChatWire
 from roundtable.voices.fault_server.gemini import GeminiWire
-from roundtable.voices.fault_server.responses import ResponsesWire
+from roundtable.voices.fault_server.openai_chat import ChatWire
+from roundtable.voices.fault_server.openai_responses import ResponsesWire
+from roundtable.voices.fault_server.scripted_answer import Answer, Manner, Seen
 from roundtable.voices.fault_server.wire import INPUT_TOKENS, Trouble, Wire
 
 WIRES: dict[str, type[Wire]] = {

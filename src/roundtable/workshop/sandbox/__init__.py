@@ -1,7 +1,7 @@
 """Where programs run that nobody has read: containers or bubblewrap, behind the port `Sandbox`."""
 
-from roundtable.workshop.sandbox.ending import Ended, ended
-from roundtable.workshop.sandbox.finding import find_sandbox
+from roundtable.workshop.sandbox.run_result import Ended, ended
+from roundtable.workshop.sandbox.selection import find_sandbox
 from roundtable.workshop.sandbox.settings import SandboxSettings
 
 __all__ = ["Ended", "SandboxSettings", "ended", "find_sandbox"]

@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Output
-from roundtable.core.views import one_line
+from roundtable.core.text.sanitize import one_line
 from roundtable.workshop.sandbox.cgroups import Group, sweep
-from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
-from roundtable.workshop.sandbox.looking import Looking
-from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, view_of, within
+from roundtable.workshop.sandbox.process_usage import Looking
+from roundtable.workshop.sandbox.run_result import ended
+from roundtable.workshop.sandbox.supervisor import Supervision, kill
+from roundtable.workshop.sandbox.visible_files import NOTHING, OWN_NAMES, OWN_USER, VARIABLES, View, view_of, within
 
 PROGRAM = "bwrap"
 

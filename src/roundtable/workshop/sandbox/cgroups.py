@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from roundtable.core.sandbox import Bounds, Limit
+from roundtable.workshop.identity import is_orphan, own_name
 from roundtable.workshop.sandbox.first_program import OWN_PROCESSES
-from roundtable.workshop.sandbox.owners import is_orphan, own_name
 
 _NEEDED = ("memory", "pids", "cpu", "cpuacct")
 _PERIOD = 100_000

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
-from roundtable.core.views import one_line
+from roundtable.core.text.sanitize import one_line
+from roundtable.workshop.identity import own_name
 from roundtable.workshop.sandbox.cgroups import Group
-from roundtable.workshop.sandbox.ending import ended
 from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import OWN_PROCESSES, SOURCE, Report, first_program, packed
-from roundtable.workshop.sandbox.owners import own_name
-from roundtable.workshop.sandbox.supervising import Supervision, kill
-from roundtable.workshop.sandbox.view import NOTHING, OWN_NAMES, VARIABLES, View, emptied, lent, view_of
+from roundtable.workshop.sandbox.run_result import ended
+from roundtable.workshop.sandbox.supervisor import Supervision, kill
+from roundtable.workshop.sandbox.visible_files import NOTHING, OWN_NAMES, VARIABLES, View, emptied, lent, view_of
 
 _ONCE = ("--rm", "--interactive", "--pull", "never")
 _ALONE = (

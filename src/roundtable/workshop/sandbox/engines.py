@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.views import one_line
-from roundtable.workshop.sandbox.owners import is_orphan
+from roundtable.core.text.sanitize import one_line
+from roundtable.workshop.identity import is_orphan
 
 LABEL = "roundtable.run"
 EMPTY_IMAGE = "roundtable-empty:1"

@@ -18,8 +18,8 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Job
-from roundtable.workshop.sandbox.attempts import HELD, OUT, Attempt
-from roundtable.workshop.sandbox.ending import Ended, ended
+from roundtable.workshop.sandbox.escape_attempts import HELD, OUT, Attempt
+from roundtable.workshop.sandbox.run_result import Ended, ended
 
 _KEPT = "as it was"
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from roundtable.core.sandbox import Limit
-from roundtable.core.views import one_line
+from roundtable.core.text.sanitize import one_line
 
 SOURCE = "/run/source"
 """Where the folder of a job is shown that works on a copy of it."""

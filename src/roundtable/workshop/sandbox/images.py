@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from roundtable.core.rules.base import listed
-from roundtable.core.views import one_line
-from roundtable.workshop.sandbox.compose import compose_file, composed
+from roundtable.core.decide.ruling import listed
+from roundtable.core.text.sanitize import one_line
+from roundtable.workshop.sandbox.compose_file import compose_file, composed
+from roundtable.workshop.sandbox.container_scan import builders, instructions, is_dockerfile
 from roundtable.workshop.sandbox.engines import Engine
-from roundtable.workshop.sandbox.scan import builders, instructions, is_dockerfile
 
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,250}")
 _TAKEN_FROM = re.compile(r"(?:^--|,|=)from=[\"']?([^\s,\"']+)", re.IGNORECASE)

@@ -1,0 +1,1 @@
+"""What a meeting may cost, said before it is spent."""

@@ -1,0 +1,146 @@
+"""The prompts of a meeting as they grow from round to round, in bytes, before anything was said or written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from roundtable.app.opening.context_window import Room
+from roundtable.app.opening.project_room import LEAST, MOST_MAP, SHOWN_UNKNOWN, left_beside, shares
+from roundtable.core.chunks import CHUNK_TOKENS, Sized
+from roundtable.core.values import Charter, Seat
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.meetings import PlannedRound
+
+POSITION = 160
+"""Bytes of a position in one line."""
+
+PRINTED = 8_000
+"""Bytes of what programs printed, in a prompt that tells of it."""
+
+NAMES = 20_000
+"""Bytes of the names of files that have no room in a prompt."""
+
+
+class Project(NamedTuple):
+    """What a meeting has before it: bytes of the files there are and of what stands around them in a prompt.
+
+    `room` is how much can be put before the seats besides an answer of so many tokens, `sizes` the bytes of each file.
+    """
+
+    room: Callable[[int], Room]
+    sizes: tuple[int, ...] = ()
+    around: int = 0
+
+
+class Pace(NamedTuple):
+    """How long everything becomes: bytes per token, tokens of each round's answers, and whether all goes wrong."""
+
+    per_token: int
+    answer: Callable[[PlannedRound], int]
+    at_worst: bool = False
+
+
+class Foreseen:
+    """A meeting on its way, as one seat sees it: what was said, found, agreed and written up to now."""
+
+    def __init__(self, charter: Charter, project: Project, pace: Pace, system: int, seat: Seat) -> None:
+        self._charter = charter
+        self._project = project
+        self._pace = pace
+        recalled = sum(len(f"{it.id}{it.kind}{it.text}{it.question}{it.why}".encode()) for it in charter.recalled)
+        self._surroundings = recalled + sum(item.size for item in charter.context)
+        self._system = system + self._surroundings + len((seat.role + seat.brief).encode())
+        self._begun = False
+        self._stage = ""
+        self._own = Counter[str]()
+        self._unread = Counter[str]()
+        self._said = self._found = self._ruling = self._printed = self._agreed = self._written = 0
+
+    def prompts(self, round: PlannedRound, template: int) -> list[int]:
+        """Bytes of the prompt each time the round is held; `template` are those of its text and form."""
+        stage, _, lap = round.turns.stage.partition("/")
+        self._enter(stage)
+        # In laps a program is run, and what it printed is told of the stage.
+        self._printed = PRINTED if lap and self._pace.at_worst else 0
+        times = self._parts(round) if "part" in round.shows else 1
+        return [self._prompt(round, template, times) for _ in range(times)]
+
+    def _enter(self, stage: str) -> None:
+        """Those of later stages are told what one came to."""
+        if self._stage and stage != self._stage:
+            self._agreed += self._ruling + self._found + self._printed
+            self._ruling = self._found = self._printed = 0
+        self._stage = stage
+
+    def _prompt(self, round: PlannedRound, template: int, times: int) -> int:
+        """It grows: a seat reads its own words again, and the others'."""
+        charter, turns = self._charter, round.turns
+        alone, answer = turns.visibility == "none", self._length(round)
+        own = self._own[turns.stage] if turns.stage else self._own.total()
+        new = template + round.words + self._agreed + self._shown(round, times)
+        new += len(charter.question.encode()) if alone or not own else 0
+        new += POSITION * len(charter.seats) if self._begun else len("".join(charter.options).encode())
+        if turns.visibility in ("previous_rounds", "same_round"):
+            heard = self._unread.pop(turns.stage, 0) + (answer if turns.visibility == "same_round" else 0)
+            new += (len(charter.seats) - 1) * heard
+        self._note(round, new, answer)
+        return self._system + new + (0 if alone else own)
+
+    def _note(self, round: PlannedRound, new: int, answer: int) -> None:
+        """What it adds to what is there."""
+        self._begun = True
+        stage, all_of_them = round.turns.stage, len(self._charter.seats) * answer
+        if not round.turns.secret:
+            self._own[stage] += new + answer
+            self._unread[stage] += answer
+            self._said = all_of_them
+        if round.turns.judging:
+            self._ruling = max(self._ruling, answer)
+        if round.writes:
+            self._written += all_of_them if round.writes == "each" and self._pace.at_worst else answer
+        elif "part" in round.shows:
+            self._found += all_of_them
+
+    def _length(self, round: PlannedRound) -> int:
+        return self._pace.answer(round) * self._pace.per_token
+
+    # --- the project -------------------------------------------------------------------------------
+
+    @property
+    def _size(self) -> int:
+        return sum(self._project.sizes) + self._project.around + self._written
+
+    def _shown(self, round: PlannedRound, times: int) -> int:
+        shown = {
+            "files": self._with_room(round),
+            "part": -(-self._size // times) + (MOST_MAP * BYTES_PER_TOKEN if times > 1 else 0),
+            "found": -(-self._found // times),
+            "answers": self._said,
+            "printed": PRINTED if self._pace.at_worst else 0,
+        }
+        return sum(shown[it] for it in round.shows)
+
+    def _with_room(self, round: PlannedRound) -> int:
+        """The project's files as far as the windows have room for them, with the names of the others."""
+        answers = len(self._charter.seats) if round.turns.concurrency == "sequential" else 1
+        room = self._project.room(round.tokens * answers)
+        known = SHOWN_UNKNOWN
+        if room.named is not None and room.all_known:
+            known = max(0, left_beside(room.named, self._surroundings)) * BYTES_PER_TOKEN
+        return self._size if self._size <= known else known + min(self._project.around, NAMES)
+
+    def _parts(self, round: PlannedRound) -> int:
+        """How many the project is cut into. At worst they are all but half empty: no two would fit into one."""
+        tokens = (self._size - self._written) // BYTES_PER_TOKEN + self._written // self._pace.per_token
+        limit = self._limit(tokens, round)
+        return max(1, -(-2 * tokens // limit) - 1 if self._pace.at_worst else -(-tokens // limit))
+
+    def _limit(self, tokens: int, round: PlannedRound) -> int:
+        """Tokens of files in one part, by the windows of who reads them."""
+        room = self._project.room(round.tokens)
+        told = len(self._charter.question.encode()) + self._agreed + self._surroundings
+        left = None if room.named is None else max(LEAST, left_beside(room.named, told))
+        chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
+        return shares([Sized("", tokens, ())], left, chunk, at_once=room.all_known)[1]

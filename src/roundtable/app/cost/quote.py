@@ -1,0 +1,272 @@
+"""What a meeting may cost, said before anything is spent: a likely figure, and the most it can come to.
+
+The most is: every round the meeting may hold, every answer as long as it may be and mended once, the dearest voice
+of each chain, nothing read from a cache, and whatever one seat is asked for alone asked of each. Calls that fail and
+are tried again come on top; providers rarely bill them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from roundtable.app.cost.estimate import Project
+from roundtable.app.cost.estimating import Call, Estimate
+from roundtable.app.effects.project_files import Listing
+from roundtable.app.opening.context_window import Room, room_for
+from roundtable.app.opening.project_room import around
+from roundtable.core.faults import RecordError
+from roundtable.core.session import Session
+from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.values import Charter, Seat, Usage
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN, Measure, measures
+from roundtable.voices.prices import price_of
+from roundtable.voices.tariffs import Tariff
+from roundtable.workshop.edit.stored_drafts import Drafts
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Agenda, Roundtable
+
+RECENT = 20
+"""How many of this person's newest sessions are measured."""
+
+USUAL_ANSWER = 400
+"""Tokens of an answer, as long as this person's record does not say otherwise."""
+
+USUAL_THOUGHT = 4
+"""A model that thinks before it speaks uses about this part of what it may."""
+
+
+ON_TOP = (
+    "This leaves out what only the way will show: stages that you have held again, what you ask or add, and what "
+    "programs print beyond a few pages."
+)
+"""What is said of a meeting in stages."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """What is likely, and what it cannot exceed."""
+
+    likely: float = 0
+    most: float = 0
+
+    def plus(self, other: Span) -> Span:
+        """Both together."""
+        return Span(self.likely + other.likely, self.most + other.most)
+
+
+class Money(msgspec.Struct, frozen=True):
+    """The same in dollars; None where all of it is at prices that nobody knows."""
+
+    likely: float | None = 0.0
+    most: float | None = 0.0
+
+
+class SeatQuote(msgspec.Struct, frozen=True):
+    """One seat's share. `usd` is what is paid by the token; `measured` says that the figures are from the record.
+
+    `judge` is the voice it judges through, where that is another. `cannot_speak` is the reason where none of its voices
+    is there to be asked; its figures then say what it would be.
+    """
+
+    seat: str
+    voice: str
+    paid: str
+    calls: Span
+    input_tokens: Span
+    output_tokens: Span
+    usd: Money
+    unpriced: tuple[str, ...]
+    overhead: int
+    measured: bool
+    keeps_session: bool
+    seconds: float | None
+    cannot_speak: str = ""
+    judge: str = ""
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """The whole table. `usd` leaves out what has no known price; `unpriced` names those voices."""
+
+    meeting: str
+    calls: Span
+    tokens: Span
+    usd: Money
+    seats: tuple[SeatQuote, ...]
+    unpriced: tuple[str, ...]
+    plans: tuple[str, ...]
+    seconds: float | None
+    notices: tuple[str, ...]
+
+
+class _Voice(NamedTuple):
+    name: str
+    tariff: Tariff
+    measure: Measure | None
+
+    @property
+    def overhead(self) -> int:
+        return self.measure.overhead if self.measure else self.tariff.overhead
+
+    @property
+    def answer(self) -> int:
+        return self.measure.answer if self.measure else USUAL_ANSWER
+
+    @property
+    def thought(self) -> int:
+        """On top of the words; what was measured has it in."""
+        return 0 if self.measure else self.tariff.thinking // USUAL_THOUGHT
+
+
+_NOBODY = _Voice("", Tariff("free"), None)
+
+
+class _Part(NamedTuple):
+    """What a seat's calls through one chain of voices come to."""
+
+    calls: Span
+    input_tokens: Span
+    output_tokens: Span
+    usd: Money
+    unpriced: tuple[str, ...]
+    seconds: float | None
+
+
+async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
+    """What holding this meeting comes to; nothing is asked, spent or put on the record."""
+    charter, texts = await desk.draft(agenda)
+    estimate = Estimate(charter, texts, await _project(desk, charter))
+    known = measures(await _recent(desk))
+
+    def voice(name: str) -> _Voice:
+        return _Voice(name, desk.tariffs.of(name), known.get(name))
+
+    silent = desk.cannot_speak(charter.seats)
+    seats = [await _seat(estimate, seat, voice, silent.get(seat.name, "")) for seat in charter.seats]
+    unpriced = tuple(dict.fromkeys(voice for seat in seats for voice in seat.unpriced))
+    tokens = _sum(span for seat in seats for span in (seat.input_tokens, seat.output_tokens))
+    usd = Money(_known(sum, [seat.usd.likely for seat in seats]), _known(sum, [seat.usd.most for seat in seats]))
+    slowest = [seat.seconds for seat in seats if seat.seconds is not None]
+    return Quote(
+        charter.meeting,
+        _sum(seat.calls for seat in seats),
+        tokens,
+        usd,
+        tuple(seats),
+        unpriced,
+        tuple(seat.seat for seat in seats if seat.paid == "plan"),
+        (sum if charter.limits.sequential else max)(slowest) if len(slowest) == len(seats) else None,
+        _notices(charter, tokens, usd, unpriced),
+    )
+
+
+async def _recent(desk: Roundtable) -> list[Session]:
+    """This person's newest sessions, as far as they can be read."""
+    sessions: list[Session] = []
+    for row in await desk.sessions(everywhere=True, limit=RECENT):
+        with suppress(RecordError):
+            sessions.append(await desk.session(row.id))
+    return sessions
+
+
+async def _project(desk: Roundtable, charter: Charter) -> Project:
+    """The files that a meeting in stages begins with, and the room there is before its seats."""
+    config = desk.settings.config.context
+
+    def room(answer: int) -> Room:
+        limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
+        return room_for(desk.tariffs, charter.seats, limits, config.tokens)
+
+    if not in_stages(charter) or from_nothing(charter):
+        return Project(room)
+    listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
+    files = (await listing.found("")).files
+    # Each file is rounded up to a token of its own.
+    return Project(room, tuple(map(len, files.values())), sum(around(path) + BYTES_PER_TOKEN for path in files))
+
+
+def _sum(spans: Iterable[Span]) -> Span:
+    return reduce(Span.plus, spans, Span())
+
+
+def _known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
+    """What amounts come to as far as they are known; None where that is nothing and some are not."""
+    told = together([amount or 0.0 for amount in amounts])
+    return None if None in amounts and not told else told
+
+
+async def _seat(estimate: Estimate, seat: Seat, voice: Callable[[str], _Voice], cannot_speak: str) -> SeatQuote:
+    """What it says as itself, and what it says as a judge."""
+    chains = {judging: [voice(name) for name in seat.chain(judging=judging)] for judging in (False, True)}
+    own, judged = [await _part(estimate, seat, voices, judging=judging) for judging, voices in chains.items()]
+    parts = (own, judged)
+    first = next(iter(chains[False]), _NOBODY)
+    usd = [part.usd for part in parts]
+    seconds = [part.seconds for part in parts if part.calls.likely]
+    return SeatQuote(
+        seat.name,
+        first.name,
+        first.tariff.paid,
+        _sum(part.calls for part in parts),
+        _sum(part.input_tokens for part in parts),
+        _sum(part.output_tokens for part in parts),
+        Money(_known(sum, [it.likely for it in usd]), _known(sum, [it.most for it in usd])),
+        tuple(dict.fromkeys(name for part in parts for name in part.unpriced)),
+        first.overhead,
+        first.measure is not None,
+        first.tariff.keeps_session,
+        None if None in seconds else round(sum(it or 0.0 for it in seconds), 1),
+        cannot_speak,
+        seat.judge if judged.calls.most else "",
+    )
+
+
+async def _part(estimate: Estimate, seat: Seat, voices: Sequence[_Voice], *, judging: bool) -> _Part:
+    """The first voice is the likely one; at most it is the dearest of the chain."""
+    first = next(iter(voices), _NOBODY)
+    likely = estimate.likely(seat, first.answer, first.thought, first.overhead, judging=judging)
+    most = [
+        estimate.most(seat, it.tariff.thinking, it.overhead, it.tariff.window, judging=judging) for it in voices
+    ] or [[]]
+    dear = [await _dollars(it.tariff, calls, cached=True) for it, calls in zip(voices, most, strict=False)]
+    return _Part(
+        Span(len(likely), max(map(len, most))),
+        Span(sum(call.asked for call in likely), max(sum(call.asked for call in calls) for calls in most)),
+        Span(sum(call.answered for call in likely), max(sum(call.answered for call in calls) for calls in most)),
+        Money(await _dollars(first.tariff, likely), _known(max, dear or [0.0])),
+        tuple(it.name for it, cost in zip(voices, dear, strict=True) if cost is None),
+        first.measure.seconds * len(likely) if first.measure else None,
+    )
+
+
+async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = False) -> float | None:
+    """Money for these calls, with everything `cached` at the price of writing it there; None where it is not known."""
+    if tariff.paid != "tokens":
+        return 0.0
+    total = 0.0
+    for asked, answered in calls:
+        usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
+        cost = await price_of(tariff.prices, tariff.model, usage) if tariff.prices else None
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def _notices(charter: Charter, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
+    limits = charter.limits
+    notices = [ON_TOP] if in_stages(charter) else []
+    stops = "the meeting then stops at the end of a round, with the result it has by then."
+    if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
+        when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"
+        notices.append(f"{when} more than the budget of ${money:g}: {stops}")
+    if (most := limits.budget_tokens) is not None and tokens.most > most:
+        when = "It is likely to take" if tokens.likely > most else "At most it takes"
+        notices.append(f"{when} more than the budget of {most:,} tokens: {stops}")
+    if limits.budget_usd is not None and unpriced:
+        notices.append(f"The budget cannot see what {', '.join(unpriced)} costs: the price is not known.")
+    return tuple(notices)

@@ -1,0 +1,291 @@
+"""Carries a draft to the workspace: held against it, rehearsed beside it, written to it once a person has said yes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changeset import Changeset, Choice, DraftFile, Refusal, RefusalKind
+from roundtable.core.decide.ruling import listed
+from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
+from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.ports import Sandbox
+from roundtable.core.session import Session
+from roundtable.core.stages import in_stages
+from roundtable.core.testing import is_test_file
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.wording import many
+from roundtable.core.values import Digest, digest_of
+from roundtable.report.provenance import authors_of, choice_of
+from roundtable.report.provenance import planned as shown_last
+from roundtable.workshop.edit.apply_draft import applied, applied_by
+from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.edit.hunks import chosen, hunks_of
+from roundtable.workshop.edit.lost_tests import changed_tests
+from roundtable.workshop.edit.rehearsal import committed_tree, lost_hunks, uncommitted_beside
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.edit.validation import destroyed, objections
+from roundtable.workshop.identity import own_folder
+from roundtable.workshop.repo.commits import Commit, Repository, repository_trouble
+from roundtable.workshop.rooted_files import Beneath, Content
+from roundtable.workshop.sandbox.output_lines import Tell
+from roundtable.workshop.trial.candidate import tests_of
+from roundtable.workshop.trial.check_files import yardstick_words
+from roundtable.workshop.trial.examples import Example, examples_of
+from roundtable.workshop.trial.task_words import asked_words, asks_for, asks_to_change_tests, told_decision
+from roundtable.workshop.trial.trial import Made, Trying, asker, test_file
+from roundtable.workshop.trial.trial_results import BEFORE
+from roundtable.workshop.trial.verdicts import none_run, own_tests
+
+_DRAFT = "draft"
+
+
+class NotAllowed(Exception):
+    """The record does not hold the yes that this would need; the message says what it lacks."""
+
+
+class Carrying:
+    """The way of a draft into one workspace."""
+
+    def __init__(self, drafts: Drafts, trying: Trying, workspace: Path, redactor: Redactor, journals: Path) -> None:
+        self._drafts = drafts
+        self._trying = trying
+        self._workspace = workspace
+        self._redactor = redactor
+        self._journals = journals
+
+    async def plan(self, session: Session, effect: PlanChange) -> Planned:
+        """The hunks, and what stands against them now."""
+        files = await self._drafts.files(effect.draft)
+        asked = await self._asked(session)
+        wanted = await asyncio.to_thread(_asked_for, files, "" if in_stages(session.charter) else asked)
+        hunks = tuple(
+            it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
+            for it in await asyncio.to_thread(hunks_of, files)
+        )
+        changed = {} if asks_to_change_tests(session) else await asyncio.to_thread(changed_tests, files)
+        measures = await asyncio.to_thread(self._trying.measures, session, files)
+        tests = (
+            *(test for names in changed.values() for test in names),
+            *(yardstick_words(it) for it in measures if it.path not in changed),
+        )
+        refused = await asyncio.to_thread(self._against, files)
+        lost = await asyncio.to_thread(destroyed, files, self._workspace)
+        unasked = tuple(it.id for it in hunks if not it.asked_by)
+        return Planned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
+
+    async def _asked(self, session: Session) -> str:
+        """The words in which the change was asked for."""
+        told = told_decision(session)
+        return asked_words(session, await self._drafts.text(told.digest) if told else "")
+
+    def _against(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+        """What was drafted must still fit, be valid, and touch nothing that is not committed."""
+        drafting = drafted(Changeset(()), self._workspace, self._redactor.finds, files)
+        return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
+
+    async def rehearse(self, session: Session, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
+        """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
+        examples = examples_of(session.charter.question)
+        planned = await self._drafts.files(effect.draft)
+        files = await asyncio.to_thread(_taken, planned, effect.choice)
+        if isinstance(files, Refusal):
+            return Rehearsed("", refused=(files,))
+        refused = await asyncio.to_thread(self._against, files)
+        if refused or not files:
+            return Rehearsed("", refused=refused or (_nothing(),))
+        lost: list[str] = []
+
+        def merged(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
+            committed_tree(workspace, into, files)
+            lost.extend(lost_hunks(into, files))
+
+        run = await self._checked(examples, files, sandbox, tell, merged)
+        beside = await asyncio.to_thread(uncommitted_beside, self._workspace, files)
+        gone = await asyncio.to_thread(destroyed, files, self._workspace)
+        return msgspec.structs.replace(
+            run,
+            draft=await self._drafts.keep(files) if effect.choice else effect.draft,
+            lost=tuple(lost),
+            destroys=gone,
+            phrase=_phrase(files) if gone else "",
+            leans=await self._leaning(beside, examples, files, run.checks, sandbox, tell),
+            unrun=(*run.unrun, *_left_untested(beside)),
+        )
+
+    async def _checked(
+        self,
+        examples: Sequence[Example],
+        files: Sequence[DraftFile],
+        sandbox: Sandbox,
+        tell: Tell,
+        made: Made | None = None,
+    ) -> Rehearsed:
+        """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
+        tests = {path: text for path, text in tests_of(files).items() if path.endswith(".py")}
+        asked = test_file(examples, (files,))
+        trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
+        checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or none_run(tests)))
+        before = trials.checks.get(BEFORE, ())
+        untold = self._trying.clean_words(trials.untold((_DRAFT,)))
+        return Rehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
+
+    async def _leaning(
+        self,
+        beside: tuple[str, ...],
+        examples: Sequence[Example],
+        files: Sequence[DraftFile],
+        checks: Sequence[CheckOutcome],
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> tuple[str, ...]:
+        """What else is not committed, if a check that fails without it passes in the workspace as it is."""
+        failed = {it.name for it in checks if not it.passed}
+        if not failed or not beside:
+            return ()
+        here = await self._checked(examples, files, sandbox, tell)
+        return beside if any(it.passed and it.name in failed for it in here.checks) else ()
+
+    async def apply(
+        self, key: str, session: Session, records: Sequence[Recorded], effect: ApplyChange
+    ) -> Applied | Fault:
+        """Write it, if the record holds a person's yes to just this."""
+        files = await self._drafts.files(effect.draft)
+        try:
+            answer = await self._allowed(session, _planned_for(records, effect.gate), effect, files)
+        except NotAllowed as lacking:
+            return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
+        rehearsals = (it for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == effect.draft)
+        checks = next((it.checks for it in rehearsals), ())
+        person = f"{session.charter.owner} (ahead)" if answer.by == AHEAD else answer.by
+        commit = Commit(
+            effect.message,
+            session.id,
+            asker(session),
+            _producers(session, effect.draft, choice_of(answer), person),
+            person,
+            {it.name: "passed" if it.passed else "failed" for it in checks},
+        )
+        outcome = await asyncio.to_thread(
+            applied, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
+        )
+        if isinstance(outcome, Applied):
+            return outcome
+        return Fault.of(FaultKind.REFUSED, " ".join(it.sentence for it in outcome), help="Nothing was written.")
+
+    async def recover(self, key: str) -> Applied | None:
+        """What a step wrote before its process ended, by the journal."""
+        return await asyncio.to_thread(applied_by, self._workspace, self._journals, key)
+
+    async def _allowed(
+        self, session: Session, planned: Digest, effect: ApplyChange, files: Sequence[DraftFile]
+    ) -> GateAnswered:
+        """The yes: at a gate that writes, to a plan from which the same files come when the choice is made again."""
+        gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
+        if gate is None or not gate.writes or answer is None or answer.option not in ("all", "some"):
+            raise NotAllowed(f"Nobody said yes at the gate {effect.gate}.")
+        choice = answer.text if answer.option == "some" else ""
+        if answer.option == "some" and not choice:
+            raise NotAllowed("The answer does not say which hunks were meant.")
+        if not planned:
+            raise NotAllowed("There is no plan that the answer could be about.")
+        again = _taken(await self._drafts.files(planned), choice)
+        if isinstance(again, Refusal) or again != tuple(files):
+            raise NotAllowed("What would be written is not what was approved.")
+        lost = await asyncio.to_thread(destroyed, files, self._workspace)
+        if lost and not _confirmed(session, effect.draft):
+            raise NotAllowed("Something would be lost for good, and nobody confirmed that.")
+        return answer
+
+
+def _asked_for(files: Sequence[DraftFile], words: str) -> set[str]:
+    """The files that somebody asked for, and the tests that speak of those; without words, in stages, all of them."""
+    asked = {it.path for it in files if not words or asks_for(words, it)}
+    modules = {Path(path).stem for path in asked}
+    return asked | {path for path, text in tests_of(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))}
+
+
+def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:
+    """The draft of the last plan that was shown before a gate was opened."""
+    draft = ""
+    for it in records:
+        match it.event:
+            case EffectStarted(effect=PlanChange(shown)):
+                draft = shown
+            case GateOpened(gate=opened) if opened.id == gate:
+                return draft
+            case _:
+                pass
+    return ""
+
+
+def _confirmed(session: Session, draft: Digest) -> bool:
+    """Whether the phrase of this draft's plan was typed at a gate that asks for it."""
+    plans = [it.phrase for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == draft]
+    said = [
+        it.text.strip() for id, it in session.answers.items() if session.gates[id].writes and it.option == "confirm"
+    ]
+    return any(phrase and phrase in said for phrase in plans)
+
+
+def _taken(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | Refusal:
+    """What a person's answer leaves of a draft."""
+    if not choice:
+        return tuple(files)
+    try:
+        told = msgspec.json.decode(choice, type=Choice)
+    except msgspec.MsgspecError:
+        return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks were meant.")
+    return chosen(files, told)
+
+
+def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusal]:
+    """What stands against it in the repository; git reads bytes from files, so they lie in a folder meanwhile."""
+    repository = Repository.of(workspace)
+    if repository is None:
+        trouble = repository_trouble(workspace)
+        return [Refusal(it.path, RefusalKind.REPOSITORY, trouble) for it in files[:1] if trouble]
+    modes = {it.path: 0o755 if it.executable else 0o644 for it in files}
+    then = {it.path: None if it.after is None else Content(it.after, modes[it.path]) for it in files}
+    with Beneath.of(workspace) as tree, own_folder() as folder:
+        now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
+
+        def place(data: bytes) -> Path:
+            path = Path(folder) / digest_of(data).removeprefix("sha256:")
+            path.write_bytes(data)
+            return path
+
+        return repository.objections(now, then, place)
+
+
+def _left_untested(beside: Sequence[str]) -> tuple[str, ...]:
+    """That tests which are not committed were not run on what the commit will hold."""
+    tests = listed([it for it in beside if is_test_file(it)])
+    return (f"Not run on what will be committed, since they are not committed: {tests}.",) if tests else ()
+
+
+def _nothing() -> Refusal:
+    return Refusal("", RefusalKind.CONTRADICTION, "Nothing of it was taken.")
+
+
+def _phrase(files: Sequence[DraftFile]) -> str:
+    """What a person types to lose something for good, with the number of files that they see in the plan."""
+    deleted = [it for it in files if it.after is None]
+    return f"delete {many(len(deleted), 'file')}" if deleted else f"write {many(len(files), 'file')} all the same"
+
+
+def _producers(session: Session, draft: Digest, choice: Choice, person: str) -> tuple[str, ...]:
+    """Whose work it is: a draft of another session is its executor's, what a person wrote anew is the person's."""
+    plan = shown_last(session)
+    taken = {it.id for it in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
+    if taken and taken <= choice.edited.keys():
+        return (person,)
+    authors = authors_of(session, draft)
+    executing = str(session.charter.settings.get("by", ""))
+    seats = (*authors.seats, *(it.seat for it in authors.took)) or (executing,)
+    return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))

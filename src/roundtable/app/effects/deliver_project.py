@@ -1,0 +1,93 @@
+"""Hands a finished project over to a new place: with the person's yes on the record, or at their own command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from roundtable.core.decide.handing_over import Form, place
+from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.events import Recorded
+from roundtable.core.faults import Fault, FaultKind, RoundtableError
+from roundtable.core.session import Session
+from roundtable.core.stages import StageEnd, from_nothing
+from roundtable.core.text.quotation import inline, quoted
+from roundtable.report.project_versions import Attempt, approved_by, attempts, contributors, last_checks, settled
+from roundtable.report.stage_words import end_sentences, told_of
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.project.handover import Version, files_of, handed_over, laid_on
+from roundtable.workshop.repo.commits import Commit
+
+DECISIONS = "docs/decisions"
+
+
+class Delivering:
+    """The way of a project out of the record."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+
+    async def deliver(self, session: Session, records: Sequence[Recorded], effect: Deliver) -> Delivered | Fault:
+        """Hand it over, if the record holds a person's yes to just this."""
+        ends = [it.end for it in settled(attempts(records))]
+        if lacking := _lacking(session, ends, effect):
+            return Fault.of(FaultKind.PERMISSION, lacking, help="Nothing was written.")
+        try:
+            return await self.put(session, records, effect.form, Path(effect.into))
+        except RoundtableError as error:
+            return Fault.of(FaultKind.REFUSED, error.message, help=error.help)
+
+    async def put(self, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> Delivered:
+        """Put it there, where nothing may stand yet."""
+        versions = await self._versions(session, records)
+        commit = await asyncio.to_thread(handed_over, into, form, versions, session.charter.owner)
+        return Delivered(str(into), tuple(sorted(versions[-1].files)), commit)
+
+    async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[Version]:
+        """The project after each stage, and before the first where it was there already."""
+        charter = session.charter
+        existing = not from_nothing(charter)
+        base = await asyncio.to_thread(files_of, Path(charter.workspace)) if existing else {}
+        found = Version(base, session.opened_at, Commit("The project as it was found", session.id))
+        versions = [found] if existing else []
+        for attempt in settled(attempts(records)):
+            end, before = attempt.end, versions[-1] if versions else found
+            files = laid_on(base, await self._drafts.files(end.draft)) if end.draft else before.files
+            papers = {**before.papers, **_paper(end)}
+            versions.append(Version(files, attempt.at, _commit(session, attempt), papers))
+        return versions
+
+
+def _lacking(session: Session, ends: Sequence[StageEnd], effect: Deliver) -> str:
+    """What the record lacks of a yes to this form, at this place, of what the stages came to; empty if nothing."""
+    gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
+    if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
+        return f"Nobody said yes at the gate {effect.gate}."
+    if effect.into != place(session.charter, effect.form):
+        return "The place is not the one that was shown at the gate."
+    if effect.draft not in [it.draft for it in ends if it.draft][-1:]:
+        return "What would be handed over is not what the stages came to."
+    return ""
+
+
+def _paper(end: StageEnd) -> dict[str, str]:
+    """What a stage agreed on as a file of the repository; the table's words are quoted in it."""
+    if not end.text or end.how == "failed":
+        return {}
+    told = "\n".join(f"- {inline(it)}" for it in end_sentences(end))
+    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{quoted(end.text)}\n"}
+
+
+def _commit(session: Session, attempt: Attempt) -> Commit:
+    end = attempt.end
+    message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(told_of(end))))
+    checks = {it.name: "passed" if it.passed else "failed" for it in last_checks(session, attempt)}
+    return Commit(
+        message,
+        session.id,
+        producers=contributors(end),
+        approved_by=approved_by(session, attempt.name),
+        checks=checks,
+        stage=f"{end.id} {end.stage}",
+    )

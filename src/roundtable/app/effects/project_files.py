@@ -1,0 +1,62 @@
+"""Every file of a project that may be shown: a folder with a draft laid over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from roundtable.app.opening.context_files import Refused, clean_text, read_confined, readable
+from roundtable.app.opening.file_selection import may_be_chosen
+from roundtable.core.changeset import DraftFile
+from roundtable.core.chunks import priority
+from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.values import Digest
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.repo.git import git_of
+
+
+class Found(NamedTuple):
+    """The files by path, the program itself first, then what configures it, then its tests; and why some are not."""
+
+    files: dict[str, bytes]
+    refused: dict[str, str]
+
+
+class Listing:
+    """The projects that stand on one folder. Files that are ignored are not of a project, and are not even named."""
+
+    def __init__(self, drafts: Drafts, root: Path, redactor: Redactor, ignore: Sequence[str]) -> None:
+        self._drafts = drafts
+        self._root = root
+        self._redactor = redactor
+        self._ignore = ignore
+
+    async def found(self, draft: Digest) -> Found:
+        """The files of a project, with their bytes."""
+        return await asyncio.to_thread(self._found, await self._drafts.files(draft))
+
+    def _found(self, over: Sequence[DraftFile]) -> Found:
+        with git_of(self._root) as git:
+            there = git.files()
+        laid = {it.path: it.after for it in over}
+        gone = {path for it in over for path in (it.was, it.path if it.after is None else "") if path}
+        paths = [path for path in dict.fromkeys((*there, *laid)) if path not in gone or laid.get(path) is not None]
+        found = Found(
+            {},
+            {
+                path: f"{path} is a sensitive file and is never shown to a model."
+                for path in paths
+                if is_sensitive(path)
+            },
+        )
+        for path in sorted(may_be_chosen(paths, self._ignore), key=lambda path: (priority(path), path)):
+            try:
+                data = laid.get(path)
+                text = read_confined(self._root, path) if data is None else readable(path, path, data)
+                found.files[path] = clean_text(self._redactor, path, text).encode()
+            except Refused as error:
+                found.refused[path] = error.message
+        return found

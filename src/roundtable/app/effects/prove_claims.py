@@ -1,0 +1,160 @@
+"""Has the claims of a meeting run: their programs in the sandbox, on copies of the tree they speak of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from roundtable.core.changeset import DraftFile
+from roundtable.core.decide.findings import place_of
+from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
+from roundtable.core.faults import RoundtableError
+from roundtable.core.ports import Sandbox, Store
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.session import Session
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.verdict import Claim, Verdict
+from roundtable.workshop.edit.draft import Drafting, drafted
+from roundtable.workshop.edit.revisions import checked_out
+from roundtable.workshop.edit.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
+from roundtable.workshop.trial.listed_checks import recordable
+from roundtable.workshop.trial.proofs import Interpreter, interpreters, missing_place, run_proof, says
+from roundtable.workshop.trial.workspace_mount import InPlace, beside
+
+MOST = 16
+"""Programs of one step; who wrote more is told that the rest was left."""
+
+
+class Trees(NamedTuple):
+    """The tree the claims speak of, the one before the change, and what is lent to both; or why there is none."""
+
+    now: Path
+    before: Path | None = None
+    lacking: str = ""
+    lent: dict[str, str] = {}
+
+
+class Proving:
+    """The proofs of one workspace."""
+
+    def __init__(
+        self, store: Store, workspace: Path, redactor: Redactor, sandbox: SandboxSettings, copy: Sequence[str] = ()
+    ) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._redactor = redactor
+        self._sandbox = sandbox
+        self._copy = copy
+
+    async def prove(self, session: Session, effect: ProveClaims) -> ClaimsProven:
+        """Run what the seats claimed in these rounds. Where that cannot be done, every proof says why."""
+        said = _said(session, effect.rounds)
+        patch = (await self._store.fetch(effect.patch)).decode(errors="replace") if effect.patch else ""
+        sandbox = await find_sandbox(self._sandbox)
+        async with scratch() as folder:
+            trees = await self._trees(folder, effect, patch)
+            nowhere = await asyncio.to_thread(_nowhere, trees, [verdict for _, verdict in said])
+            lacking = sandbox if isinstance(sandbox, str) else trees.lacking
+            if isinstance(sandbox, str) or lacking:
+                proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
+                return ClaimsProven(tuple(proofs), nowhere)
+            known = await asyncio.to_thread(interpreters, self._workspace)
+            bench = _Bench(InPlace(sandbox, self._workspace, trees.lent), trees, known, self._redactor)
+            proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
+        return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
+
+    async def _trees(self, folder: Path, effect: ProveClaims, patch: str) -> Trees:
+        now, before = folder / "now", folder / "before"
+        for each in (now, before):
+            each.mkdir()
+        try:
+            names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
+            draft = Drafting(await Drafts(self._store).files(effect.draft))
+            if patch:
+                draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace, self._redactor.finds)
+            makers = [partial(self._made, now, effect.tip, draft.files, names)]
+            if effect.base or patch:
+                makers.append(partial(self._made, before, effect.base, (), names))
+            await side_by_side(makers)
+            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            await side_by_side([partial(copied, self._workspace, it, more.copied) for it in (now, before)])
+        except RoundtableError as error:
+            return Trees(now, lacking=error.message)
+        lacking = f"The patch does not fit here: {draft.refused[0].sentence}" if draft.refused else ""
+        return Trees(now, before if effect.base or patch else None, lacking, more.lent)
+
+    def _made(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:
+        if commit:
+            checked_out(self._workspace, commit, into)
+        else:
+            made_tree(self._workspace, into, files, names)
+
+
+class _Bench:
+    """Runs each program once on each tree, whoever wrote it and however often."""
+
+    def __init__(self, sandbox: Sandbox, trees: Trees, known: dict[str, Interpreter], redactor: Redactor) -> None:
+        self._sandbox = sandbox
+        self._trees = trees
+        self._known = known
+        self._redactor = redactor
+        self._ran: dict[tuple[str, str], Proof] = {}
+
+    async def proof(self, seat: str, claim: Claim) -> Proof:
+        """What a claim comes to; the control on the tree before the change is only for what was shown."""
+        program = (claim.language, claim.program)
+        if program not in self._ran:
+            if len(self._ran) == MOST:
+                return Proof(
+                    claim.text, seat, None, claim.program, why=f"No more than {MOST} programs are run at a time."
+                )
+            self._ran[program] = await self._run(claim)
+        return msgspec.structs.replace(self._ran[program], claim=claim.text, seat=seat)
+
+    async def _run(self, claim: Claim) -> Proof:
+        interpreter = self._known.get(claim.language)
+        if interpreter is None:
+            why = f"Programs in {one_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
+            return Proof("", "", None, claim.program, why=why)
+        ran = await run_proof(self._sandbox, interpreter, claim.program, self._trees.now)
+        held, before = says(ran), None
+        if held and self._trees.before is not None:
+            before = says(await run_proof(self._sandbox, interpreter, claim.program, self._trees.before))
+        outcome = recordable(ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor)
+        return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
+
+
+def _why(ran: Ended) -> str:
+    return ran.stopped or f"It ended with exit code {ran.code}, which says nothing."
+
+
+def _said(session: Session, rounds: Sequence[str]) -> list[tuple[str, Verdict]]:
+    moves = [move for name in rounds for move in session.rounds[name].moves()]
+    return [(move.seat, move.verdict) for move in moves if move.verdict.counts]
+
+
+def _claims(said: Sequence[tuple[str, Verdict]]) -> list[tuple[str, Claim]]:
+    """The claims of all seats, everybody's first one first, so that nobody's many keep another's from being run."""
+    found = [(place, seat, claim) for seat, verdict in said for place, claim in enumerate(verdict.claims)]
+    return [(seat, claim) for _, seat, claim in sorted(found, key=lambda it: it[0])]
+
+
+def _nowhere(trees: Trees, said: Sequence[Verdict]) -> dict[str, str]:
+    """The places that issues name and that are in neither tree, with why."""
+    found: dict[str, str] = {}
+    if trees.lacking:
+        return found
+    here = [tree for tree in (trees.now, trees.before) if tree is not None]
+    for location in {issue.location for verdict in said for issue in verdict.issues if issue.location}:
+        place = place_of(location)
+        if why := missing_place(here, place.path, place.last):
+            found[location] = one_line(why, 200)
+    return dict(sorted(found.items()))

@@ -1,0 +1,128 @@
+"""Runs a whole project: by its compose file or Dockerfile where an engine answers, else as its own plan says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from roundtable.app.effects.live_output import Telling
+from roundtable.core.effects import CheckOutcome, ProjectRan, RunProject
+from roundtable.core.events import CancelAsked, StopAsked
+from roundtable.core.ports import Store
+from roundtable.core.session import Session
+from roundtable.engine.feed import Feed
+from roundtable.workshop.edit.scratch_trees import made_tree, names_for_trees, scratch
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.project.run_container import engine_of, run_container
+from roundtable.workshop.project.run_plan import Plan, plan_of
+from roundtable.workshop.project.run_project import run_plan
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.image_build import Build, build_of, container_file
+from roundtable.workshop.trial.listed_checks import recordable
+
+_LARGEST = 1_000_000
+
+
+class Project(NamedTuple):
+    """A project laid out in a folder of its own; what of it is text, by path; and how it is to be run."""
+
+    tree: Path
+    texts: dict[str, str]
+    plan: Plan | str
+
+
+class Running:
+    """Projects in one sandbox. A run ends when its person says so, here or from another process."""
+
+    def __init__(self, store: Store, feed: Feed, sandbox: SandboxSettings) -> None:
+        self._store = store
+        self._drafts = Drafts(store)
+        self._feed = feed
+        self._settings = sandbox
+
+    async def run(self, key: str, root: Path, effect: RunProject) -> ProjectRan:
+        """Lay the project out and run it; nothing of it stays behind, whatever happens."""
+        files = await self._drafts.files(effect.draft)
+        session, _, step = key.partition("/")
+        async with scratch() as folder, self._stopping(session, step) as stop:
+            tree = folder / "project"
+            names = await asyncio.to_thread(names_for_trees, root)
+            await asyncio.to_thread(made_tree, root, tree, files, names)
+            texts = await asyncio.to_thread(_texts, tree)
+            project = Project(tree, texts, plan_of(texts))
+            ran = await self._ran(project, effect, Telling(self._feed, key), stop)
+        steps = tuple(recordable(it, self._feed.redactor) for it in ran.steps)
+        return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
+
+    async def _ran(self, project: Project, effect: RunProject, tell: Telling, stop: asyncio.Event) -> ProjectRan:
+        notes = list[str]()
+        if container_file(project.texts):
+            engine = await engine_of(self._settings)
+            build = engine if isinstance(engine, str) else await build_of(engine, project.texts)
+            if isinstance(build, Build):
+                return await run_container(build, project.plan, tell, stop)
+            if not isinstance(engine, str) or isinstance(project.plan, str):
+                notes.append(build)
+        if isinstance(project.plan, str):
+            return ProjectRan(why=project.plan, notes=tuple(notes))
+        return await self._by_plan(project, project.plan, effect, tell, stop, notes)
+
+    async def _by_plan(
+        self,
+        project: Project,
+        plan: Plan,
+        effect: RunProject,
+        tell: Telling,
+        stop: asyncio.Event,
+        notes: list[str],
+    ) -> ProjectRan:
+        sandbox = await find_sandbox(self._settings)
+        if isinstance(sandbox, str):
+            return ProjectRan(why=sandbox, notes=tuple(notes))
+        install = bool(plan.install) and plan.install == effect.install
+        notes += [plan.guess] if plan.guess else []
+        steps: tuple[CheckOutcome, ...] = ()
+        if not stop.is_set():
+            steps = await run_plan(sandbox, project.tree, plan, tell, stop, install=install)
+        wants = () if install else plan.install
+        return ProjectRan("plan", steps, notes=tuple(notes), wants_install=wants, sandbox=sandbox.name)
+
+    @asynccontextmanager
+    async def _stopping(self, session: str, step: str) -> AsyncGenerator[asyncio.Event]:
+        """Set as soon as the person wants this run to end; what they said before it was begun again counts too."""
+        stop = asyncio.Event()
+        reader = self._feed.subscribe(session)
+
+        async def listen() -> None:
+            async for batch in reader.batches():
+                if any(isinstance(getattr(it, "event", None), StopAsked | CancelAsked) for it in batch):
+                    stop.set()
+
+        listening = asyncio.create_task(listen())
+        try:
+            state = Session.fold(session, await self._store.read(session))
+            if step in state.told_to_stop or state.cancel is not None:
+                stop.set()
+            yield stop
+        finally:
+            self._feed.unsubscribe(session, reader)
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+
+def _texts(tree: Path) -> dict[str, str]:
+    """The files that are text; links are none, and nothing that is long is."""
+    found: dict[str, str] = {}
+    for path in sorted(tree.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+            continue
+        try:
+            found[path.relative_to(tree).as_posix()] = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+    return found

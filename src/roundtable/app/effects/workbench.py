@@ -1,0 +1,168 @@
+"""Carries out what a meeting wants of the workshop: candidates tried, drafts spliced, rehearsed and applied."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+from pathlib import Path
+from traceback import extract_tb
+
+from roundtable.app.effects.carry_out import Carrying
+from roundtable.app.effects.cutting import Cutting
+from roundtable.app.effects.deliver_project import Delivering
+from roundtable.app.effects.fresh import empty_root
+from roundtable.app.effects.live_output import Telling
+from roundtable.app.effects.project_files import Listing
+from roundtable.app.effects.project_parts import Showing
+from roundtable.app.effects.prove_claims import Proving
+from roundtable.app.effects.run_program import Running
+from roundtable.app.effects.splicing import spliced
+from roundtable.app.opening.context_window import RoomOf
+from roundtable.app.settings.config import Config
+from roundtable.app.settings.places import Places
+from roundtable.core.effects import (
+    ApplyChange,
+    AtTheBench,
+    CutForReview,
+    Deliver,
+    Drafted,
+    DraftMove,
+    ListProject,
+    PlanChange,
+    ProveClaims,
+    Rehearse,
+    Result,
+    RunProject,
+    Synthesise,
+    TryCandidates,
+    TryMerged,
+)
+from roundtable.core.faults import Fault, FaultKind, RoundtableError
+from roundtable.core.ports import Sandbox, Store
+from roundtable.core.session import Session
+from roundtable.core.stages import from_nothing
+from roundtable.core.text.redaction import Redactor
+from roundtable.engine.feed import Feed
+from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.sandbox import find_sandbox
+from roundtable.workshop.trial.repository_checks import Commands
+from roundtable.workshop.trial.trial import Trying
+
+_ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
+_OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
+"""What something unheard-of in files and answers makes our own code raise. Met again on every resume, it would hold a
+session up for ever."""
+
+
+class Tools:
+    """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
+
+    def __init__(
+        self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: Commands
+    ) -> None:
+        self.root = root
+        self.drafts = Drafts(store)
+        self.delivering = Delivering(self.drafts)
+        self.trying = Trying(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
+        self.carrying = Carrying(self.drafts, self.trying, root, redactor, journals)
+        self.proving = Proving(store, root, redactor, config.sandbox, config.worktrees.copy)
+        self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
+
+
+class Workbench:
+    """The workshop as the desk knows it, in one workspace. Only `ApplyChange` writes there, and `Deliver` elsewhere."""
+
+    def __init__(
+        self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: RoomOf
+    ) -> None:
+        self._store = store
+        self._feed = feed
+        self._places = places
+        self._config = config
+        self._cutting = Cutting(store, room_of)
+        self._showing = Showing(store, room_of)
+        self._running = Running(store, feed, config.sandbox)
+        self._here = self._on(workspace, config.checks)
+
+    def _on(self, root: Path, checks: Commands) -> Tools:
+        return Tools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
+
+    @cached_property
+    def _fresh(self) -> Tools:
+        return self._on(empty_root(self._places.nothing), {})
+
+    def _tools(self, session: Session) -> Tools:
+        """Those for the folder that a session works on."""
+        return self._fresh if from_nothing(session.charter) else self._here
+
+    async def perform(self, key: str, effect: AtTheBench) -> Result | Fault:
+        """Do it; the key begins with the session."""
+        try:
+            return await self._perform(key, effect)
+        except RoundtableError as error:
+            return Fault.of(FaultKind.CRASHED, error.message, help=error.help)
+        except OSError as error:  # a full disk; what was written in part is put right before anything is said of it
+            why = f"The computer would not do it: {error.strerror or type(error).__name__}."
+            return await self.recover(key, effect) or Fault.of(FaultKind.CRASHED, why, help=_ROOM)
+        except _OURS as error:
+            return await self.recover(key, effect) or _own_fault(effect, error)
+
+    async def recover(self, key: str, effect: AtTheBench) -> Result | Fault | None:
+        """What a step that was cut in half came to; only writing cannot simply be done again."""
+        return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
+
+    async def _perform(self, key: str, effect: AtTheBench) -> Result | Fault:
+        id = key.partition("/")[0]
+        records = await self._store.read(id)
+        session = Session.fold(id, records)
+        tools = self._tools(session)
+        match effect:
+            case TryCandidates() | TryMerged() | Rehearse():
+                return await self._run(key, session, tools, effect)
+            case Synthesise():
+                return await spliced(tools.drafts, effect)
+            case DraftMove():
+                return await _drafted(session, tools, effect)
+            case PlanChange():
+                return await tools.carrying.plan(session, effect)
+            case ApplyChange():
+                return await tools.carrying.apply(key, session, records, effect)
+            case ProveClaims():
+                return await tools.proving.prove(session, effect)
+            case ListProject():
+                return await self._showing.shown(session, effect, await tools.listing.found(effect.draft))
+            case Deliver():
+                return await tools.delivering.deliver(session, records, effect)
+            case CutForReview():
+                return await self._cutting.cut(session, effect, await tools.listing.found(effect.draft))
+            case RunProject():
+                return await self._running.run(key, tools.root, effect)
+
+    async def _run(
+        self, key: str, session: Session, tools: Tools, effect: TryCandidates | TryMerged | Rehearse
+    ) -> Result | Fault:
+        sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
+        if isinstance(sandbox, str):
+            return Fault.of(FaultKind.MISSING, sandbox)
+        tell = Telling(self._feed, key)
+        if isinstance(effect, Rehearse):
+            return await tools.carrying.rehearse(session, effect, sandbox, tell)
+        if isinstance(effect, TryMerged):
+            return await tools.trying.merged(session, effect, sandbox, tell)
+        return await tools.trying.candidates(session, effect, sandbox, tell)
+
+
+def _own_fault(effect: AtTheBench, error: Exception) -> Fault:
+    """A fault of ours for the record: what it was and where, and none of the words that led to it."""
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    why = f"Roundtable itself failed at {type(effect).__name__}: {type(error).__name__} in {where}."
+    return Fault.of(FaultKind.CRASHED, why, help="Report this as a bug, and branch the session from an earlier point.")
+
+
+async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted:
+    move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
+    over = await tools.drafts.files(effect.over)
+    wish = await asyncio.to_thread(tools.trying.wish, session, move, over, effect.scope)
+    draft = await tools.drafts.keep(wish.files)
+    return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)

@@ -1,0 +1,1 @@
+"""What this machine offers: models, agents, sandboxes, and whether all of it works."""

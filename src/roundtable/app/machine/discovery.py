@@ -1,0 +1,276 @@
+"""Who could sit at the table on this machine. Looking around never sends a paid request."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.machine.embedded_models import list_models, runtime_there
+from roundtable.app.settings.installation import install_command
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.private_files import write_private
+from roundtable.core.faults import Fault
+from roundtable.core.values import Seat
+from roundtable.voices.agents.agent_voice import program_of
+from roundtable.voices.endpoints import Endpoint
+
+Kind = Literal["configured", "cli", "api", "local", "embedded"]
+
+CONNECT_SECONDS = 0.4
+ANSWER_SECONDS = 2.0
+"""Whoever is there takes a call at once, and may be busy with another."""
+
+_TEMPERS = (
+    ("ada", "You are a careful sceptic: look first for what could go wrong and for what nobody has checked."),
+    ("grace", "You are a pragmatist: prefer what works today, is simple to run and easy to undo."),
+    ("alan", "You think from first principles: ask what the question really needs, and ignore habit."),
+)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Somebody who could take a seat, or the reason why not yet."""
+
+    name: str
+    voice: str
+    kind: Kind
+    usable: bool
+    note: str = ""
+
+    def as_seat(self) -> Seat:
+        """A seat with this voice alone."""
+        return Seat(self.name, (self.voice,))
+
+
+async def discover(desk: Roundtable) -> list[Found]:
+    """Everybody, in the order in which they are offered: configured, agents, keys, local servers, embedded."""
+    local = await asyncio.gather(*(_local(desk, it) for it in desk.endpoints.values() if it.local))
+    return [
+        *configured(desk),
+        *_agents(desk),
+        *(found for endpoint in desk.endpoints.values() if not endpoint.local for found in _api(desk, endpoint)),
+        *(found for found in local if found is not None),
+        *_embedded(desk.places),
+    ]
+
+
+def proposed(found: Iterable[Found]) -> tuple[Seat, ...]:
+    """The table to offer: every usable agent, key and server; one voice alone sits down in three tempers."""
+    usable = [it for it in found if it.usable]
+    speakers = [it for it in usable if it.kind in ("cli", "api", "local")] or [
+        it for it in usable if it.kind == "embedded"
+    ][:1]
+    if len(speakers) == 1:
+        return tempered(speakers[0].voice)
+    return tuple(it.as_seat() for it in speakers)
+
+
+def embedded_table(model: str) -> tuple[Seat, ...]:
+    """Three seats on one embedded model."""
+    return tempered(f"embedded:{model}")
+
+
+def tempered(voice: str) -> tuple[Seat, ...]:
+    """Three seats on one voice, each with a temper of its own, so that they are not three echoes."""
+    return tuple(Seat(name, (voice,), brief=brief) for name, brief in _TEMPERS)
+
+
+def configured(desk: Roundtable) -> list[Found]:
+    """The seats of the config, those that cannot sit down included."""
+    config = desk.settings.config
+    names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
+    chains = {name: config.seats[name].voices if name in config.seats else () for name in names}
+    return [_seated(desk, name, voices) for name, voices in chains.items()]
+
+
+def _seated(desk: Roundtable, name: str, voices: Sequence[str]) -> Found:
+    """The first voice of a chain that could speak, else the first with what is wrong with it."""
+    if not voices:
+        held_back = f"seats.{name}.voices" in desk.settings.withheld
+        note = "its voices wait for `roundtable trust`" if held_back else f"[seats.{name}] names no voices"
+        return Found(name, "", "configured", False, note)
+    looked = [(voice, desk.voices.find(voice)) for voice in voices]
+    for voice, found in looked:
+        if not isinstance(found, Fault):
+            return Found(name, voice, "configured", True)
+    voice, fault = looked[0]
+    return Found(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
+
+
+def _agents(desk: Roundtable) -> list[Found]:
+    agents = desk.agents()
+    return [
+        Found(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
+        for name, path in agents_found(desk).items()
+    ]
+
+
+def _api(desk: Roundtable, endpoint: Endpoint) -> list[Found]:
+    """An endpoint whose key is in the environment or stored; that the key is there is all we look at."""
+    place = desk.keys.place(endpoint.key)
+    if not place:
+        return []
+    title = endpoint.title or endpoint.name
+    if not endpoint.default_model:
+        if any(it.key == endpoint.key and it.default_model for it in desk.endpoints.values()):
+            return []  # another dialect of an account that is offered already
+        note = f"{title}: a key is there; name a model as {endpoint.name}:MODEL"
+        return [Found(endpoint.name, f"{endpoint.name}:", "api", False, note)]
+    voice = f"{endpoint.name}:{endpoint.default_model}"
+    found = desk.voices.find(voice)
+    if isinstance(found, Fault):
+        return [Found(endpoint.name, voice, "api", False, found.message)]
+    return [Found(endpoint.name, voice, "api", True, f"{title}, key from {key_source(endpoint.key, place)}")]
+
+
+async def _local(desk: Roundtable, endpoint: Endpoint) -> Found | None:
+    models = await ask_local(desk, endpoint)
+    if models is None:
+        return None
+    title = endpoint.title or endpoint.name
+    model = endpoint.default_model or next(iter(models), "")
+    if not model:
+        return Found(endpoint.name, f"{endpoint.name}:", "local", False, f"{title} answers but has no model loaded")
+    voice = f"{endpoint.name}:{model}"
+    found = desk.voices.find(voice)
+    if isinstance(found, Fault):
+        return Found(endpoint.name, voice, "local", False, found.message)
+    return Found(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
+
+
+class _Listed(msgspec.Struct):
+    id: str
+
+
+class _Listing(msgspec.Struct):
+    data: list[_Listed] = []
+
+
+def key_source(reference: str, place: str) -> str:
+    """Where a key was found, in words."""
+    name = reference.partition(":")[2]
+    return name if place == "environment" else f"your stored {name}"
+
+
+async def ask_local(desk: Roundtable, endpoint: Endpoint) -> list[str] | None:
+    """The models a local server lists, those that can talk first; None if nobody answers there in time."""
+    import httpx2
+
+    from roundtable.voices.http_client_part import open_client
+
+    filled = desk.voices.filled_in(endpoint)
+    if isinstance(filled, Fault):
+        return None
+    key = desk.keys.resolve(endpoint.key)
+    headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS), open_client(filled) as client:
+            patience = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+            url = filled.base_url + (endpoint.probe or "/models")
+            response = await client.get(url, headers=headers, timeout=patience)
+        if response.status_code != 200:
+            return None
+        listing = msgspec.json.decode(response.content, type=_Listing)
+    except (OSError, TimeoutError, httpx2.HTTPError, msgspec.DecodeError):
+        return None
+    return sorted((it.id for it in listing.data if it.id), key=lambda id: "embed" in id.lower())
+
+
+def _embedded(places: Places) -> list[Found]:
+    """The one that is used when none is named comes first."""
+    runs = runtime_there()
+    found: list[Found] = []
+    for model in sorted(list_models(places), key=lambda model: not model.default):
+        megabytes = f"{model.size / 1e6:,.0f} MB"
+        if not model.installed:
+            note = f"`roundtable models get {model.name}` fetches it ({megabytes}, {model.licence})"
+        else:
+            note = f"installed, {megabytes}" if runs else f"installed; it runs with `{install_command('local')}`"
+        found.append(Found(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
+    return found
+
+
+# --- what the person picked -----------------------------------------------------------------------
+
+
+class _Chosen(msgspec.Struct):
+    v: int
+    seats: tuple[Seat, ...]
+
+
+def remember(desk: Roundtable, seats: Sequence[Seat]) -> None:
+    """Keep the person's pick, for this person alone to read."""
+    write_private(desk.places.chosen, msgspec.json.format(msgspec.json.encode(_Chosen(1, tuple(seats))), indent=1))
+
+
+def remembered(desk: Roundtable) -> tuple[Seat, ...]:
+    """What was picked last time; nothing if nothing was, or if it cannot be read."""
+    try:
+        chosen = msgspec.json.decode(desk.places.chosen.read_bytes(), type=_Chosen)
+    except (OSError, msgspec.DecodeError):
+        return ()
+    return chosen.seats
+
+
+# --- endpoints, for lists -------------------------------------------------------------------------
+
+
+class EndpointState(msgspec.Struct, frozen=True):
+    """An endpoint as a list shows it: whether its key is there, never the key."""
+
+    name: str
+    title: str
+    base_url: str
+    dialect: str
+    key: str
+    key_present: bool
+    key_place: str
+    local: bool
+    answers: bool | None
+    models: tuple[str, ...]
+    voice: str
+    judge: str
+    usable: bool
+
+
+async def endpoint_states(desk: Roundtable) -> list[EndpointState]:
+    """Every endpoint known here; local ones are asked whether they are up, the others are not asked anything."""
+    return list(await asyncio.gather(*(_endpoint_state(desk, it) for it in desk.endpoints.values())))
+
+
+async def _endpoint_state(desk: Roundtable, endpoint: Endpoint) -> EndpointState:
+    models = await ask_local(desk, endpoint) if endpoint.local else None
+    model = endpoint.default_model or next(iter(models or ()), "")
+    place = desk.keys.place(endpoint.key)
+    present = endpoint.key == "none" or bool(place)
+    voice = f"{endpoint.name}:{model or 'MODEL'}"
+    usable = present and (models is not None if endpoint.local else True) and _spoken(desk, voice)
+    return EndpointState(
+        name=endpoint.name,
+        title=endpoint.title or endpoint.name,
+        base_url=endpoint.base_url,
+        dialect=endpoint.dialect,
+        key=endpoint.key,
+        key_present=present,
+        key_place=place,
+        local=endpoint.local,
+        answers=models is not None if endpoint.local else None,
+        models=tuple(models or ()),
+        voice=voice,
+        judge=f"{endpoint.name}:{endpoint.judge_model}" if endpoint.judge_model else "",
+        usable=usable,
+    )
+
+
+def _spoken(desk: Roundtable, voice: str) -> bool:
+    return not isinstance(desk.voices.find(voice), Fault)
+
+
+def agents_found(desk: Roundtable) -> dict[str, str]:
+    """The agent command lines that are here, and where."""
+    programs = {name: program_of(agent, os.environ) for name, agent in desk.agents().items()}
+    return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

@@ -1,0 +1,231 @@
+"""Looks the set-up over and says what to mend. It asks no model anything unless told to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.machine.embedded_models import list_models
+from roundtable.app.machine.isolation import Isolation
+from roundtable.app.machine.seat_check import Participant, Seating, Source, Told, check_seats
+from roundtable.app.machine.surroundings import KeyPlace, Program, Service, Surroundings, look_around
+from roundtable.app.settings.config import is_trusted
+from roundtable.app.settings.places import Places, workspace_of
+from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
+from roundtable.workshop.trial.repository_checks import checks_here
+
+SessionState = Literal["ok", "missing", "skipped", "error"]
+
+EXTRAS = {
+    "keychain": "keyring",
+    "local": "xllamacpp",
+    "tui": "textual",
+    "web": "litestar",
+    "mcp": "mcp",
+    "scale": "psycopg",
+}
+
+
+class Home(msgspec.Struct, frozen=True):
+    """The person's data folder."""
+
+    path: str
+    readable: bool
+    writable: bool
+
+
+class ConfigCheck(msgspec.Struct, frozen=True):
+    """The config files, and the mistake in them if there is one."""
+
+    ok: bool
+    user: str
+    workspace: str
+    trusted: bool
+    withheld: tuple[str, ...] = ()
+    note: str = ""
+
+
+class StoreCheck(msgspec.Struct, frozen=True):
+    """The record. `integrity` is `ok`, `absent` before the first session, or what is wrong."""
+
+    path: str
+    schema: int = 0
+    sessions: int = 0
+    integrity: str = "absent"
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be used, or made."""
+        return self.integrity in ("ok", "absent")
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Everything the doctor saw; `deep` when the seats were asked too."""
+
+    ok: bool
+    deep: bool
+    roundtable_home: Home
+    config: ConfigCheck
+    store: StoreCheck
+    seats_from: Source
+    participants: dict[str, Participant]
+    session_state: SessionState
+    session_note: str
+    models: dict[str, str]
+    python: str
+    platform: str
+    extras: dict[str, bool]
+    agents: dict[str, Program]
+    sandboxes: dict[str, Program]
+    services: dict[str, Service]
+    keys: KeyPlace
+    isolation: Isolation = Isolation()
+    advice: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all is well, 1 when the record itself is hurt, else 2: there is something to set right."""
+        if self.ok:
+            return 0
+        hurt = self.roundtable_home.writable and not self.store.ok
+        return 1 if hurt or self.session_state == "error" else 2
+
+
+async def examine(
+    workspace: Path | None = None, places: Places | None = None, session: str = "", *, told: Told | None = None
+) -> Report:
+    """Look at everything, however broken some of it is; with `told`, every seat gets one tiny question."""
+    places = places or Places.of_this_person()
+    workspace = workspace_of(workspace or Path.cwd())
+    home = _home(places)
+    store = await asyncio.to_thread(_store, places.database)
+    config = ConfigCheck(
+        True, str(places.user_config), str(workspace / ".roundtable" / "config.toml"), is_trusted(places, workspace)
+    )
+    seating = Seating("config", {})
+    around: Surroundings | None = None
+    state: tuple[SessionState, str] = ("skipped", "")
+    unrun: tuple[str, ...] = ()
+    try:
+        async with await Roundtable.open(workspace, places) as desk:
+            config = msgspec.structs.replace(config, withheld=desk.settings.withheld)
+            looking = look_around(places, desk, deep=told is not None)
+            seating, around = await asyncio.gather(check_seats(desk, told), looking)
+            state = await _session(desk, session) if session else state
+            with suppress(UsageError):  # what is too large to be tried says so where it is tried
+                unrun = (await asyncio.to_thread(checks_here, desk.settings.config.checks, workspace)).unrun
+    except ConfigError as error:
+        config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
+    except RecordError as error:
+        store = msgspec.structs.replace(store, integrity=error.message)
+        state = ("error", error.message) if session else state
+    around = around or await look_around(places, None)
+    found = _report(places, home, config, store, seating, state, around)
+    return msgspec.structs.replace(found, advice=(*found.advice, *unrun))
+
+
+def _report(
+    places: Places,
+    home: Home,
+    config: ConfigCheck,
+    store: StoreCheck,
+    seating: Seating,
+    state: tuple[SessionState, str],
+    around: Surroundings,
+) -> Report:
+    speaking = [name for name, it in seating.participants.items() if it.status == "ok"]
+    ok = (
+        home.readable
+        and home.writable
+        and config.ok
+        and store.ok
+        and bool(speaking)
+        and len(speaking) == len(seating.participants)
+        and state[0] in ("ok", "skipped")
+        and not around.keys.note
+        and around.isolation.ok
+    )
+    return Report(
+        ok=ok,
+        deep=seating.asked,
+        roundtable_home=home,
+        config=config,
+        store=store,
+        seats_from=seating.source,
+        participants=seating.participants,
+        session_state=state[0],
+        session_note=state[1],
+        models={it.name: _model_words(it.installed, it.default) for it in list_models(places)},
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        extras={name: find_spec(module) is not None for name, module in EXTRAS.items()},
+        agents=around.agents,
+        sandboxes=around.sandboxes,
+        services=around.services,
+        keys=around.keys,
+        isolation=around.isolation,
+        advice=tuple(_advice(home, config, seating, looked=config.ok and store.ok)),
+    )
+
+
+def _model_words(installed: bool, default: bool) -> str:
+    return "in use" if default else "installed" if installed else "can be fetched"
+
+
+def _advice(home: Home, config: ConfigCheck, seating: Seating, *, looked: bool) -> Iterable[str]:
+    if not home.writable:
+        yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
+    if config.withheld:
+        yield f"This workspace's config also sets {', '.join(config.withheld)}: read it, then `roundtable trust`."
+    if seating.source == "found" and seating.participants:
+        yield "No seats are configured: `roundtable discuss` offers these at a terminal, and wants --seat in a pipe."
+    if looked and not seating.participants:
+        yield "Nobody can speak yet."
+        yield "Set a key such as OPENAI_API_KEY, start a local server, or fetch a model: `roundtable models`."
+
+
+def _home(places: Places) -> Home:
+    """The folder itself, or the nearest one above it where it would be made."""
+    folder = places.data
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    usable = folder.is_dir()
+    return Home(
+        str(places.data),
+        usable and os.access(folder, os.R_OK | os.X_OK),
+        usable and os.access(folder, os.W_OK | os.X_OK),
+    )
+
+
+def _store(path: Path) -> StoreCheck:
+    """Look at the record without making or changing it."""
+    if not path.exists():
+        return StoreCheck(str(path))
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
+            (schema,) = db.execute("PRAGMA user_version").fetchone()
+            (integrity,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            (sessions,) = db.execute("SELECT count(*) FROM sessions").fetchone() if schema else (0,)
+    except sqlite3.Error as error:
+        return StoreCheck(str(path), integrity=f"{error}")
+    return StoreCheck(str(path), schema, sessions, integrity)
+
+
+async def _session(desk: Roundtable, address: str) -> tuple[SessionState, str]:
+    try:
+        session = await desk.session(await desk.find(address))
+    except NotFound as error:
+        return "missing", error.message
+    except RoundtableError as error:
+        return "error", error.message
+    return "ok", f"{session.charter.slug}: {session.status}, {session.seq} facts"

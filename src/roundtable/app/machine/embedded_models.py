@@ -1,0 +1,86 @@
+"""Embedded models for doors: what is there, what can be fetched, which one is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from roundtable.app.settings.places import Places
+from roundtable.core.faults import Fault, FaultKind, NotFound, RoundtableError
+from roundtable.voices import models as shelf
+
+
+class ModelState(msgspec.Struct, frozen=True):
+    """One model as a list shows it; sizes in bytes."""
+
+    name: str
+    installed: bool
+    default: bool
+    title: str = ""
+    about: str = ""
+    licence: str = ""
+    size: int = 0
+    memory: int = 0
+    path: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def runtime_there() -> bool:
+    """Whether the extra that runs embedded models is installed."""
+    return find_spec("xllamacpp") is not None
+
+
+def list_models(places: Places) -> list[ModelState]:
+    """Every model of the catalog, the least useful first, then the person's own files."""
+    there = shelf.installed(places.models)
+    default = shelf.best_installed(places.models) or ""
+    states = [_known(model, there.get(name), name == default) for name, model in shelf.catalog().items()]
+    known = {state.name for state in states}
+    states += [_own(name, path, name == default) for name, path in there.items() if name not in known]
+    if default and default not in {state.name for state in states}:
+        states.append(_own(default, Path(default), True))
+    return states
+
+
+def _known(model: shelf.Model, path: Path | None, default: bool) -> ModelState:
+    return ModelState(
+        model.name,
+        path is not None,
+        default,
+        model.title,
+        model.about,
+        model.licence,
+        model.size,
+        model.memory,
+        str(path or ""),
+        tuple(source.name for source in model.sources),
+    )
+
+
+def _own(name: str, path: Path, default: bool) -> ModelState:
+    return ModelState(name, True, default, about="A file of your own.", size=path.stat().st_size, path=str(path))
+
+
+async def get_model(places: Places, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
+    """Fetch a model, going on where an earlier try stopped; returns at once if it is there."""
+    return _path(await shelf.get(name, places.models, progress, source=source))
+
+
+def use_model(places: Places, name: str) -> Path:
+    """Make a model the one used when none is named."""
+    return _path(shelf.use(name, places.models))
+
+
+def _path(result: Path | Fault) -> Path:
+    if isinstance(result, Path):
+        return result
+    kind = NotFound if result.kind is FaultKind.MISSING else RoundtableError
+    raise kind(result.message, result.help)
+
+
+def default_model(places: Places) -> ModelState | None:
+    """The model that is used where none is named, if one is installed."""
+    return next((state for state in list_models(places) if state.default), None)

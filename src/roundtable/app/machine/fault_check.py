@@ -1,0 +1,154 @@
+"""Puts every kind of voice that is set up here before the local fault server, and says which tell the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.faults import Fault
+from roundtable.core.ports import Voice
+from roundtable.core.values import Message, Request
+from roundtable.voices.agents.acp import over_acp
+from roundtable.voices.agents.agent_voice import Kind as Way
+from roundtable.voices.agents.agent_voice import program_of
+from roundtable.voices.agents.catalog import Agent, Local
+from roundtable.voices.agents.roster import AgentVoices, pointed_at
+from roundtable.voices.asking import ask_once
+from roundtable.voices.endpoints import read_endpoint
+from roundtable.voices.fault_server import FaultServer
+from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, Expectation
+from roundtable.voices.registry import VoiceRegistry
+
+KEY = "sk-fault-check-0123456789"
+ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}
+"""How long a call is waited for that never ends; an agent needs some of it to start."""
+
+BOUND_SECONDS = 60.0
+AGENTS_AT_ONCE = 2
+
+Kind = Literal["api", "agent"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What one voice made of one fault: `told` is its word for it, `note` says what was wrong with that."""
+
+    voice: str
+    kind: Kind
+    fault: str
+    told: str
+    passed: bool
+    note: str
+    seconds: float
+
+
+class FaultReport(msgspec.Struct, frozen=True):
+    """Everything that was found, and which agents could not be checked, and why."""
+
+    ok: bool
+    findings: tuple[Finding, ...]
+    skipped: dict[str, str]
+
+
+async def check_faults(desk: Roundtable, told: Callable[[Finding], None]) -> FaultReport:
+    """Check every voice, side by side; each finding is told as soon as there is one."""
+    dialects = sorted({endpoint.dialect for endpoint in desk.endpoints.values()})
+    agents = agents_here(desk)
+    ways: list[tuple[Way, Agent, Local]] = [(way, it, it.local) for way, it in agents if it.local is not None]
+    room = asyncio.Semaphore(AGENTS_AT_ONCE)
+    with _silent_input():
+        groups = await asyncio.gather(
+            *(_check_dialect(dialect, told) for dialect in dialects),
+            *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
+        )
+    findings = tuple(finding for group in groups for finding in group)
+    skipped = {f"{way}:{it.name}": "it cannot be pointed at a local server" for way, it in agents if it.local is None}
+    return FaultReport(all(finding.passed for finding in findings), findings, skipped)
+
+
+def agents_here(desk: Roundtable) -> list[tuple[Way, Agent]]:
+    """Every agent that is installed, by its command line, and by its protocol where a seat is set up so."""
+    seated = {tuple(voice.split(":")[:2]) for seat in desk.settings.config.seats.values() for voice in seat.voices}
+    agents = desk.agents().values()
+    by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_here(agent)]
+    by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
+    return by_line + [("acp", agent) for agent in by_protocol if _is_here(over_acp(agent))]
+
+
+def _is_here(agent: Agent) -> bool:
+    return not isinstance(program_of(agent, os.environ), Fault)
+
+
+async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:
+    findings: list[Finding] = []
+    async with FaultServer(key=KEY) as server:
+        data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
+        endpoint = read_endpoint(dialect, data)
+        for expected in EXPECTATIONS:
+            # A registry of its own for each call: a voice that was told to wait would make the next one wait.
+            voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: KEY}.get, models_dir=Path())
+            voice = voices.find(f"{dialect}:{expected.behaviour}")
+            findings.append(await _finding(dialect, "api", voice, expected, server))
+            await voices.close()
+            told(findings[-1])
+    return findings
+
+
+async def _check_agent(
+    way: Way, agent: Agent, local: Local, room: asyncio.Semaphore, told: Callable[[Finding], None]
+) -> list[Finding]:
+    findings: list[Finding] = []
+    environ = {"PATH": os.environ.get("PATH", os.defpath)}
+    async with room, FaultServer(key=KEY) as server:
+        for expected in AGENT_EXPECTATIONS:
+            with tempfile.TemporaryDirectory(prefix="roundtable-", ignore_cleanup_errors=True) as home:
+                pointed = pointed_at(agent, local, server.root, Path(home), KEY)
+                voice = AgentVoices({agent.name: pointed}, environ).voice(agent.name, way)
+                server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
+                finding = await _finding(f"{way}:{agent.name}", "agent", voice, expected, server)
+                if "written-by-the-model.txt" in os.listdir(home):
+                    finding = msgspec.structs.replace(finding, passed=False, note="wrote a file it must not write")
+                findings.append(finding)
+                told(finding)
+    return findings
+
+
+async def _finding(name: str, kind: Kind, voice: Voice | Fault, expected: Expectation, server: FaultServer) -> Finding:
+    clock = asyncio.get_running_loop().time
+    began, seen = clock(), len(server.seen)
+    if isinstance(voice, Fault):
+        end = voice
+    else:
+        limit = ENDLESS_SECONDS[kind] if expected.endless else BOUND_SECONDS
+        question = Message("user", "Reply with the single word: ready")
+        end = await ask_once(voice, Request(f"faults/{name}#1", name, (question,), timeout=limit))
+        await voice.close()
+    seconds = round(clock() - began, 2)
+    note = expected.objection(end, KEY, agent=kind == "agent")
+    if not note and len(server.seen) == seen:
+        note = "never reached the server"
+    if not note and not await server.is_left_alone():
+        note = "went on after its end"
+    told = end.kind.value if isinstance(end, Fault) else "answer"
+    return Finding(name, kind, expected.title, told, not note, note, seconds)
+
+
+@contextmanager
+def _silent_input() -> Generator[None]:
+    """Our own input is held open and says nothing meanwhile: a child that reads it would wait for ever."""
+    reading, writing = os.pipe()
+    kept = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 0)
+        for it in (reading, writing, kept):
+            os.close(it)

@@ -1,0 +1,44 @@
+"""Which sandbox is in force here, and whether it holds: it is proved by trying to break out."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
+from roundtable.workshop.sandbox.escape import outcomes
+from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK
+
+
+class Isolation(msgspec.Struct, frozen=True):
+    """The sandbox by its name, or why there is none; which attempts it held against, and which not or not tried.
+
+    `chosen` is the one that the config names, where it names one.
+    """
+
+    sandbox: str = ""
+    chosen: str = ""
+    missing: str = ""
+    held: tuple[str, ...] = ()
+    broken: dict[str, str] = {}
+    untried: dict[str, str] = {}
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing got out, and the one that was chosen answers; without a choice none has to be there."""
+        return not self.broken and not (self.chosen and self.missing)
+
+
+async def prove_isolation(settings: SandboxSettings, *, deep: bool) -> Isolation:
+    """Try to get out in every quick way, and if `deep`, to take more than is given too."""
+    sandbox = await find_sandbox(settings)
+    chosen = "" if settings.use == "auto" else settings.use
+    if isinstance(sandbox, str):
+        return Isolation(chosen=chosen, missing=sandbox)
+    made = await outcomes(sandbox, (*QUICK, *GREEDY) if deep else QUICK)
+    return Isolation(
+        sandbox.name,
+        chosen,
+        held=tuple(it.attempt for it in made if it.held),
+        broken={it.attempt: it.note for it in made if it.held is False},
+        untried={it.attempt: it.note for it in made if it.held is None},
+    )

@@ -1,0 +1,162 @@
+"""Can every seat speak? Each voice of its chain is looked at, and asked for one word if the person wants that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.machine.discovery import ask_local, configured, discover, key_source, proposed, remembered
+from roundtable.app.machine.judge_voices import with_judges
+from roundtable.core.faults import Fault, FaultKind, RoundtableError
+from roundtable.core.values import Message, Reply, Request, Seat
+from roundtable.voices.asking import ask_once
+from roundtable.voices.endpoints import Endpoint
+
+Status = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
+Source = Literal["config", "chosen", "found"]
+
+PROBE_SECONDS = 60.0
+PROBE_TOKENS = 16
+"""For an answer of one word; some APIs take no smaller limit."""
+
+_STATUS: dict[FaultKind, Status] = {
+    FaultKind.MISSING: "missing",
+    FaultKind.UNAUTHORIZED: "no_key",
+    FaultKind.UNREACHABLE: "unreachable",
+    FaultKind.TIMEOUT: "unreachable",
+}
+_SEEN = {"script": "script read", "embedded": "model installed", "cli": "program found", "acp": "program found"}
+
+
+class VoiceCheck(msgspec.Struct, frozen=True):
+    """One voice of a seat: what was seen of it, or what came of asking it."""
+
+    status: Status
+    voice: str
+    note: str = ""
+
+
+class Participant(VoiceCheck, frozen=True):
+    """One seat: the first voice of its chain that is well, else the first with its trouble; and all of them.
+
+    `judge` is the voice it judges through where that is another; without it, its own will do.
+    """
+
+    voices: tuple[VoiceCheck, ...] = ()
+    judge: VoiceCheck | None = None
+
+
+class Seating(msgspec.Struct, frozen=True):
+    """Who would sit down now: configured, else picked before, else what is found here and would be offered."""
+
+    source: Source
+    participants: dict[str, Participant]
+    asked: bool = False
+
+
+Told = Callable[[str, VoiceCheck], None]
+"""Hears of each voice that was asked, and whose it is, as soon as it has answered or failed."""
+
+
+async def check_seats(desk: Roundtable, told: Told | None = None) -> Seating:
+    """Look at every seat; with `told`, each gets one tiny question."""
+    try:
+        source, seats = await _seats(desk)
+    except RoundtableError:
+        found = {it.name: VoiceCheck("ok" if it.usable else "unusable", it.voice, it.note) for it in configured(desk)}
+        return Seating("config", {name: _participant([check]) for name, check in found.items()})
+    seats = with_judges(seats, desk.endpoints)
+    checked = await asyncio.gather(*(_check(desk, seat, told) for seat in seats))
+    judges = [await _look_at(desk, seat.judge) if seat.judge else None for seat in seats]
+    participants = {
+        seat.name: _participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
+    }
+    return Seating(source, participants, asked=told is not None)
+
+
+async def _seats(desk: Roundtable) -> tuple[Source, Sequence[Seat]]:
+    if seats := desk.configured_seats():
+        return "config", seats
+    if seats := remembered(desk):
+        return "chosen", seats
+    return "found", proposed(await discover(desk))
+
+
+def _participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
+    first = next((it for it in checks if it.status == "ok"), checks[0])
+    return Participant(first.status, first.voice, first.note, tuple(checks), judge)
+
+
+async def _check(desk: Roundtable, seat: Seat, told: Told | None) -> list[VoiceCheck]:
+    checks = list(await asyncio.gather(*(_look_at(desk, voice) for voice in seat.voices)))
+    if told is None:
+        return checks
+    for place, seen in enumerate(checks):
+        if seen.status == "ok":
+            checks[place] = await _ask(desk, seat, seen.voice)
+        told(seat.name, checks[place])
+        if checks[place].status == "ok":
+            break
+    return checks
+
+
+async def _look_at(desk: Roundtable, voice: str) -> VoiceCheck:
+    kind, _, _ = voice.partition(":")
+    found = desk.voices.find(voice)
+    if isinstance(found, Fault):
+        return VoiceCheck(_STATUS.get(found.kind, "unusable"), voice, _words(found.message, found.help))
+    endpoint = desk.endpoints.get(kind)
+    if endpoint is None:
+        return VoiceCheck("ok", voice, f"{_SEEN[kind]}, not asked")
+    if not endpoint.local:
+        return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
+    if await ask_local(desk, endpoint) is None:
+        return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Is the server running?")
+    return VoiceCheck("ok", voice, "its server answers, not asked")
+
+
+async def _ask(desk: Roundtable, seat: Seat, name: str) -> VoiceCheck:
+    """One tiny question; an answer of any kind will do."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    end = await _reply(desk, seat.name, name)
+    if isinstance(end, Reply):
+        first = seat.voices[0]
+        instead = f", in place of {first}" if name != first else ""
+        return VoiceCheck("ok", name, f"answered in {loop.time() - began:.1f} s{instead}")
+    if end.kind is FaultKind.UNAUTHORIZED:
+        return _turned_away(desk, name, end)
+    return VoiceCheck(_STATUS.get(end.kind, "unusable"), name, desk.redactor.redact(_words(end.message, end.help)))
+
+
+async def _reply(desk: Roundtable, seat: str, name: str) -> Reply | Fault:
+    voice = desk.voices.find(name)
+    if isinstance(voice, Fault):
+        return voice
+    question = Message("user", "Reply with the single word: ready")
+    call = f"doctor/{seat}#1"
+    return await ask_once(voice, Request(call, seat, (question,), max_tokens=PROBE_TOKENS, timeout=PROBE_SECONDS))
+
+
+def _turned_away(desk: Roundtable, voice: str, fault: Fault) -> VoiceCheck:
+    endpoint = desk.endpoints.get(voice.partition(":")[0])
+    status, help = ("not_logged_in", fault.help) if endpoint is None else _key_trouble(desk, endpoint)
+    return VoiceCheck(status, voice, desk.redactor.redact(_words(fault.message, help)))
+
+
+def _key_trouble(desk: Roundtable, endpoint: Endpoint) -> tuple[Status, str]:
+    place = desk.keys.place(endpoint.key)
+    if not place:
+        return "no_key", f'Name one in its section: key = "secret:{endpoint.name}".'
+    return "key_rejected", f"It was given {key_source(endpoint.key, place)}: check that with the provider."
+
+
+def _words(message: str, help: str) -> str:
+    """What is wrong and what to do; that one should run this very check is left out."""
+    message = message.strip()
+    stop = "." if message[-1:].isalnum() else ""
+    return f"{message}{stop} {'' if 'roundtable doctor' in help else help}".strip()

@@ -1,0 +1,126 @@
+"""The skill that teaches coding agents when to call the table, put where each of them looks for skills.
+
+What is written carries its own digest: a file that is another's, or that somebody has edited, is known by it and left
+alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.faults import NotFound, UsageError
+
+NAME = "roundtable"
+FILE = "SKILL.md"
+_MARK = "<!-- Written by `roundtable skill install`, {}. -->\n"
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """An agent that reads skills: from the person's `home`, or where `variable` says; and from a project."""
+
+    name: str
+    home: str
+    project: str
+    variable: str = ""
+    below: str = ""
+
+    def folder(self, project: Path | None = None) -> Path:
+        """Where our skill goes."""
+        base = self._home() if project is None else project / self.project
+        return base / "skills" / NAME
+
+    def _home(self) -> Path:
+        said = os.environ.get(self.variable, "") if self.variable else ""
+        return Path(said).expanduser() / self.below if said else Path.home() / self.home
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader("claude", ".claude", ".claude", "CLAUDE_CONFIG_DIR"),
+        Reader("codex", ".codex", ".codex", "CODEX_HOME"),
+        Reader("gemini", ".gemini", ".gemini"),
+        Reader("opencode", ".config/opencode", ".opencode", "XDG_CONFIG_HOME", "opencode"),
+    )
+}
+"""Each was seen to list a skill that lay there."""
+
+
+def text() -> str:
+    """The skill as it is installed: its own words, and the mark by which we know it again."""
+    words = resources.files("roundtable.app.machine").joinpath("skill_texts", f"{NAME}.md").read_text(encoding="utf-8")
+    return words + _MARK.format(_digest(words))
+
+
+def readers(names: tuple[str, ...]) -> list[Reader]:
+    """The agents named, or those found on this machine."""
+    if unknown := [name for name in names if name not in READERS]:
+        raise NotFound(f"No place for skills is known for {unknown[0]}.", f"Known: {', '.join(READERS)}.")
+    found = [READERS[name] for name in names] or [it for it in READERS.values() if shutil.which(it.name)]
+    if not found:
+        raise NotFound("No agent that reads skills was found here.", f"Name one with --agent: {', '.join(READERS)}.")
+    return found
+
+
+def install(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path:
+    """Write the skill, in one step; a file that is not ours, or no longer, is kept unless it is forced."""
+    path = _checked(reader, project) / FILE
+    if os.path.lexists(path) and not force and not is_ours(path):
+        raise UsageError(f"{path} is there already and was not written by us.", "Replace it with --force.")
+    draft = path.with_name(f"{FILE}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text(), encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Check the folder.") from None
+    return path
+
+
+def remove(reader: Reader, project: Path | None = None, *, force: bool = False) -> Path | None:
+    """Take the skill away again, if it is ours; None where there is none."""
+    path = _checked(reader, project) / FILE
+    if not os.path.lexists(path):
+        return None
+    if not force and not is_ours(path):
+        raise UsageError(f"{path} was not written by us, or was edited since.", "Remove it with --force.")
+    try:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be removed: {error.strerror}.", "Check the folder.") from None
+    return path
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file is as we wrote it, in this version or another."""
+    try:
+        found = "" if path.is_symlink() else path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    words, mark, _ = found.rpartition(_MARK.partition("{}")[0])
+    return bool(mark) and found == words + _MARK.format(_digest(words))
+
+
+def _checked(reader: Reader, project: Path | None) -> Path:
+    """The folder, if it is one: no link leads us to write somewhere else."""
+    folder = reader.folder(project)
+    if (folder / FILE).is_dir() and not (folder / FILE).is_symlink():
+        raise UsageError(f"{folder / FILE} is a folder.", "Move it away first.")
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link to somewhere else.", "Remove the link first.")
+    if project is not None and not folder.resolve().is_relative_to(project.resolve()):
+        raise UsageError(f"{folder} leads out of the project.", f"Make {reader.project} a folder of its own.")
+    return folder
+
+
+def _digest(words: str) -> str:
+    return f"sha256:{sha256(words.encode()).hexdigest()[:16]}"

@@ -1,0 +1,145 @@
+"""From a session that decided something to the meeting that carries it out: who writes, and what it is told."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.app.opening.agenda import Agenda
+from roundtable.core.decide.lead import Leader, executor
+from roundtable.core.effects import Applied, ApplyChange, PlanChange
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.stages import draft_after, from_nothing
+from roundtable.core.values import DECISION_ITEM, Decision, Digest, Outcome, Quorum, Right, Seat
+from roundtable.report.provenance import doubt_of, wrote_of
+from roundtable.report.stage_words import stage_ends, story
+
+APPLY = "apply"
+
+
+def to_apply(decided: Session, wanted: Agenda) -> Agenda:
+    """What the person wants, filled in from the session it is about. Only who carries it out must be there."""
+    decision = _decision(decided)
+    seats = wanted.seats or decided.seats
+    draft = unwritten_draft(decided)
+    author = decision.author if decision.author in {seat.name for seat in seats} else ""
+    lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
+    told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
+    of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
+    if draft:
+        of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))}
+        of |= {"doubt": doubt_of(decided, draft, decision.author)}
+    return msgspec.structs.replace(
+        wanted,
+        question=decided.charter.question,
+        seats=seats,
+        meeting=APPLY,
+        settings={**wanted.settings, **of},
+        limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
+        told={DECISION_ITEM: told},
+    )
+
+
+def name_of(session: Session) -> str:
+    """What a session is called in commits and by the one that carries it out."""
+    return session.charter.slug or session.id
+
+
+def unwritten_draft(session: Session) -> Digest:
+    """The draft that was planned last and never written, if there is one."""
+    if what_stands(session):
+        return ""
+    undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), Applied)]
+    plans = [it.draft for it in undone or session.effects.values() if isinstance(it, ApplyChange | PlanChange)]
+    return plans[-1] if plans else ""
+
+
+def what_stands(session: Session) -> Applied | None:
+    """What a session wrote to the workspace that was not undone since."""
+    written = (it for it in session.results.values() if isinstance(it, Applied) and it.undo not in session.undone)
+    return next(written, None)
+
+
+def is_new_project(session: Session) -> bool:
+    """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
+    return from_nothing(session.charter) and bool(draft_after(stage_ends(session)))
+
+
+def project_instead(session: Session) -> UsageError:
+    """How a person gets a project that was made from nothing."""
+    return UsageError(
+        f"{session.charter.slug} made a new project, which does not belong into this workspace.",
+        f"To have it handed over: roundtable project {session.charter.slug} --to FOLDER",
+    )
+
+
+def carried_out_already(applied: Applied) -> UsageError:
+    """That it was done, where, and how to have it done anew."""
+    commit = f" ({applied.commit[:7]})" if applied.commit else ""
+    return UsageError(
+        f"This was carried out already, as change {applied.undo}{commit}.",
+        f"To have it carried out anew, take it back first: roundtable undo {applied.undo}",
+    )
+
+
+def carried_out_and_undone(session: Session) -> UsageError:
+    """That it was taken back, and how to have it written again."""
+    return UsageError(
+        f"{session.charter.slug} was carried out and undone.",
+        f"To have it written again: roundtable apply {session.charter.slug}",
+    )
+
+
+def _decision(decided: Session) -> Decision:
+    """What there is to carry out, or why there is nothing."""
+    decision = decided.decision
+    if decision is None:
+        raise UsageError("This session has not decided anything yet.", "`roundtable resume` lets it go on.")
+    if is_new_project(decided):
+        raise project_instead(decided)
+    if applied := what_stands(decided):
+        raise carried_out_already(applied)
+    if decision.outcome is Outcome.REACHED or unwritten_draft(decided):
+        return decision
+    raise UsageError(
+        f"This session ended without a decision that could be carried out ({decision.outcome}).",
+        "`roundtable show` says how it ended; `roundtable list` shows the others.",
+    )
+
+
+def _named(name: str, seats: tuple[Seat, ...]) -> Leader | None:
+    """The seat a person named, if it may."""
+    if not name:
+        return None
+    seat = next((it for it in seats if it.name == name), None)
+    if seat is None:
+        raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(it.name for it in seats)}.")
+    allowed = [it.name for it in seats if Right.EXECUTE in it.rights]
+    if allowed and name not in allowed:
+        raise UsageError(f"{name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
+    return Leader(name, "the person named it")
+
+
+def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> Leader:
+    """Who wrote the draft; else whom the meeting had as its executor; else by right, score, capability and priority."""
+    if author:
+        return Leader(author, "its draft is taken as it is")
+    if executing := str(decided.charter.settings.get("executor", "")):
+        return _named(executing, seats) or Leader(executing, "")
+    scores: dict[str, float] = {}
+    for record in decided.rounds.values():
+        scores |= {
+            it.seat: it.verdict.score for it in record.moves() if it.verdict.counts and it.verdict.score is not None
+        }
+    wrote = decided.decision.author if decided.decision else ""
+    found = executor(scores or {wrote: 1.0}, seats, decided.charter.question)
+    assert found is not None
+    return found
+
+
+def _words(decided: Session, decision: Decision) -> str:
+    """The decision as its executor reads it, with what was said against it."""
+    parts = [f"Asked: {decided.charter.question}", f"Decided: {decision.position}" if decision.position else ""]
+    parts += [decision.text]
+    parts += [f"Against it, {it.seat}: {it.position}" for it in decision.dissent]
+    return "\n\n".join(filter(None, parts))

@@ -1,0 +1,69 @@
+"""How much can be shown so that every seat sees the same: the smallest window at the table, less what else goes in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from roundtable.core.values import Charter, Limits, Seat
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
+from roundtable.voices.tariffs import Tariff, Tariffs
+
+UNKNOWN = 32_000
+"""Tokens that a model is taken to have room for where nobody says how many it has."""
+
+
+class Room(NamedTuple):
+    """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
+
+    `voice` has the smallest window. Where no window is known, there is no bound to what may be named; `all_known`
+    says whether that of every voice is. `windows` is what they leave where a minute's limit is not counted: who cannot
+    take that is left out rather than shown less.
+    """
+
+    gathered: int
+    asked_for: int
+    named: int | None = None
+    voice: str = ""
+    all_known: bool = False
+    windows: int = BYTES_PER_TOKEN * UNKNOWN
+
+
+RoomOf = Callable[[Charter], Room]
+"""What there is room for before the seats of a meeting."""
+
+
+def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False) -> Room:
+    """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests.
+
+    Who is `judging` has the window of its judge as well.
+    """
+    voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.chain(judging=judging)}
+    around = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
+    left = {voice: max(0, (_takes(it) or UNKNOWN) - around[voice]) for voice, it in voices.items()}
+    windows = [max(0, (it.window or UNKNOWN) - around[voice]) for voice, it in voices.items()]
+    known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
+    smallest = min(known, key=lambda voice: known[voice], default="")
+    least = min(left.values(), default=UNKNOWN)
+    return Room(
+        BYTES_PER_TOKEN * min(most, least // 2),
+        BYTES_PER_TOKEN * min(most, least // 4),
+        BYTES_PER_TOKEN * known[smallest] if smallest else None,
+        smallest,
+        len(known) == len(voices),
+        BYTES_PER_TOKEN * min(windows, default=UNKNOWN),
+    )
+
+
+def longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
+    """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
+    windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.of(voice).window)]
+    own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
+    return min((*windows, *own), default=sys.maxsize)
+
+
+def _takes(tariff: Tariff) -> int:
+    """The tokens of one call, 0 where nobody knows: those of a window, or of a minute where these are fewer."""
+    window = tariff.window or UNKNOWN
+    return tariff.per_minute if 0 < tariff.per_minute < window else tariff.window

@@ -1,0 +1,102 @@
+"""Which files of a workspace may be shown without being named one by one, and which of them are worth the room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from roundtable.app.opening.context_files import HoldsSecret, Refused, read_clean
+from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.relevance import Candidate, ranked
+from roundtable.workshop.repo.git import Commit
+
+MOST_LOOKED_INTO = 200
+"""Files that are read to see how much they bear on the question."""
+
+_OUR_OWN = ".roundtable"
+_NOT_TEXT = re.compile(
+    r"\.(?:7z|avi|bin|bmp|bz2|class|db|dll|dylib|eot|exe|gguf|gif|gz|ico|jar|jpe?g|mov|mp[34]|o|otf|pdf|png|pyc|so|sqlite3?"
+    r"|tar|tgz|ttf|wasm|wav|webp|whl|woff2?|xz|zip|zst)$",
+    re.I,
+)
+
+
+class Chosen(NamedTuple):
+    """The files to show, of how many that could be; and which were passed over because they hold secrets."""
+
+    files: dict[str, bytes]
+    among: int
+    secret: tuple[str, ...] = ()
+
+
+def may_be_chosen(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
+    """Those that are neither sensitive, nor ignored by the config, nor ours, and are text with a name to write."""
+    inside = "" if folder in ("", ".") else f"{folder.rstrip('/')}/"
+    set_aside = setting_aside(ignore)
+    return [
+        path
+        for path in paths
+        if path.startswith(inside)
+        and path.isprintable()
+        and not (is_sensitive(path) or _NOT_TEXT.search(path) or set_aside(path))
+    ]
+
+
+def setting_aside(ignore: Sequence[str]) -> Callable[[str], bool]:
+    """Whether `[context] ignore` names a path, a folder it lies in, or a pattern for either; ours always is."""
+    names = {_OUR_OWN, *(name.rstrip("/") for name in ignore)}
+    globs = [name for name in ignore if any(mark in name for mark in "*?[/")]
+
+    def set_aside(path: str) -> bool:
+        parts = path.split("/")
+        return not names.isdisjoint(parts) or any(fnmatchcase(it, glob) for glob in globs for it in (path, *parts))
+
+    return set_aside
+
+
+def chosen(
+    redactor: Redactor,
+    workspace: Path,
+    words: Sequence[str],
+    paths: Sequence[str],
+    commits: Sequence[Commit],
+    room: int,
+) -> Chosen:
+    """The most relevant files that fit: by their names and what changed lately, then by what is in them."""
+    recent = _recent(commits)
+    order = ranked(words, (Candidate(path, recent.get(path, 0)) for path in paths))
+    read: list[Candidate] = []
+    refused = 0
+    secret: list[str] = []
+    seen = 0
+    for candidate in order[:MOST_LOOKED_INTO]:
+        if seen > 3 * room:
+            break
+        try:
+            text = read_clean(redactor, workspace, candidate.path).decode()
+        except Refused as error:
+            refused += 1
+            secret += [candidate.path] if isinstance(error, HoldsSecret) else []
+            continue
+        seen += len(text)
+        read.append(candidate._replace(text=text))
+    files: dict[str, bytes] = {}
+    for candidate in ranked(words, read):
+        data = candidate.text.encode()
+        if len(data) <= room:
+            files[candidate.path] = data
+            room -= len(data)
+    return Chosen(files, len(paths) - refused, tuple(secret))
+
+
+def _recent(commits: Sequence[Commit]) -> dict[str, int]:
+    """How long ago each file was changed, counted in commits; the last one is 1."""
+    recent: dict[str, int] = {}
+    for age, commit in enumerate(commits, 1):
+        for path in commit.files:
+            recent.setdefault(path, age)
+    return recent

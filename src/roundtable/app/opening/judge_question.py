@@ -1,0 +1,104 @@
+"""A question about a session, put to who judges there: a session of its own, so that the other stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from roundtable.app.opening.prompt_files import prompts
+from roundtable.app.records.session_ids import new_session_id, slug_of
+from roundtable.core.events import SessionOpened
+from roundtable.core.faults import Fault, UsageError
+from roundtable.core.session import Session
+from roundtable.core.stages import draft_after
+from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, digest_of
+from roundtable.meetings.chat import PROTOCOL as CHAT
+from roundtable.report.stage_words import end_sentences, stage_ends
+from roundtable.report.step_words import served_words
+from roundtable.workshop.edit.stored_drafts import Drafts
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+STATE = "the session"
+BEFORE = "what was asked before"
+
+Exchange = tuple[str, str]
+"""A question and its answer."""
+
+
+async def open_chat(desk: Roundtable, about: Session, question: str, before: Sequence[Exchange] = ()) -> str:
+    """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
+    if not question.strip():
+        raise UsageError("The question is empty.", "Say what you want to know.")
+    desk.keys.learn_all()
+    shown = {STATE: await _state(desk, about)}
+    if before:
+        shown[BEFORE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
+    texts = {name: desk.redactor.redact(text).encode() for name, text in shown.items()}
+    words = prompts(CHAT, {}, (), about.charter.language)
+    for kept in (*texts.values(), *words.values()):
+        await desk.store.keep(kept)
+    charter = Charter(
+        question=desk.redactor.redact(question),
+        seats=(judge_now(about),),
+        meeting=CHAT.name,
+        version=CHAT.version,
+        limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
+        context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in texts.items()),
+        templates={name: digest_of(text) for name, text in words.items()},
+        slug=slug_of(question, datetime.now(UTC).strftime("%Y-%m-%d")),
+        workspace=about.charter.workspace,
+        owner=about.charter.owner,
+        language=about.charter.language,
+        headless=True,
+        parent=about.id,
+    )
+    session = new_session_id()
+    await desk.store.append(session, SessionOpened(charter))
+    return session
+
+
+def judge_now(session: Session) -> Seat:
+    """Who judged last; before anybody has, the seat whose turn it would be."""
+    judged = [seat for it in session.rounds.values() if it.opened.turns.judging for seat in it.opened.electorate]
+    able = [it for it in session.seats if Right.JUDGE in it.rights] or list(session.charter.seats)
+    return session.seat(judged[-1]) if judged else able[0]
+
+
+async def _state(desk: Roundtable, session: Session) -> str:
+    """How a session stands, from its record alone."""
+    return "\n\n".join([f"Asked: {session.charter.question}", *_told(session), *await _files(desk, session)])
+
+
+def _told(session: Session) -> Iterator[str]:
+    for end in stage_ends(session):
+        yield "\n".join(filter(None, (f"{end.id}: {' '.join(end_sentences(end))}", end.text)))
+    if findings := _last_findings(session):
+        yield findings
+    for step, result in list(session.results.items())[-1:]:
+        yield f"The last step, {step}: {result.message if isinstance(result, Fault) else served_words(result)}"
+    ruling = [move for it in session.rounds.values() if it.opened.turns.judging for move in it.moves()]
+    if ruling:
+        yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
+    if session.decision is not None:
+        yield f"It ended: {session.decision.outcome}. {session.decision.how}\n{session.decision.position}"
+    elif session.open_gate is not None:
+        gate = session.open_gate
+        yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
+    else:
+        yield f"It goes on; the last round is {next(reversed(session.rounds), 'not opened yet')}."
+
+
+def _last_findings(session: Session) -> str:
+    moves = [move for it in session.rounds.values() for move in it.moves() if move.verdict.findings]
+    return f"The last findings, as {moves[-1].seat} put them ({moves[-1].round}):\n{moves[-1].text}" if moves else ""
+
+
+async def _files(desk: Roundtable, session: Session) -> list[str]:
+    files = await Drafts(desk.store).files(draft_after(stage_ends(session)))
+    listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
+    return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

@@ -1,0 +1,152 @@
+"""Meetings by name, and the words they are held in: shipped ones, presets, and what a person or a workspace adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from roundtable.app.opening.prompt_files import check_words, prompts
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.template_files import (
+    MEETINGS,
+    known_meetings,
+    no_such_meeting,
+    of_person,
+    of_workspace,
+    presets,
+    prompts_of,
+    text_of,
+)
+from roundtable.core.decide.named_rules import RULES
+from roundtable.core.faults import ConfigError, NotTrusted
+from roundtable.core.values import Charter, Seat
+from roundtable.engine.run import Meeting
+from roundtable.meetings import PROTOCOLS, Protocol, protocol
+from roundtable.meetings.recipe import as_protocol
+from roundtable.meetings.recipe_file import Recipe
+from roundtable.voices.data_file import fill, nearest, parse_table
+
+Source = Literal["shipped", "preset", "yours", "workspace"]
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A meeting under another name: what it is set to, its limits, and who sits there if nobody else was named."""
+
+    summary: str
+    meeting: str
+    settings: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    seats: dict[str, dict[str, Any]] = {}
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What a meeting's name comes to. `words` are the prompts that a data file brings itself."""
+
+    name: str
+    summary: str
+    source: Source
+    rules: Protocol
+    settings: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    seats: tuple[Seat, ...] = ()
+    words: dict[str, str] = {}
+
+
+class Meetings:
+    """The meetings one can ask for here. What a workspace brings is there once the person trusts it."""
+
+    def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
+        self._places = places
+        self._workspace = workspace
+        self._is_trusted = is_trusted
+
+    def listed(self) -> list[Chosen]:
+        """All of them, by name."""
+        known = known_meetings(self._places, self._workspace)
+        there = {*PROTOCOLS, *presets(), *self._own()}
+        return [self.find(name) for name in known if name in there]
+
+    def find(self, name: str) -> Chosen:
+        """A meeting, a preset or a data file by its name."""
+        own = self._own()
+        if name in own:
+            source, path = own[name]
+            if name in PROTOCOLS or name in presets():
+                raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
+            return _read(name, text_of(path), str(path), source)
+        if name in PROTOCOLS:
+            return Chosen(name, PROTOCOLS[name].summary, "shipped", PROTOCOLS[name])
+        if name in presets():
+            return _read(name, presets()[name], f"preset {name}", "preset")
+        if name in of_workspace(self._workspace, MEETINGS):
+            raise NotTrusted(
+                f"This workspace brings the meeting {name}, and you have not trusted it.",
+                f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
+            )
+        raise no_such_meeting(name, known_meetings(self._places, self._workspace))
+
+    def prompts(self, chosen: Chosen, language: str) -> dict[str, bytes]:
+        """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
+        pattern = prompts_of(chosen.rules.name)
+        places = [self._of_workspace(pattern), of_person(self._places, pattern)]
+        return prompts(chosen.rules, chosen.words, places, language)
+
+    def _own(self) -> dict[str, tuple[Source, Path]]:
+        """Data files by name, the workspace's over the person's."""
+        own: dict[str, tuple[Source, Path]] = {}
+        own |= {name: ("yours", path) for name, path in of_person(self._places, MEETINGS).items()}
+        own |= {name: ("workspace", path) for name, path in self._of_workspace(MEETINGS).items()}
+        return own
+
+    def _of_workspace(self, pattern: str) -> dict[str, Path]:
+        return of_workspace(self._workspace, pattern) if self._is_trusted() else {}
+
+
+def rules_of(charter: Charter) -> Protocol:
+    """The rules a session was opened under; those of a data file travel with it."""
+    if "recipe" in charter.settings:
+        text = str(charter.settings["recipe"])
+        return _read(charter.meeting, text, f"meeting {charter.meeting}", "yours").rules
+    return protocol(charter.meeting)
+
+
+def meeting_of(charter: Charter) -> Meeting:
+    """The meeting a session was opened as."""
+    rules = rules_of(charter)
+    return Meeting(rules.name, rules.version, rules.hold)
+
+
+def _read(name: str, text: str, where: str, source: Source) -> Chosen:
+    """A preset, which names a meeting, or a meeting of its own, which has rounds."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{where}: {name} is no name for a meeting.", "Use small letters, digits and dashes.")
+    data = parse_table(text.encode(), where)
+    if "meeting" in data:
+        preset = fill(Preset, data, where)
+        if preset.meeting not in PROTOCOLS:
+            raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(PROTOCOLS)}.")
+        seats = tuple(fill(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items())
+        rules = PROTOCOLS[preset.meeting]
+        return Chosen(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
+    recipe = _recipe(data, where)
+    words = {"system": recipe.system, **{it.purpose: it.prompt for it in recipe.rounds}}
+    chosen = Chosen(name, recipe.summary, source, as_protocol(name, recipe), {"recipe": text}, recipe.limits, (), words)
+    check_words(chosen.rules, words, where)
+    return chosen
+
+
+def _recipe(data: dict[str, Any], where: str) -> Recipe:
+    named = fill(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
+    if named not in RULES:
+        near = nearest(str(named), RULES).strip()
+        raise ConfigError(f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(RULES)}.".strip())
+    recipe = fill(Recipe, data, where)
+    if wrong := recipe.mistake():
+        raise ConfigError(f"{where}: {wrong}", "Correct it, then try again.")
+    return recipe

@@ -1,0 +1,202 @@
+"""The stages of a long meeting as a person wants them: a shipped way through them or a list of their own, and options.
+
+A list is a TOML file with a `[[stages]]` for each. One that has the name of a shipped stage takes from it what it
+leaves out, so that often its name and what is different are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.template_files import STAGES, of_person, of_workspace, text_of
+from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
+from roundtable.core.stages import STAGE_NAME, Stage, decoded, encoded, is_gate_name
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Limits, NextStep, Seat
+from roundtable.meetings.sdlc import MOST_ATTEMPTS
+from roundtable.meetings.stages.delivery import DELIVER
+from roundtable.voices.data_file import fill, nearest, parse_table
+
+USUAL = "sdlc"
+EVERY = ""
+"""The name under which an option is given that holds for all stages."""
+
+ROOM = {"discussion": 1, "files": 3, "review": 40, "run": 4}
+"""How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
+
+
+class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages we ship, and the ways through them."""
+
+    ways: dict[str, tuple[str, ...]]
+    stages: tuple[Stage, ...]
+
+
+class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of somebody's own."""
+
+    stages: list[dict[str, Any]]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a person says of the stages; options are by the name of a stage, or under `EVERY`."""
+
+    way: str = USUAL
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    instructions: dict[str, str] = {}
+    rounds: dict[str, int] = {}
+    judge: dict[str, str] = {}
+    speaking: str = ""
+
+
+class StageLists:
+    """The lists one can ask for by name here. What a workspace brings is there once the person trusts it."""
+
+    def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
+        self._places = places
+        self._workspace = workspace
+        self._is_trusted = is_trusted
+
+    def find(self, name: str) -> tuple[Stage, ...]:
+        """A shipped way, a list of the person's or of the workspace by its name, or the path of a file."""
+        ways = shipped().ways
+        if name in ways:
+            return tuple(it for it in shipped().stages if it.name in ways[name])
+        brought = of_workspace(self._workspace, STAGES)
+        if name in brought and not self._is_trusted():
+            raise NotTrusted(
+                f"This workspace brings the stages {name}, and you have not trusted it.",
+                f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
+            )
+        own = of_person(self._places, STAGES) | brought
+        path = Path(name).expanduser() if is_path(name) else own.get(name)
+        if path is None or not path.is_file():
+            lacking = f"file {one_line(name, 200)}" if is_path(name) else f"list of stages {one_line(name, 60)}"
+            known = ", ".join((*ways, *own))
+            raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
+        return own_stages(text_of(path), str(path))
+
+
+def is_path(name: str) -> bool:
+    """Whether somebody means a file: what merely lies in a folder must not stand in for a list of that name."""
+    return "/" in name or name.endswith(".toml")
+
+
+@cache
+def shipped() -> Shipped:
+    """The stages that come with Roundtable."""
+    path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
+    return fill(Shipped, parse_table(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+
+
+def own_stages(text: str, where: str) -> tuple[Stage, ...]:
+    """The stages of somebody's own file."""
+    known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in shipped().stages}
+    listed = fill(Own, parse_table(text.encode(), where), where).stages
+    if not listed:
+        raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
+    for number, it in enumerate(listed, 1):
+        if isinstance(name := it.get("name"), str) and not STAGE_NAME.match(name):
+            raise ConfigError(
+                f"{where}: stage {number} cannot be called {one_line(name, 60) or 'nothing'}.",
+                "A name has small letters and dashes, at most 31 of them, such as threat-model.",
+            )
+    stages = [
+        fill(Stage, {**known.get(str(it.get("name")), {}), **it}, f"{where}: stage {number}")
+        for number, it in enumerate(listed, 1)
+    ]
+    names = [it.name for it in stages]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
+    if taken := next((it for it in names if it == DELIVER or is_gate_name(it)), ""):
+        raise ConfigError(
+            f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
+            f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
+        )
+    return tuple(stages)
+
+
+def as_wanted(stages: Sequence[Stage], wanted: Wanted) -> tuple[Stage, ...]:
+    """The same stages with what the person said over them; those that are left out stay in the list, disabled."""
+    names = [it.name for it in stages]
+    _check_names(names, (*wanted.only, *wanted.skip, *wanted.instructions, *wanted.rounds, *wanted.judge))
+    told: list[Stage] = []
+    for it in stages:
+        on = (it.name in wanted.only if wanted.only else it.enabled) and it.name not in wanted.skip
+        changes: dict[str, Any] = {
+            "enabled": on,
+            "instructions": wanted.instructions.get(it.name, it.instructions),
+            "rounds": wanted.rounds.get(it.name, wanted.rounds.get(EVERY, it.rounds)),
+            "judge": wanted.judge.get(it.name, wanted.judge.get(EVERY, it.judge)),
+            "speaking": wanted.speaking or it.speaking,
+        }
+        told.append(fill(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
+    if not any(it.enabled for it in told):
+        raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
+    return tuple(told)
+
+
+def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
+    for name in named:
+        if name != EVERY and name not in known:
+            near = nearest(name, known).strip()
+            help = f"{near} Stages: {', '.join(known)}.".strip()
+            raise UsageError(f"There is no stage {one_line(name, 60)} here.", help)
+
+
+def with_stages(
+    settings: dict[str, Any], seats: Sequence[Seat], longest: int, answers: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
+
+    What is answered ahead must be asked at all. No seat's answer may be longer than `longest`, which is what their
+    windows and the person's limits leave for one.
+    """
+    stages = decoded(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
+    names = [seat.name for seat in seats]
+    for it in stages:
+        named = {seat: "take part in" for seat in it.seats} | ({it.judge: "judge"} if it.judge else {})
+        for seat, what in named.items():
+            if seat not in names:
+                raise UsageError(
+                    f"{one_line(seat, 60)} is to {what} {it.name} and is not at the table.",
+                    f"Name one of: {', '.join(names)}.",
+                )
+    if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
+        _check_delivery(stages, existing=bool(settings.get("existing")))
+    fitting = [msgspec.structs.replace(it, tokens=min(it.tokens, longest)) for it in stages]
+    return {**settings, "stages": encoded(fitting)}
+
+
+def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
+    """Only a new project is handed over, and only stages that write files come to one."""
+    if existing:
+        raise UsageError(
+            f"A project that is there is changed where it is, so {DELIVER} is not asked.",
+            "Answer `approve` ahead instead, or nothing: --answer approve=all.",
+        )
+    if not any(it.enabled and it.kind in ("files", "run") for it in stages):
+        raise UsageError(
+            f"These stages come to words alone, so there is no project to hand over and {DELIVER} is not asked.",
+            "Leave it out: `roundtable export` writes what was agreed as a report.",
+        )
+
+
+def _usual() -> tuple[Stage, ...]:
+    return tuple(it for it in shipped().stages if it.name in shipped().ways[USUAL])
+
+
+def room_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
+    """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
+    if limits.rounds != Limits().rounds:
+        return limits
+    rounds = sum(it.rounds * ROOM[it.kind] * MOST_ATTEMPTS for it in decoded(settings["stages"]) if it.enabled)
+    return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

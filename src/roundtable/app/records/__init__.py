@@ -1,0 +1,1 @@
+"""Sessions that are over or elsewhere: exported, compared, recounted, branched, remembered, forgotten."""

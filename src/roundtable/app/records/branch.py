@@ -1,0 +1,158 @@
+"""Another line from some point of a session on: it shares the record up to there, and the old one stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from roundtable.app.opening.meeting_catalog import rules_of
+from roundtable.app.records.session_ids import new_session_id
+from roundtable.core.effects import EndStage
+from roundtable.core.events import (
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    LimitReached,
+    Recorded,
+    RoundOpened,
+    SessionOpened,
+)
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.stages import after_a_stage, all_stages, encoded, gate_after, goes_back, in_stages
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Charter, NextStep
+from roundtable.report.stage_words import stage_ends
+from roundtable.store.leases import this_process
+from roundtable.store.sqlite import SqliteStore
+
+_ENDING = ("stop", "complete")
+
+
+async def before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
+    """A line that leaves the old one before a round was opened: its id, and how it was opened."""
+    records = await store.read(session)
+    cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
+    if cut is None:
+        raise NotFound(f"There is no round {round} in this session.", "`roundtable show` lists its rounds.")
+    return await _branched(store, session, records, cut)
+
+
+async def before_stage(store: SqliteStore, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
+    """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
+    records = await store.read(session)
+    opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
+    stages = all_stages(opened.charter) if opened else ()
+    cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
+    ended = _ended_before(records, [it.name for it in stages if it.enabled and it.name not in cuts])
+    _check_held(stage, [*cuts, *ended])
+    added = tuple(
+        msgspec.structs.replace(it, instructions="\n".join(filter(None, (it.instructions, instructions))))
+        if it.name == stage
+        else it
+        for it in stages
+    )
+
+    def told(charter: Charter) -> Charter:
+        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encoded(added)})
+
+    if answer := ended.get(stage):
+        # Who goes on with the stage that would have come next says yes to the one before.
+        yes = GateAnswered(answer.event.gate, "continue", by=answer.event.by)
+        return await _branched(store, session, records, answer.seq, told, yes)
+    return await _branched(store, session, records, cuts[stage], told)
+
+
+def _beginning(records: Sequence[Recorded], stage: str) -> int | None:
+    """The first fact of a stage; where it was skipped, the person's answer that did so, for them to give anew."""
+    answered = 0
+    for it in records:
+        if isinstance(it.event, GateAnswered):
+            answered = it.seq
+        if _belongs(it.event, stage):
+            return answered if _skipped(it.event) else it.seq
+    return None
+
+
+class _Answered(NamedTuple):
+    seq: int
+    event: GateAnswered
+
+
+def _ended_before(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, _Answered]:
+    """The stage that would have come next, with the answer that ended the session before it."""
+    between = {it.event.gate.id for it in records if isinstance(it.event, GateOpened) and after_a_stage(it.event.gate)}
+    answers = [_Answered(it.seq, it.event) for it in records if isinstance(it.event, GateAnswered)]
+    last = next((it for it in reversed(answers) if it.event.gate in between), None)
+    return {waiting[0]: last} if waiting and last and last.event.option in _ENDING else {}
+
+
+def _skipped(event: Event) -> bool:
+    return isinstance(event, EffectStarted) and isinstance(event.effect, EndStage) and event.effect.end.how == "skipped"
+
+
+def _belongs(event: Event, stage: str) -> bool:
+    match event:
+        case RoundOpened() | LimitReached():
+            return event.round.startswith(f"{stage}/")
+        case EffectStarted():
+            return event.step.startswith(f"{stage}/")
+        case GateOpened():
+            return event.gate.id == gate_after(stage)
+        case _:
+            return False
+
+
+async def _branched(
+    store: SqliteStore,
+    session: str,
+    records: Sequence[Recorded],
+    cut: int,
+    changed: Callable[[Charter], Charter] = lambda it: it,
+    *more: Event,
+) -> tuple[str, SessionOpened]:
+    # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
+    opened, *kept = (it.event for it in records if it.seq < cut)
+    assert isinstance(opened, SessionOpened)
+    if rules_of(opened.charter).version != opened.charter.version:
+        raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
+    charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
+    child = new_session_id()
+    lease, _ = await store.acquire(child, this_process())
+    try:
+        await store.append_many(child, [SessionOpened(charter), *kept, *more], lease)
+    finally:
+        await store.release(lease)
+    return child, SessionOpened(charter)
+
+
+def where_back(words: str) -> tuple[str, str]:
+    """The stage and what is to be different, as a person writes them with `back`: `architecture: use Flask`."""
+    stage, _, instructions = words.partition(":")
+    if not stage.strip():
+        raise UsageError("It is not said which stage to go back to.", "Write it as STAGE: WHAT IS TO BE DIFFERENT.")
+    return stage.strip(), instructions.strip()
+
+
+def went_back(session: Session) -> tuple[str, str] | None:
+    """Where a session that ended with `back` goes on, and what is to be different there."""
+    if session.decision is None or session.decision.next_step != NextStep.BACK or not in_stages(session.charter):
+        return None
+    said = [it.text for it in session.answers.values() if goes_back(session.gates[it.gate], it.option)]
+    return where_back(said[-1]) if said else None
+
+
+def check_back(session: Session, words: str) -> None:
+    """Refuse to go back to where nothing was held."""
+    _check_held(where_back(words)[0], [it.stage for it in stage_ends(session)])
+
+
+def _check_held(stage: str, held: Sequence[str]) -> None:
+    if stage not in held:
+        raise NotFound(
+            f"The stage {one_line(stage, 60)} was not held in this session.",
+            f"Go back to one of: {', '.join(held)}." if held else "It is no meeting in stages, or has not begun.",
+        )

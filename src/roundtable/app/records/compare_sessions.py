@@ -1,0 +1,34 @@
+"""Two sessions of the record held against each other, with the files that each of them came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from roundtable.core.changeset import DraftFile
+from roundtable.core.session import Session
+from roundtable.core.stages import draft_after
+from roundtable.report.comparison import Compared, Files, compared
+from roundtable.report.stage_words import stage_ends
+from roundtable.workshop.edit.stored_drafts import Drafts
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+async def compare(desk: Roundtable, first: Session, second: Session) -> Compared:
+    """What is the same in both, and what is not."""
+    ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
+    ends = (*stage_ends(first), *stage_ends(second))
+    drafts = {it.draft: await Drafts(desk.store).draft(it.draft) for it in ends if it.draft}
+    return compared(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
+
+
+async def _drafted(desk: Roundtable, session: Session) -> dict[str, DraftFile]:
+    files = await Drafts(desk.store).files(draft_after(stage_ends(session)))
+    return {it.path: it for it in files}
+
+
+def _standing(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> Files:
+    """What stands in every file that either wrote; one that this line did not touch is as the other found it."""
+    return {path: own[path].after if path in own else other[path].before for path in (*own, *other)}

@@ -1,0 +1,115 @@
+"""A session as files: one text in one of the formats, or a whole layout that another tool knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from roundtable.app.records.recount_session import recount
+from roundtable.app.records.session_project import versions
+from roundtable.app.records.tree import NO_FILE, Tree
+from roundtable.core.events import Recorded
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import RoundRecord, Session
+from roundtable.core.stages import in_stages
+from roundtable.report.document import as_markdown
+from roundtable.report.html import page, round_page
+from roundtable.report.layouts import LAYOUTS
+from roundtable.report.page_parts import as_page
+from roundtable.report.recount import Recount
+from roundtable.report.report import report
+from roundtable.report.second_opinion_run import as_json, log, started_at
+from roundtable.report.summary import round_summary, summary
+from roundtable.report.transcript import round_transcript, transcript
+from roundtable.store.sqlite import SqliteStore
+
+PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
+SUFFIXES = {
+    "markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl",
+    "report-md": "-report.md", "report-html": "-report.html",
+}  # fmt: skip
+
+
+async def rendered(session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None) -> str:
+    """The session, or one round of it, in one of the formats; it ends with a line break."""
+    match form:
+        case "json":
+            return as_json(summary(session, texts=True) if record is None else round_summary(record, texts=True))
+        case "html" if record is not None:
+            return round_page(session, record)
+        case "html":
+            return page(session, await _counted_again(session) if session.decision else None)
+        case "jsonl":
+            return log([it for it in records if record is None or getattr(it.event, "round", None) == record.name])
+        case _:
+            return transcript(session) if record is None else round_transcript(record)
+
+
+async def reported(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
+    """The report on a meeting in stages, in one of its formats."""
+    if not in_stages(session.charter):
+        raise UsageError(
+            "This session was not held in stages, and only such have a report.",
+            "`roundtable export` with markdown or html writes any session.",
+        )
+    made = {it.name: it.changes for it in await versions(store, session, records)}
+    blocks = report(session, records, made)
+    return as_markdown(blocks) if form == "report-md" else as_page(session, blocks)
+
+
+async def _counted_again(session: Session) -> Recount | None:
+    """The recount where there is one: a page is not lost because an odd record cannot be counted again."""
+    try:
+        return await recount(session)
+    except Exception:
+        return None
+
+
+async def find_run(store: SqliteStore, run: str) -> Session:
+    """The session that was first run at the time in this run id, wherever its workspace is."""
+    at = started_at(run)
+    for row in await store.sessions(None, None) if at else ():
+        if row.opened_at <= at <= row.updated_at:
+            session = Session.fold(row.id, await store.read(row.id))
+            if session.started_at == at:
+                return session
+    raise NotFound(
+        f"Run artifact not found: {run}.",
+        "Check --run-id: `roundtable status SESSION --json` shows a session's, such as run-20260328T120000000000Z.",
+    )
+
+
+async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
+    """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
+    chosen = LAYOUTS[layout]
+    kept = [(session, records)]
+    if chosen.whole_name and session.name:
+        for row in await store.sessions(session.charter.workspace, None):
+            if row.name == session.name and row.id != session.id:
+                facts = await store.read(row.id)
+                kept.append((Session.fold(row.id, facts), facts))
+    kept.sort(key=lambda it: it[0].opened_at)
+    holders = [await store.holder(it.id) for it, _ in kept]
+    return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
+
+
+def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
+    """Put files in place, all of them or none that would overwrite something; the paths are returned."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Tree.below(folder.resolve()) as tree:
+            there = {path: found for path in files if (found := tree.read(path, 1)) is not None}
+            if odd := [path for path, found in there.items() if found == NO_FILE]:
+                raise UsageError(f"{folder / odd[0]} is no plain file.", PRINT)
+            if (taken := list(there)) and not force:
+                more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+                help = "Give another place with -o, or --force to overwrite."
+                raise UsageError(f"{folder / taken[0]} is there already{more}.", help)
+            for path, text in files.items():
+                tree.write(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}.", "Give another place with -o.") from None
+    return [folder / path for path in files]
+
+
+__all__ = ["LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "reported", "write_files"]

@@ -1,0 +1,70 @@
+"""Letting go of sessions: off the list at once, off the disk when they are old. What was decided stays known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.records.memory import NOTEBOOK
+from roundtable.core.events import SessionForgotten
+from roundtable.core.faults import RoundtableError
+from roundtable.core.index import SessionRow
+from roundtable.core.session import Session
+from roundtable.store.leases import this_process
+from roundtable.workshop.person import person
+
+
+class Cleared(msgspec.Struct, frozen=True):
+    """Which old sessions went, which stayed and why, and how many bytes were freed."""
+
+    gone: list[SessionRow]
+    kept: list[tuple[SessionRow, str]]
+    size: int = 0
+
+
+async def forget(desk: Roundtable, session: str) -> None:
+    """Take a session off the list and free its name; refused while somebody runs it.
+
+    Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
+    """
+    lease, _ = await desk.store.acquire(session, this_process())
+    try:
+        await desk.store.append(session, SessionForgotten(by=person()))
+    finally:
+        await desk.store.release(lease)
+
+
+async def clear(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -> Cleared:
+    """Remove what sessions said that nobody has touched for so many days, in every workspace.
+
+    One that somebody runs stays, and so does one that waits at a gate. What it decided is filed before it goes.
+    """
+    before = (datetime.now(UTC) - timedelta(days=max_age_days)).isoformat()
+    rows = await desk.store.sessions(limit=None, forgotten=True)
+    old = [row for row in rows if row.updated_at < before and row.meeting != NOTEBOOK]
+    await desk.memory.catch_up()
+    unfiled = set(await desk.store.unfiled())
+    kept = [(row, why) for row in old if (why := await _needed(desk, row, unfiled))]
+    needed = {row.id for row, _ in kept}
+    gone = [row for row in old if row.id not in needed]
+    if dry_run:
+        return Cleared(gone, kept)
+    removed = await desk.store.remove([row.id for row in gone])
+    return Cleared([row for row in gone if row.id in removed.sessions], kept, removed.size)
+
+
+async def _needed(desk: Roundtable, row: SessionRow, unfiled: set[str]) -> str:
+    """Why a session must stay, if it must."""
+    if await desk.holder(row.id):
+        return "somebody runs it"
+    if row.id in unfiled:
+        return "its record cannot be read"
+    if row.outcome:
+        return ""
+    try:
+        state = Session.fold(row.id, await desk.store.read(row.id))
+    except RoundtableError:
+        return "its record cannot be read"
+    return f"it waits for your answer at the gate {state.open_gate.id}" if state.open_gate else ""

@@ -1,0 +1,62 @@
+"""Worktrees as a person sees them: listed, and let go only when nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.core.faults import UsageError
+from roundtable.workshop.repo.commits import GitRefused
+from roundtable.workshop.repo.worktrees import Standing, Worktree
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A worktree, what was done in it, and why it is to stay; empty where nothing would be lost with it."""
+
+    worktree: Worktree
+    standing: Standing
+    needed: str = ""
+
+
+async def listed(desk: Roundtable) -> list[Listed]:
+    """Every worktree of this workspace."""
+    worktrees = desk.workplaces.worktrees
+    found: list[Listed] = []
+    for worktree in await asyncio.to_thread(worktrees.list):
+        try:
+            standing = await asyncio.to_thread(worktrees.standing, worktree)
+            found.append(Listed(worktree, standing, await _needed(desk, worktree, standing)))
+        except GitRefused as refused:
+            found.append(Listed(worktree, Standing(), refused.message.rstrip(".")))
+    return found
+
+
+async def discard(desk: Roundtable, name: str) -> None:
+    """Take one away, whatever is in it; refused while its session runs."""
+    worktree = await asyncio.to_thread(desk.workplaces.worktrees.find, name)
+    if worktree.session and await desk.holder(worktree.session):
+        raise UsageError(f"Somebody works in {name}: its session runs.", f"Run: roundtable cancel {worktree.session}")
+    await asyncio.to_thread(desk.workplaces.worktrees.discard, name)
+
+
+async def clean(desk: Roundtable) -> tuple[list[Listed], list[Listed]]:
+    """Take away those with which nothing is lost: which went, and which stay."""
+    every = await listed(desk)
+    gone = [it for it in every if not it.needed]
+    for it in gone:
+        await asyncio.to_thread(desk.workplaces.worktrees.discard, it.worktree.name)
+    return gone, [it for it in every if it.needed]
+
+
+async def _needed(desk: Roundtable, worktree: Worktree, standing: Standing) -> str:
+    if worktree.session and await desk.holder(worktree.session):
+        return "its session runs"
+    return "; ".join(filter(None, (_told(standing.unmerged, "changed"), _told(standing.ignored, "made, and ignored,"))))
+
+
+def _told(names: Sequence[str], how: str) -> str:
+    number = len(names)
+    return f"{number} file{'' if number == 1 else 's'} {how} there and not here: {', '.join(names)}" if names else ""

@@ -1,0 +1,45 @@
+"""A decision counted again: the meeting's own rules are held over its record without each seat in turn."""
+
+from __future__ import annotations
+
+from roundtable.app.opening.meeting_catalog import rules_of
+from roundtable.core.faults import ConfigError, NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.values import Decision
+from roundtable.engine.replay import Untold, replay
+from roundtable.meetings import Protocol
+from roundtable.report.recount import Absent, Recount, compared, recounted
+
+
+async def recount(session: Session) -> Recount:
+    """Everything the record tells of how the decision would have gone otherwise."""
+    decision = session.decision
+    if decision is None:
+        raise UsageError("This session has no decision yet, so there is nothing to count again.", "`roundtable resume`")
+    seats = [seat.name for seat in session.charter.seats]
+    try:
+        rules = rules_of(session.charter)
+        obstacle = await _obstacle(session, decision, rules)
+    except (NotFound, ConfigError) as gone:
+        return recounted(session, dict.fromkeys(seats, Absent(None, why=gone.message)))
+    if obstacle:
+        return recounted(session, dict.fromkeys(seats, Absent(None, why=obstacle)))
+    return recounted(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
+
+
+async def _obstacle(session: Session, decision: Decision, rules: Protocol) -> str:
+    """Why these rules say nothing about this record, if they do not: with everybody, they must come to what was."""
+    charter = session.charter
+    if rules.version != charter.version:
+        return f"It was held as {charter.meeting} version {charter.version}, and the rules have changed since."
+    if len(charter.seats) <= rules.minimum:
+        return f"The meeting {rules.name} needs at least {rules.minimum} seats."
+    again = await _without(session, decision, rules, "")
+    return again.why if again.changed is None else "The meeting's rules did not decide it." if again.changed else ""
+
+
+async def _without(session: Session, decision: Decision, rules: Protocol, seat: str) -> Absent:
+    try:
+        return compared(decision, await replay(session, rules.hold, {seat}), seat)
+    except Untold as untold:
+        return Absent(None, why=str(untold))

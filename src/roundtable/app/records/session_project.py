@@ -1,0 +1,88 @@
+"""The project that a session came to: every version of every file with whose it is, and the way out of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from roundtable.app.effects.deliver_project import Delivering
+from roundtable.core.changeset import Draft
+from roundtable.core.decide.handing_over import Form
+from roundtable.core.effects import Delivered
+from roundtable.core.events import Recorded
+from roundtable.core.faults import NotFound
+from roundtable.core.ports import Store
+from roundtable.core.session import Session
+from roundtable.core.stages import StageEnd
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Digest
+from roundtable.report.project_versions import Change, attempts, candidacies, changes, settled
+from roundtable.workshop.edit.stored_drafts import Drafts
+
+
+class Version(NamedTuple):
+    """A version of the project, and what in it differs from what the stage began with.
+
+    It is called after the attempt at the stage, and after the seat as well where it is what one seat wrote.
+    """
+
+    name: str
+    end: StageEnd
+    seat: str
+    draft: Digest
+    changes: tuple[Change, ...]
+
+
+async def versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[Version]:
+    """Every version there is, in the order of the stages; before each that was put together, what the seats wrote."""
+    drafts = Drafts(store)
+    found: list[Version] = []
+    after: dict[str, Digest] = {}
+    for name, end, _ in attempts(records):
+        last = next((draft for stage, draft in reversed(after.items()) if stage != end.stage and draft), "")
+        before = await _draft(drafts, last)
+        for it in candidacies(session, name):
+            wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=it.seat)
+            differs = changes(before, await _draft(drafts, it.draft), wrote)
+            found.append(Version(it.name, wrote, it.seat, it.draft, differs))
+        after[end.stage] = end.draft
+        differs = changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
+        found.append(Version(name, end, "", end.draft or last, differs))
+    return found
+
+
+async def file_of(store: Store, all: Sequence[Version], path: str, name: str = "") -> bytes:
+    """One file as it is in a version; in the last one that was put together, unless another is named."""
+    named = {it.name: it for it in all if it.draft}
+    last = [it for it in named if not named[it].seat]
+    if not last:
+        raise no_project()
+    version = named.get(name or last[-1])
+    if version is None:
+        raise NotFound(f"There is no version {one_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
+    files = {it.path: it.after for it in (await Drafts(store).draft(version.draft)).files if it.after}
+    if path not in files:
+        near = get_close_matches(path, files, 1) or sorted(files)[:5]
+        raise NotFound(f"{version.name} has no file {one_line(path, 120)} of the table's.", f"See {', '.join(near)}.")
+    return await store.fetch(files[path])
+
+
+async def handed_over(store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> Delivered:
+    """Hand the project over as it stands now, at the person's own command."""
+    if not any(it.end.draft for it in settled(attempts(records))):
+        raise no_project()
+    return await Delivering(Drafts(store)).put(session, records, form, into)
+
+
+def no_project() -> NotFound:
+    """What is said of a session without any files."""
+    return NotFound(
+        "This session has written no project so far.",
+        "`roundtable sdlc` makes one; `roundtable export` writes what this session came to.",
+    )
+
+
+async def _draft(drafts: Drafts, digest: Digest) -> Draft:
+    return await drafts.draft(digest) if digest else Draft()

@@ -1,0 +1,1 @@
+"""What a person sets: places, config files, keys."""

@@ -1,0 +1,351 @@
+"""Settings: the command line over the workspace over the person over the defaults. Unknown keys are errors."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import msgspec
+
+from roundtable.app.settings.literal_keys import written_keys
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.template_files import brought, known_meetings, no_such_meeting
+from roundtable.core.bounds import LEAST, within
+from roundtable.core.faults import ConfigError, UsageError
+from roundtable.core.values import Limits, Quorum, Right
+from roundtable.meetings import Protocol, protocol
+from roundtable.voices.agents.catalog import with_own
+from roundtable.voices.data_file import fill, utf8
+from roundtable.voices.endpoints import own_endpoint
+from roundtable.workshop.sandbox import SandboxSettings
+
+Check = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
+"""One line of `[checks]` or `[hooks]`: a program and its arguments, never a line for a shell."""
+
+
+class TableSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[table]`: the defaults of a meeting."""
+
+    meeting: str = "council"
+    seats: tuple[str, ...] = ()
+
+
+class SeatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[seats.NAME]`: who sits there and how the seat is reached."""
+
+    voices: tuple[str, ...] = ()
+    judge: str = ""
+    role: str = ""
+    brief: str = ""
+    capabilities: tuple[str, ...] = ()
+    priority: int = 0
+    color: str = ""
+    rights: tuple[Right, ...] = (Right.SPEAK, Right.VOTE, Right.JUDGE)
+    enabled: bool = True
+
+
+class QuorumSettings(Quorum, frozen=True, forbid_unknown_fields=True):
+    """`limits.quorum`: the bar set before the first answer."""
+
+
+class LimitSettings(Limits, frozen=True, forbid_unknown_fields=True):
+    """`[limits]`: caps that hold for every meeting."""
+
+    quorum: QuorumSettings = QuorumSettings()
+
+    def as_limits(self) -> Limits:
+        """The same, as a value of the record."""
+        return msgspec.convert(msgspec.to_builtins(self), Limits)
+
+
+class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[context]`: what is passed over when files are chosen, and the most tokens of what is chosen."""
+
+    ignore: tuple[str, ...] = (".git", "node_modules", "dist")
+    tokens: Annotated[int, msgspec.Meta(ge=0)] = 16_000
+
+
+class WorktreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[worktrees]`: the branch each gets, the ignored files copied into it, and the programs that make it ready."""
+
+    branch: str = "agents/{agent}/{task}"
+    copy: tuple[str, ...] = ()
+    setup: tuple[Check, ...] = ()
+
+
+class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[memory]`: whether new meetings hear of earlier ones, and after how many days a prediction falls due."""
+
+    recall: bool = True
+    prediction_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 90
+
+
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[hooks]`: a program and its arguments for each moment of a debate that one should be told of."""
+
+    debate_started: Check | None = None
+    consensus_reached: Check | None = None
+    execution_complete: Check | None = None
+
+    def commands(self) -> dict[str, tuple[str, ...]]:
+        """Those that are set, by name."""
+        return {name: argv for name, argv in msgspec.structs.asdict(self).items() if argv}
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything a config file may say."""
+
+    language: str = "en"
+    table: TableSettings = TableSettings()
+    meetings: dict[str, dict[str, Any]] = {}
+    limits: LimitSettings = LimitSettings()
+    seats: dict[str, SeatSettings] = {}
+    endpoints: dict[str, dict[str, Any]] = {}
+    agents: dict[str, dict[str, Any]] = {}
+    context: ContextSettings = ContextSettings()
+    checks: dict[str, Check] = {}
+    sandbox: SandboxSettings = SandboxSettings()
+    hooks: HookSettings = HookSettings()
+    worktrees: WorktreeSettings = WorktreeSettings()
+    memory: MemorySettings = MemorySettings()
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The config in force, and what an untrusted workspace was not allowed to say."""
+
+    config: Config
+    withheld: tuple[str, ...] = ()
+
+
+def load(places: Places, workspace: Path) -> Settings:
+    """Read the person's config and the workspace's, and lay one over the other."""
+    person, own, withheld = layers(places, workspace)
+    path = workspace_config(workspace)
+    config = check(_overlay(person, own), path)
+    check_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
+    return Settings(config, withheld)
+
+
+def check_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
+    """Refuse a usual meeting that nobody knows here."""
+    known = known_meetings(places, workspace)
+    if config.table.meeting not in known:
+        wrong = no_such_meeting(config.table.meeting, known)
+        raise ConfigError(f"{path}: {wrong.message}", wrong.help)
+
+
+def layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+    """What the person's config says, what the workspace's may say, and what it may not before it is trusted."""
+    person, own = _read(places.user_config), _read(workspace_config(workspace))
+    if own and not is_trusted(places, workspace):
+        return person, *_without_reach(own)
+    return person, own, ()
+
+
+def workspace_config(workspace: Path) -> Path:
+    """The config that a workspace brings."""
+    return workspace / ".roundtable" / "config.toml"
+
+
+def check(values: dict[str, Any], path: Path) -> Config:
+    """The config that a file makes by itself; what it may not say is refused, and a key among it.
+
+    Of every section the first mistake is told, all at once; of one that holds a key only that, as others may quote it.
+    """
+    keys = {name: [*written_keys({name: value}, str(path))] for name, value in values.items()}
+    others = {name: value for name, value in values.items() if not keys[name]}
+    wrong = [*chain.from_iterable(keys.values()), *_mistakes(others, f"{path}: ")]
+    if len(wrong) > 1:
+        told = "\n".join(f"{error.message} {error.help}" for error in wrong)
+        raise ConfigError(told, "`roundtable doctor` checks the file again.")
+    if wrong:
+        raise wrong[0]
+    return msgspec.convert(values, Config)
+
+
+def trust(places: Places, workspace: Path) -> None:
+    """Let this workspace's config, as it is now, name endpoints, programs and keys."""
+    known = _trusted(places)
+    known[str(workspace)] = _fingerprint(workspace)
+    places.trusted.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.trusted.touch(0o600)
+    places.trusted.write_text(json.dumps(known, indent=1))
+
+
+def revoke(places: Places, workspace: Path) -> bool:
+    """Take a workspace's trust back; False if it had none."""
+    known = _trusted(places)
+    if known.pop(str(workspace), None) is None:
+        return False
+    places.trusted.write_text(json.dumps(known, indent=1))
+    return True
+
+
+def reach(workspace: Path) -> dict[str, str]:
+    """What this workspace's config would be allowed to name: each setting that waits for trust, with its value."""
+    own = _read(workspace_config(workspace))
+    asked = {
+        f"{table}.{name}": json.dumps(value) for table in _REACHING_TABLES for name, value in own.get(table, {}).items()
+    }
+    for name, seat in own.get("seats", {}).items():
+        asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _REACHING if key in seat}
+    for path in brought(workspace):
+        text = path.read_bytes()
+        asked[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
+    return asked
+
+
+def is_trusted(places: Places, workspace: Path) -> bool:
+    """Whether the person trusted this config, word for word."""
+    return _trusted(places).get(str(workspace)) == _fingerprint(workspace)
+
+
+def _trusted(places: Places) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(places.trusted.read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def _fingerprint(workspace: Path) -> str:
+    """Of everything that was trusted; the config alone where there is nothing else."""
+    path = workspace / ".roundtable" / "config.toml"
+    told = sha256(path.read_bytes() if path.exists() else b"")
+    others = brought(workspace)
+    for other in others:
+        told.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
+    return told.hexdigest() if others or path.exists() else ""
+
+
+_REACHING = ("voices", "judge")
+"""What a seat's section may say that reaches a program, an address or a key."""
+_REACHING_TABLES = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
+
+
+def _without_reach(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Take out what would let a cloned workspace reach a program, an address or a key."""
+    withheld = [name for name in _REACHING_TABLES if name in own]
+    kept = {name: value for name, value in own.items() if name not in _REACHING_TABLES}
+    seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
+    for name, seat in seats.items():
+        withheld += [f"seats.{name}.{key}" for key in _REACHING if key in seat]
+    if seats:
+        kept["seats"] = {
+            name: {key: value for key, value in seat.items() if key not in _REACHING} for name, seat in seats.items()
+        }
+    return kept, tuple(withheld)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(utf8(path.read_bytes(), str(path)))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check whose file it is.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line and try again.") from error
+    check(values, path)
+    return values
+
+
+def _mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
+    tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
+    outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
+    for read in (partial(fill, Config, outline, path.rstrip(": ")), *_sections(tables, path)):
+        try:
+            read()
+        except ConfigError as error:
+            yield error
+
+
+def _sections(tables: dict[str, dict[str, Any]], path: str) -> Iterator[Callable[[], object]]:
+    """How each section is read by itself, so that a mistake in it can be told by its name."""
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Config) if field.type is not str}
+    for section, data in tables.items():
+        if section == "seats":
+            for name, own in data.items():
+                yield partial(fill, SeatSettings, own, f"{path}seats.{name}")
+        elif section in ("meetings", "endpoints", "agents", "checks"):
+            for name, own in data.items():
+                yield partial(_read_own, section, name, own, path)
+        elif section == "limits":
+            yield partial(_read_limits, data, path)
+        elif section in kinds:
+            yield partial(fill, kinds[section], data, f"{path}{section}")
+
+
+def _read_own(kind: str, name: str, data: object, path: str) -> None:
+    if kind == "checks":
+        if not isinstance(data, list):
+            example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
+            raise ConfigError(f"{path}checks: {name} must be a list.", example)
+        fill(cast("type[tuple[str, ...]]", Check), cast("list[object]", data), f"{path}checks.{name}")
+        return
+    values = fill(dict[str, Any], data, f"{path}{kind}.{name}")
+    if kind == "endpoints":
+        own_endpoint(name, values, f"{path}endpoints.{name}")
+    elif kind == "agents":
+        with_own({name: values}, path)
+    else:
+        _read_meeting(name, values, path)
+
+
+def _read_meeting(name: str, values: dict[str, Any], path: str) -> None:
+    try:
+        meeting_settings(protocol(name), values, {})
+    except UsageError as error:
+        raise ConfigError(f"{path}{error.message}", error.help) from None
+
+
+def _read_limits(data: dict[str, Any], path: str) -> None:
+    _check_limits(fill(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
+
+
+def _check_limits(limits: LimitSettings, where: object) -> None:
+    """Only what the command line would take."""
+    values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
+    for name, least in LEAST.items():
+        if values[name] is not None and not within(name, values[name]):
+            setting = "limits.quorum.seats" if name == "quorum" else f"limits.{name}"
+            raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
+
+
+def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
+    """The configured limits with what a meeting's own file sets over them."""
+    changed = fill(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
+    _check_limits(changed, where)
+    return changed.as_limits()
+
+
+def meeting_settings(
+    rules: Protocol, values: dict[str, Any], filled: dict[str, Any]
+) -> dict[str, int | float | str | bool]:
+    """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
+    for name in values:
+        if name in rules.filled:
+            message = f"[meetings.{rules.name}]: {name} is filled in when the meeting is opened, and not set in a file."
+            raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
+    told = msgspec.structs.asdict(fill(rules.settings, values | filled, f"[meetings.{rules.name}]"))
+    for name, value in told.items():
+        if name in LEAST and not within(name, value):
+            message = f"[meetings.{rules.name}]: {name} cannot be {value}."
+            raise UsageError(message, f"Give a number, {LEAST[name]:g} or more.")
+    return told
+
+
+def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = _overlay(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+        else:
+            merged[key] = value
+    return merged

@@ -1,0 +1,230 @@
+"""Settings of other tools read as ours: a TheRoundtAIble config.json, and the config.yaml of the terminal document.
+
+Only what can be said in our config is taken over; everything else is named. No key and no permission is ever imported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from roundtable.app.settings.small_yaml import read_yaml
+from roundtable.core.faults import ConfigError
+from roundtable.core.text.sanitize import one_line
+from roundtable.voices.agents.catalog import shipped_agents
+from roundtable.voices.endpoints import shipped_endpoints
+
+_ADAPTERS = {
+    "claude-cli": "cli:claude",
+    "gemini-cli": "cli:gemini",
+    "openai-cli": "cli:codex",
+    "claude-api": "anthropic",
+    "gemini-api": "google",
+    "openai-api": "openai",
+}
+_ENDPOINTS = {"claude": "anthropic", "gemini": "google", "gpt": "openai", "grok": "xai"}
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What a file comes to here, and what a person should know about it."""
+
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def import_file(path: Path) -> Imported:
+    """Read a config of another tool; which one it is, is told by what stands in it."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.", "Name a config.json or a config.yaml.") from None
+    if path.suffix == ".json" or text.lstrip().startswith("{"):
+        return _knights(_filled(_Knights, _json(text, path), path))
+    return _models(_filled(_Models, read_yaml(text, str(path)), path))
+
+
+def theirs_in(workspace: Path) -> Path | None:
+    """The config of TheRoundtAIble, where a workspace has one."""
+    path = workspace / ".roundtable" / "config.json"
+    return path if path.is_file() else None
+
+
+# --- TheRoundtAIble ------------------------------------------------------------------------------
+
+
+class _Knight(msgspec.Struct, frozen=True):
+    name: str
+    adapter: str
+    capabilities: tuple[str, ...] = ()
+    priority: int = 0
+    fallback: str = ""
+
+
+class _Rules(msgspec.Struct, frozen=True):
+    max_rounds: int | None = None
+    consensus_threshold: float | None = None
+    timeout_per_turn_seconds: float | None = None
+    escalate_to_user_after: int | None = None
+    auto_execute: bool = False
+    ignore: tuple[str, ...] = ()
+
+
+class _Knights(msgspec.Struct, frozen=True):
+    version: str
+    knights: tuple[_Knight, ...]
+    project: str = ""
+    language: str = "en"
+    rules: _Rules = _Rules()
+
+
+def _knights(read: tuple[_Knights, list[str]]) -> Imported:
+    theirs, notes = read
+    rules = theirs.rules
+    if theirs.version != "1.0":
+        notes.append(f"It says version {one_line(theirs.version)}; it was read as 1.0.")
+    if theirs.project:
+        notes.append(f"The project's name ({one_line(theirs.project)}) is not kept: here a workspace is its folder.")
+    if rules.auto_execute:
+        notes.append("auto_execute is not taken over: nothing is carried out without your yes.")
+    seats: dict[str, dict[str, Any]] = {}
+    for knight in theirs.knights:
+        voices = [_adapter(it, knight.name, notes) for it in (knight.adapter, knight.fallback) if it]
+        capabilities, priority = list(knight.capabilities), knight.priority
+        if chain := [voice for voice in voices if voice]:
+            seats[_seat_name(knight.name)] = {"voices": chain, "capabilities": capabilities, "priority": priority}
+    named = {"rounds": rules.max_rounds, "threshold": rules.consensus_threshold}
+    meeting = _said({**named, "warn_after": rules.escalate_to_user_after})
+    settings = {
+        "language": theirs.language,
+        "table": {"meeting": "knights", "seats": list(seats)},
+        "meetings": {"knights": meeting} if meeting else {},
+        "limits": _said({"seat_timeout": rules.timeout_per_turn_seconds}),
+        "context": {"ignore": list(rules.ignore)} if rules.ignore else {},
+        "seats": seats,
+    }
+    return Imported({name: value for name, value in settings.items() if value}, tuple(notes))
+
+
+def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
+    """The voice behind an adapter's name."""
+    voice = _ADAPTERS.get(adapter, "")
+    if not voice:
+        notes.append(f"{one_line(knight)}: the adapter {one_line(adapter)} is not known here and is left out.")
+    return voice if not voice or ":" in voice else f"{voice}:{shipped_endpoints()[voice].default_model}"
+
+
+def _seat_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-").lower() or "knight"
+
+
+# --- the terminal document -----------------------------------------------------------------------
+
+
+class _Model(msgspec.Struct, frozen=True):
+    enabled: bool = True
+    cli_path: str = ""
+    api_key: str = ""
+    default_model: str = ""
+
+
+class _Defaults(msgspec.Struct, frozen=True):
+    auto_debate: bool = True
+    consensus_timeout: float | None = None
+    model_timeout: float | None = None
+
+
+class _Models(msgspec.Struct, frozen=True):
+    models: dict[str, _Model]
+    defaults: _Defaults = _Defaults()
+
+
+def _models(read: tuple[_Models, list[str]]) -> Imported:
+    theirs, notes = read
+    seats: dict[str, dict[str, Any]] = {}
+    endpoints: dict[str, dict[str, Any]] = {}
+    for name, model in theirs.models.items():
+        voice = _voice(name, model, endpoints, notes)
+        if voice:
+            seats[_seat_name(name)] = {"voices": [voice], **({} if model.enabled else {"enabled": False})}
+    if not theirs.defaults.auto_debate:
+        notes.append("auto_debate is always on; `roundtable pause` and `roundtable say` interrupt a debate.")
+    if theirs.defaults.consensus_timeout is not None:
+        notes.append("consensus_timeout is not taken over: every round has the bounds of [limits].")
+    seated = [name for name, seat in seats.items() if seat.get("enabled", True)]
+    settings = {
+        "table": {"meeting": "debate", "seats": seated},
+        "meetings": {"debate": {"executor": "claude"}} if "claude" in seated else {},
+        "limits": _said({"seat_timeout": theirs.defaults.model_timeout}),
+        "seats": seats,
+        "endpoints": endpoints,
+    }
+    return Imported({name: value for name, value in settings.items() if value}, tuple(notes))
+
+
+def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
+    if model.cli_path and name in shipped_agents():
+        if Path(model.cli_path).name != model.cli_path:
+            notes.append(f"{name}: its path is not taken over; set agents.{name}.command if it is not on PATH.")
+        return ":".join(filter(None, ("cli", name, model.default_model)))
+    endpoint = _ENDPOINTS.get(name)
+    if endpoint is None:
+        notes.append(f"{one_line(name)}: no voice of that name is known here; it is left out.")
+        return ""
+    known = shipped_endpoints()[endpoint]
+    variable = _VARIABLE.fullmatch(model.api_key)
+    if model.api_key and variable is None:
+        notes.append(f"{name}: a key is written down there and was not copied; `roundtable keys set {endpoint}`.")
+    elif variable is not None and known.key != f"env:{variable[1]}":
+        endpoints[endpoint] = {"key": f"env:{variable[1]}"}
+    return f"{endpoint}:{model.default_model or known.default_model}"
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+def _json(text: str, path: Path) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path} is not valid JSON: {error}.", "Correct it, then import it again.") from None
+
+
+def _filled(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
+    """The file as the tool means it, and a note for every field that is not known here."""
+    try:
+        return msgspec.convert(data, kind, strict=False), [f"{it} is not known here." for it in _unknown(kind, data)]
+    except msgspec.ValidationError as error:
+        known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."
+        raise ConfigError(f"{path} cannot be imported: {one_line(str(error))}.", known) from None
+
+
+def _unknown(kind: type[msgspec.Struct], data: object, place: str = "") -> Iterable[str]:
+    """The fields that nobody would read, each with its place."""
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    for name, value in cast("Mapping[str, Any]", data).items():
+        inside = f"{place}{one_line(name)}"
+        if name not in fields:
+            yield inside
+        for part, within in _parts(fields.get(name), value):
+            yield from _unknown(part, within, f"{inside}.")
+
+
+def _parts(kind: Any, value: Any) -> Iterable[tuple[type[msgspec.Struct], Any]]:
+    if kind in (_Rules, _Defaults):
+        yield kind, value
+    elif kind == tuple[_Knight, ...]:
+        yield from ((_Knight, it) for it in value)
+    elif kind == dict[str, _Model]:
+        yield from ((_Model, it) for it in value.values())
+
+
+def _said(values: dict[str, Any]) -> dict[str, Any]:
+    """What was set at all; whole numbers without a point."""
+    return {name: int(it) if float(it).is_integer() else it for name, it in values.items() if it is not None}

@@ -1,0 +1,184 @@
+"""Keys by name: from the environment first, then from those the person stored. What is given out is never shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.vault import Stored, Vault, tail_of
+from roundtable.core.faults import ConfigError, NotFound, UsageError
+from roundtable.core.text.redaction import Redactor, random_looking, telling
+from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints, variables
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+_ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
+_REFERENCE = re.compile(r"(?:env:|secret:|\$\{)?(.*?)\}?")
+
+LONGEST = 8_000
+"""Letters of a key; no server takes a longer header."""
+
+GIVEN_AWAY = (
+    "A key is never an argument: if you typed one, your shell's history has it now. "
+    "Take it out there, and run `roundtable keys set NAME`, which asks for it."
+)
+
+
+class Keys:
+    """Finds the key behind `env:NAME` or `secret:NAME`.
+
+    Its redactor knows the keys of the environment and those sealed in the file from the start, and every key that was
+    given out. A keychain may ask the person to unlock it, so its keys are learned before a person's words are kept.
+    """
+
+    def __init__(self, places: Places, endpoints: Iterable[Endpoint]) -> None:
+        self._vault = Vault(places.secrets, places.seal)
+        self._knows_keychain = False
+        self.redactor = Redactor()
+        named = {name for endpoint in endpoints for name in names_in(endpoint)}
+        for name, value in os.environ.items():
+            if name in named or (telling(name) and random_looking(value)):
+                self._learn(value)
+        for key in self._vault.opened("file"):
+            self._learn(key)
+
+    def resolve(self, reference: str) -> str | None:
+        """The key, or None where there is none; a store that cannot be used is an error that says what to do."""
+        name = _name_in(reference)
+        key = (os.environ.get(name) or self._vault.get(name)) if name else None
+        self._learn(key or "")
+        return key or None
+
+    def place(self, reference: str) -> str:
+        """Where the key is: `environment`, `keychain`, `file`, or nowhere. It is not opened for that."""
+        name = _name_in(reference)
+        if name and os.environ.get(name):
+            return "environment"
+        stored = self._vault.stored().get(name)
+        return stored.place if stored else ""
+
+    def learn_all(self) -> None:
+        """Know the keys in the keychain too, as far as it opens; somebody's words are about to be kept."""
+        if not self._knows_keychain:
+            self._knows_keychain = True
+            for key in self._vault.opened("keychain"):
+                self._learn(key)
+
+    def _learn(self, value: str) -> None:
+        if not _is_a_place(value):  # places come the same way and are no secrets
+            self.redactor.learn(value, value.strip())
+
+
+def names_in(endpoint: Endpoint) -> list[str]:
+    """The names an endpoint looks up: its key's, and those in its address and headers."""
+    return [*filter(None, [_name_in(endpoint.key)]), *variables(endpoint)]
+
+
+def _is_a_place(value: str) -> bool:
+    """Whether this is an address or a path, such as PWD holds; a key may begin with a slash, but in no folder."""
+    if value.startswith("/"):
+        folder = value.split("/", 2)[1]
+        return folder != "" and os.path.exists(f"/{folder}")
+    return value.startswith(("http://", "https://", "~/", "./", "../"))
+
+
+def _name_in(reference: str) -> str:
+    kind, _, name = reference.partition(":")
+    return name if kind in ("env", "secret") else ""
+
+
+# --- for the person who stores them ---------------------------------------------------------------
+
+
+class KeyState(msgspec.Struct, frozen=True):
+    """A key as a list shows it: where it lives, how it ends and who uses it."""
+
+    name: str
+    place: str
+    tail: str
+    endpoints: tuple[str, ...]
+
+
+def list_keys(places: Places, workspace: Path) -> list[KeyState]:
+    """Every key that is stored, and every one in the environment that an endpoint uses; the first of a name counts."""
+    endpoints = _endpoints(places, workspace).values()
+    users = {
+        name: tuple(it.name for it in endpoints if name in names_in(it)) for it in endpoints for name in names_in(it)
+    }
+    here = {name: Stored("environment", tail_of(value)) for name in users if (value := os.environ.get(name))}
+    stored = Vault(places.secrets, places.seal).stored()
+    rows = [*here.items(), *stored.items()]
+    return [KeyState(name, it.place, it.tail, users.get(name, ())) for name, it in sorted(rows, key=lambda row: row[0])]
+
+
+def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[KeyState, bool]:
+    """Store a key under the name that the endpoint or setting called `given` looks for; True if it had another."""
+    name = stored_name(places, workspace, given)
+    key = _key_in(typed, name)
+    vault = Vault(places.secrets, places.seal)
+    replaced = name in vault.stored()
+    stored = vault.put(name, key)
+    users = tuple(it.name for it in _endpoints(places, workspace).values() if name in names_in(it))
+    return KeyState(name, stored.place, stored.tail, users), replaced
+
+
+def _key_in(typed: str, name: str) -> str:
+    """The key alone: people copy it with its quotes, or with the name it is assigned to."""
+    assigned = _ASSIGNMENT.fullmatch(typed.strip())
+    if assigned and assigned["name"] != name and telling(assigned["name"]):
+        raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
+    key = _unquoted(assigned["value"] if assigned and assigned["name"] == name else typed)
+    if not key:
+        raise UsageError("No key came in, and nothing was stored.", "Type or paste it when asked, or pipe it in.")
+    if len(key) > LONGEST:
+        raise UsageError(f"That has more than {LONGEST:,} letters: it is no key.", "Copy the key alone.")
+    if not (key.isascii() and key.isprintable()) or any(sign in key for sign in " \"'`"):
+        raise UsageError("That has characters that no key has.", "Copy it again, without anything around it.")
+    return key
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`" else text
+
+
+def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
+    """Forget a stored key."""
+    name = stored_name(places, workspace, given)
+    stored = Vault(places.secrets, places.seal).remove(name)
+    if stored is None:
+        raise NotFound(f"No key is stored as {name}.", "`roundtable keys list` shows those that are.")
+    return KeyState(name, stored.place, stored.tail, ())
+
+
+def stored_name(places: Places, workspace: Path, given: str) -> str:
+    """The name under which a key is stored: that of a setting, or the one an endpoint looks for."""
+    found = _REFERENCE.fullmatch(given)
+    name = found[1] if found else given
+    endpoints = _endpoints(places, workspace)
+    endpoint = endpoints.get(name)
+    if endpoint is not None:
+        if endpoint.key == "none":
+            raise UsageError(f"{name} needs no key.", f'To give it one, write key = "secret:{name}" in its section.')
+        return _name_in(endpoint.key)
+    if any(name in names_in(it) for it in endpoints.values()):
+        return name
+    if Redactor().finds(given) or random_looking(given):
+        raise UsageError("That looks like a key, not like the name of one.", GIVEN_AWAY)
+    if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
+        raise UsageError("That cannot be the name of a key.", "Use letters, digits, dots and dashes.")
+    return name
+
+
+def _endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
+    """The endpoints known here. A config that is refused must not keep anybody from storing the key it should name."""
+    try:
+        own = config.load(places, workspace).config.endpoints
+    except ConfigError:
+        own = {}
+    return merged(shipped_endpoints().values(), [own_endpoint(name, data) for name, data in own.items()])

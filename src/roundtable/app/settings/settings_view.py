@@ -1,0 +1,116 @@
+"""The settings in force, where each comes from, and how one of them is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.toml_text import dotted, path_of, placed, with_setting
+from roundtable.app.settings.write_config import put_config
+from roundtable.core.faults import ConfigError, NotFound
+from roundtable.meetings import PROTOCOLS
+from roundtable.voices.data_file import nearest
+
+Source = Literal["default", "you", "workspace", "withheld"]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One setting: its value and who says so. What is withheld waits for `roundtable trust`."""
+
+    key: str
+    value: Any
+    source: Source
+
+
+def in_force(places: Places, workspace: Path) -> list[Setting]:
+    """Every setting that has a value, in the order of a config file."""
+    config.load(places, workspace)
+    person, own, withheld = config.layers(places, workspace)
+    layers: list[tuple[Source, dict[str, Any]]] = [("default", _defaults()), ("you", person), ("workspace", own)]
+    found: dict[str, Setting] = {}
+    for source, values in layers:
+        for path, value in _leaves(values, ()):
+            found[dotted(path)] = Setting(dotted(path), value, source)
+    return [*found.values(), *(Setting(name, None, "withheld") for name in withheld)]
+
+
+def setting(places: Places, workspace: Path, name: str) -> list[Setting]:
+    """A setting, or all those under it."""
+    known = in_force(places, workspace)
+    found = [it for it in known if it.key == name or it.key.startswith(f"{name}.")]
+    if not found:
+        sections = {it.key.rpartition(".")[0] for it in known}
+        near = nearest(name, [*sections, *(it.key for it in known)]).strip()
+        raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists those that are set.")
+    return found
+
+
+def change(places: Places, workspace: Path, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
+    """Set one setting in a config file; the file it was and the value it has now are returned."""
+    path = places.user_config if for_person else config.workspace_config(workspace)
+    before = path.read_text() if path.exists() else ""
+    place = path_of(name)
+    if not place:
+        raise NotFound(f"{name} is no name of a setting.", "They look like limits.seat_timeout.")
+    values = _values(before, path)
+    value = _fitting(values, place, typed, path)
+    config.check_meeting(places, workspace, config.check(placed(values, place, value), path), path)
+    known = for_person or config.is_trusted(places, workspace) or not config.reach(workspace)
+    put_config(path, with_setting(before, place, value, str(path)))
+    if not for_person and known:
+        config.trust(places, workspace)
+    return path, value
+
+
+def _values(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct that line by hand first.") from None
+
+
+def _fitting(values: dict[str, Any], place: tuple[str, ...], typed: str, path: Path) -> Any:
+    """What was typed, read as TOML, as a word, or as a list of words: the first that the setting takes."""
+    wrong: ConfigError | None = None
+    for value in _readings(typed):
+        try:
+            config.check(placed(values, place, value), path)
+        except ConfigError as error:
+            wrong = wrong or error
+        else:
+            return value
+    assert wrong is not None
+    raise wrong
+
+
+def _readings(typed: str) -> Iterator[Any]:
+    with contextlib.suppress(tomllib.TOMLDecodeError):
+        yield tomllib.loads(f"value = {typed}")["value"]
+    yield typed
+    yield [word.strip() for word in typed.split(",") if word.strip()]
+
+
+def _defaults() -> dict[str, Any]:
+    return {**_plain(config.Config()), "meetings": {name: it.may_be_set() for name, it in PROTOCOLS.items()}}
+
+
+def _plain(value: msgspec.Struct) -> dict[str, Any]:
+    """Every field, those at their default too."""
+    fields = msgspec.structs.asdict(value)
+    return {name: _plain(it) if isinstance(it, msgspec.Struct) else it for name, it in fields.items()}
+
+
+def _leaves(values: dict[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value with its path; a section that says nothing is none."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(cast("dict[str, Any]", value), (*place, name))
+        elif value is not None:
+            yield (*place, name), value

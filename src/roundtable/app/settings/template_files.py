@@ -1,0 +1,74 @@
+"""The files that bring meetings and prompts besides the shipped ones: a person's own, and a workspace's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+from roundtable.app.settings.places import Places
+from roundtable.core.faults import ConfigError, NotFound
+from roundtable.core.text.sanitize import one_line
+from roundtable.meetings import PROTOCOLS
+from roundtable.voices.data_file import nearest
+
+LARGEST = 64_000
+MEETINGS = "meetings/*.toml"
+STAGES = "stages/*.toml"
+
+
+def prompts_of(meeting: str) -> str:
+    """Where the prompts of one meeting lie."""
+    return f"prompts/{meeting}/*.md"
+
+
+def presets() -> dict[str, str]:
+    """The shipped presets by name, as they are written."""
+    folder = resources.files("roundtable.meetings") / "presets"
+    files = (it for it in folder.iterdir() if it.name.endswith(".toml"))
+    return {it.name.removesuffix(".toml"): it.read_text() for it in sorted(files, key=lambda it: it.name)}
+
+
+def of_person(places: Places, pattern: str) -> dict[str, Path]:
+    """The person's own files of one kind by name."""
+    return {path.stem: path for path in sorted(places.config.glob(pattern)) if path.is_file()}
+
+
+def of_workspace(workspace: Path, pattern: str) -> dict[str, Path]:
+    """A workspace's files of one kind by name; none behind a link, which could show seats what nobody meant to show,
+    and none too long to be read before it is trusted."""
+    folder = workspace / ".roundtable"
+    root = folder.resolve()
+    found = (it for it in sorted(folder.glob(pattern)) if it.is_file() and it.stat().st_size <= LARGEST)
+    return {it.stem: it for it in found if it.resolve() == root / it.relative_to(folder)}
+
+
+def brought(workspace: Path) -> list[Path]:
+    """Everything of a workspace that says what seats are told: it waits for the person's trust."""
+    spoken = [it.name for it in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
+    kinds = [MEETINGS, STAGES, *map(prompts_of, spoken)]
+    return [path for kind in kinds for path in of_workspace(workspace, kind).values()]
+
+
+def text_of(path: Path) -> str:
+    """The words of such a file."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ConfigError(f"{path} is larger than {LARGEST:,} bytes.", "Make it shorter.")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"{path} cannot be read as text.", "Check the file.") from None
+
+
+def known_meetings(places: Places, workspace: Path) -> list[str]:
+    """The name of every meeting there is, in the order in which they are listed."""
+    own = (*of_person(places, MEETINGS), *of_workspace(workspace, MEETINGS))
+    return list(dict.fromkeys((*PROTOCOLS, *presets(), *own)))
+
+
+def no_such_meeting(name: str, known: Iterable[str]) -> NotFound:
+    """What to say where a name leads nowhere."""
+    names = list(known)
+    near = nearest(name, names).strip()
+    listed = f"Meetings: {', '.join(names)}."
+    return NotFound(f"There is no meeting called {one_line(name, 60)}.", f"{near} {listed}".strip())

@@ -1,0 +1,173 @@
+"""Stored keys: each in the system's keychain where there is one, else sealed in a file whose own key is kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from roundtable.app.settings.installation import install_command
+from roundtable.app.settings.keychain import Keychain, KeychainError
+from roundtable.app.settings.private_files import alone_with, read_private, write_private
+from roundtable.core.faults import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+Place = Literal["keychain", "file", "environment"]
+
+LONG = 20
+"""A key of at least so many letters may be told apart by its last four."""
+
+
+class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One key as the file knows it: where it lives and how it ends. A key in the keychain is not in the file at all."""
+
+    place: Place
+    tail: str = ""
+    sealed: str = ""
+
+
+class _Contents(msgspec.Struct, forbid_unknown_fields=True):
+    v: Literal[1] = 1
+    keys: dict[str, Stored] = {}
+
+
+class Vault:
+    """The keys a person stored. `file` lists them all; `seal` opens those that are in it."""
+
+    def __init__(self, file: Path, seal: Path) -> None:
+        self._file = file
+        self._seal = seal
+        self._keychain = Keychain(f"roundtable {file}")
+
+    def stored(self) -> dict[str, Stored]:
+        """Every stored key by name; nothing is opened for it."""
+        return self._read().keys
+
+    def get(self, name: str) -> str | None:
+        """The key of that name, or None if none is stored."""
+        stored = self._read().keys.get(name)
+        if stored is None:
+            return None
+        return self._from_keychain(name) if stored.place == "keychain" else self._unsealed(name, stored.sealed)
+
+    def opened(self, place: Place) -> Iterator[str]:
+        """Every key in one place that can be opened; the others are told of when they are asked for."""
+        with suppress(UsageError):
+            for name, stored in self.stored().items():
+                if stored.place == place:
+                    with suppress(UsageError):
+                        yield self.get(name) or ""
+
+    def put(self, name: str, value: str) -> Stored:
+        """Store a key, in place of an older one of that name; says where it went."""
+        tail = tail_of(value)
+        kept = self._to_keychain(name, value)
+        with alone_with(self._file):
+            contents = self._read()
+            stored = Stored("keychain", tail) if kept else Stored("file", tail, self._sealed(contents, value))
+            contents.keys[name] = stored
+            self._write(contents)
+        return stored
+
+    def remove(self, name: str) -> Stored | None:
+        """Forget a key; says where it was."""
+        with alone_with(self._file):
+            contents = self._read()
+            stored = contents.keys.pop(name, None)
+            if stored is not None:
+                if stored.place == "keychain":
+                    self._need_keychain(name)
+                    self._keychain.remove(name)
+                self._write(contents)
+        return stored
+
+    # --- the keychain ----------------------------------------------------------------------------
+
+    def _to_keychain(self, name: str, value: str) -> bool:
+        """Whether the keychain took it; one that is locked or says no is as good as none."""
+        try:
+            if not self._keychain.usable:
+                return False
+            self._keychain.put(name, value)
+        except KeychainError:
+            return False
+        return True
+
+    def _from_keychain(self, name: str) -> str:
+        self._need_keychain(name)
+        value = self._keychain.get(name)
+        if value is None:
+            raise ConfigError(f"The keychain no longer has the key {name}.", _again(name))
+        return value
+
+    def _need_keychain(self, name: str) -> None:
+        if not self._keychain.usable:
+            raise KeychainError(
+                f"The key {name} is in a keychain, and there is none that can be used from here.",
+                f"Log in to the desktop, or install the way to it: {install_command('keychain')}",
+            )
+
+    # --- the file --------------------------------------------------------------------------------
+
+    def _read(self) -> _Contents:
+        data = read_private(self._file)
+        try:
+            return msgspec.json.decode(data, type=_Contents) if data is not None else _Contents()
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise ConfigError(
+                f"{self._file} is damaged and was left as it is.",
+                "Restore it from a copy; or move it away, and store your keys again with `roundtable keys set`.",
+            ) from None
+
+    def _write(self, contents: _Contents) -> None:
+        write_private(self._file, msgspec.json.format(msgspec.json.encode(contents), indent=1))
+
+    def _sealed(self, contents: _Contents, value: str) -> str:
+        from cryptography.fernet import Fernet
+
+        seal = read_private(self._seal)
+        if seal is None:
+            if locked := [name for name, it in contents.keys.items() if it.place == "file"]:
+                raise self._lost(locked)
+            seal = Fernet.generate_key()
+            write_private(self._seal, seal)
+        return self._fernet(seal).encrypt(value.encode()).decode()
+
+    def _unsealed(self, name: str, sealed: str) -> str:
+        from cryptography.fernet import InvalidToken
+
+        seal = read_private(self._seal)
+        if seal is None:
+            raise self._lost([name])
+        try:
+            return self._fernet(seal).decrypt(sealed).decode()
+        except InvalidToken:
+            raise ConfigError(f"{self._seal} does not open the key {name}.", _again(name)) from None
+
+    def _fernet(self, seal: bytes) -> Fernet:
+        from cryptography.fernet import Fernet
+
+        try:
+            return Fernet(seal)
+        except ValueError:
+            raise ConfigError(f"{self._seal} is damaged and was left as it is.", "Restore it from a copy.") from None
+
+    def _lost(self, names: list[str]) -> ConfigError:
+        return ConfigError(
+            f"{self._seal} is gone, and without it these stored keys cannot be opened: {', '.join(names)}.",
+            f"Put it back, or give them up: `roundtable keys remove {' '.join(names)}`.",
+        )
+
+
+def tail_of(key: str) -> str:
+    """Enough of a long key to tell it from others."""
+    return key[-4:] if len(key) >= LONG else ""
+
+
+def _again(name: str) -> str:
+    return f"Store it again: `roundtable keys set {name}`."

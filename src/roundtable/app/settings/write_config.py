@@ -1,0 +1,146 @@
+"""Writing a config: what is there stays word for word, what is missing is added, and the person sees it before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.app.desk import Roundtable
+from roundtable.app.settings import config
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.toml_text import dotted, key, written
+from roundtable.core.faults import ConfigError, UsageError
+from roundtable.core.values import Seat
+
+BUDGET = 1.0
+"""Dollars per meeting, where seats are paid by the token; a person can see and change it."""
+
+_HEAD = """\
+# What the table does {where}. `roundtable config` shows what is in force and where it comes from.
+# Keys are never written here: `roundtable keys set NAME` stores one."""
+_REMARKS: dict[tuple[str, ...], str] = {
+    ("table",): "the defaults of a meeting",
+    ("table", "meeting"): "`roundtable discuss --meeting NAME` takes another",
+    ("table", "seats"): "who sits down, in this order",
+    ("limits",): "caps for every meeting",
+    ("limits", "seat_timeout"): "seconds per turn",
+    ("limits", "budget_usd"): "no new round once this much is spent; a stated budget is your yes to spending it",
+    ("language",): "the language of the discussion",
+    ("context", "ignore"): "what is never shown",
+}
+_NOBODY = """
+# Nobody can sit down yet. A seat is a name and a chain of voices; the first that can be had speaks:
+# [seats.claude]
+# voices = ["cli:claude", "anthropic:claude-sonnet-4-6"]
+"""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A config as it is, what would be added to it, and which of the settings are kept as they are."""
+
+    path: Path
+    before: str
+    added: str
+    kept: tuple[str, ...] = ()
+
+    @property
+    def after(self) -> str:
+        """The whole file as it would be."""
+        return self.before + self.added
+
+
+def settings_for(desk: Roundtable, seats: Sequence[Seat]) -> dict[str, Any]:
+    """What a new config says about these seats; where some are paid by the token, it states a budget."""
+    named = {
+        seat.name: {"voices": list(seat.voices), **({"brief": seat.brief} if seat.brief else {})} for seat in seats
+    }
+    settings: dict[str, Any] = {"table": {"meeting": "council", "seats": list(named)}} if named else {}
+    if desk.paid_voices(seats):
+        settings["limits"] = {"budget_usd": BUDGET}
+    return {**settings, "seats": named}
+
+
+def draft(path: Path, settings: dict[str, Any], where: str) -> Draft:
+    """What would be added to a config for these settings; what it says already stays."""
+    before = path.read_text() if path.exists() else ""
+    there = tomllib.loads(before)
+    top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
+    kept = [name for name in top if name in there]
+    parts: list[str] = []
+    if not before:
+        parts += [_HEAD.format(where=where), *[_line((name,), value) for name, value in top.items()]]
+        parts += [] if settings.get("seats") else [_NOBODY.rstrip()]
+    elif missing := [name for name in top if name not in there]:
+        kept += [f"{name} (to be set by hand, or with `roundtable config set`)" for name in missing]
+    for section, values in _sections(settings):
+        if _has(there, section):
+            kept.append(dotted(section))
+        else:
+            lines = "\n".join(_line((*section, name), value) for name, value in values.items())
+            parts.append(f"\n[{dotted(section)}]{_remark(section)}\n{lines}")
+    added = "\n".join(parts) + "\n" if parts else ""
+    if added and before and not before.endswith("\n"):
+        added = "\n" + added
+    return Draft(path, before, added, tuple(kept))
+
+
+def write(draft: Draft, places: Places, workspace: Path | None) -> bool:
+    """Put the config in place; in a workspace whose config you knew already, it is trusted. Says whether it is."""
+    config.check(tomllib.loads(draft.after), draft.path)
+    known = workspace is not None and (config.is_trusted(places, workspace) or not config.reach(workspace))
+    put_config(draft.path, draft.after)
+    if workspace is not None and known:
+        config.trust(places, workspace)
+    return workspace is None or known
+
+
+def put_config(path: Path, text: str) -> None:
+    """Write a config in one step; never through a link that stands in place of its folder."""
+    if path.parent.is_symlink():
+        raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Make it a folder of its own.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f"{path.name}.{os.getpid()}")
+        fresh.write_text(text)
+        if path.exists():
+            shutil.copymode(path, fresh)
+        os.replace(fresh, path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.", "Check whose folder it is.") from None
+
+
+def _sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
+    """`[table]` as it is, and one section for each seat, endpoint and meeting."""
+    found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+    for name, values in settings.items():
+        if not isinstance(values, dict):
+            continue
+        inside = cast("dict[str, Any]", values)
+        if name in ("seats", "endpoints", "meetings"):
+            found += [((name, own), each) for own, each in inside.items()]
+        elif inside:
+            found.append(((name,), inside))
+    return found
+
+
+def _has(values: dict[str, Any], section: tuple[str, ...]) -> bool:
+    here: Any = values
+    for name in section:
+        if name not in here:
+            return False
+        here = here[name]
+    return True
+
+
+def _line(path: tuple[str, ...], value: Any) -> str:
+    return f"{key(path[-1])} = {written(value)}{_remark(path)}"
+
+
+def _remark(path: tuple[str, ...]) -> str:
+    return f"  # {_REMARKS[path]}" if path in _REMARKS else ""

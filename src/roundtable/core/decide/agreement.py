@@ -1,0 +1,152 @@
+"""Rules that ask whether the table agrees: by score, by root cause, by nobody objecting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from roundtable.core.decide.ruling import Ruling, heard, listed, missing, nobody, with_stance
+from roundtable.core.decide.similarity import key_similarity
+from roundtable.core.values import Move, Outcome
+from roundtable.core.verdict import Stance, Verdict
+
+_ROUNDING = 1e-9
+
+
+def score_threshold(
+    moves: Iterable[Move],
+    electorate: Sequence[str],
+    minimum: float = 9,
+    negative: float = 3,
+    pending_blocks: Literal["marked", "any"] = "marked",
+    *,
+    round: str = "",
+) -> Ruling:
+    """Reached when every seat scores at least `minimum` out of ten and no blocking issue is open.
+
+    `pending_blocks` says which issues block: only those marked so, or any.
+    """
+    verdicts = heard(moves, electorate, round)
+    scores = {seat: verdict.score * 10 for seat, verdict in verdicts.items() if verdict.score is not None}
+    if not scores:
+        return nobody(electorate)
+    absent = missing(electorate, scores)
+    low = [seat for seat, score in scores.items() if score < minimum - _ROUNDING]
+    blocked = [seat for seat in scores if _blocks(verdicts[seat], pending_blocks)]
+    outcome = Outcome.DEADLOCK
+    if absent:
+        why = f"{listed(absent)} gave no score that counts."
+    elif all(score <= negative + _ROUNDING for score in scores.values()):
+        outcome, why = Outcome.REJECTED, f"Every seat scored {negative:g} or less."
+    elif low:
+        why = f"{listed(low)} scored under {minimum:g}."
+    elif blocked:
+        why = f"{listed(blocked)} still {'sees' if len(blocked) == 1 else 'see'} an open issue that blocks."
+    else:
+        outcome, why = Outcome.REACHED, f"Every seat scored {minimum:g} or more and nothing blocks."
+    return Ruling(
+        outcome,
+        supporters=missing(tuple(scores), low),
+        opposed=with_stance(verdicts, Stance.OPPOSE),
+        counted=tuple(scores),
+        why=why,
+        tally={seat: _as_read(score) for seat, score in scores.items()},
+    )
+
+
+def _as_read(score: float) -> float:
+    """Without the dust of floating point."""
+    return float(f"{score:.3f}")
+
+
+def _blocks(verdict: Verdict, pending_blocks: str) -> bool:
+    return any(issue.blocking or pending_blocks == "any" for issue in verdict.issues)
+
+
+def key_convergence(
+    moves: Iterable[Move],
+    electorate: Sequence[str],
+    seats: int = 2,
+    confidence: float = 8,
+    similarity: float = 0.7,
+    *,
+    round: str = "",
+) -> Ruling:
+    """Reached when enough sure seats name the same root cause, word for word or nearly so."""
+    verdicts = heard(moves, electorate, round)
+    if not verdicts:
+        return nobody(electorate)
+    keys = {
+        seat: verdict.key
+        for seat, verdict in verdicts.items()
+        if verdict.key and (verdict.confidence or 0) * 10 >= confidence - _ROUNDING
+    }
+    exact = Counter(keys.values())
+    # A key leads the seats whose keys resemble it. Among near-equal names the most used one stands for all.
+    camps = {key: tuple(seat for seat in keys if key_similarity(keys[seat], key) >= similarity) for key in exact}
+    order = sorted(camps, key=lambda key: (-len(camps[key]), -exact[key], key))
+    tally: dict[str, float | int] = {key: len(camps[key]) for key in order}
+    counted = tuple(verdicts)
+    if not order or len(camps[order[0]]) < seats:
+        why = f"Fewer than {seats} seats are sure of the same root cause."
+        return Ruling(Outcome.DEADLOCK, counted=counted, why=why, tally=tally)
+    winner = order[0]
+    rivals = [
+        key for key in order if len(camps[key]) == len(camps[winner]) and not set(camps[key]) & set(camps[winner])
+    ]
+    if rivals:
+        why = f"As many seats are sure of {winner} as of {listed(rivals)}."
+        return Ruling(Outcome.TIE, counted=counted, why=why, tally=tally)
+    return Ruling(
+        Outcome.REACHED,
+        winner,
+        supporters=camps[winner],
+        opposed=missing(tuple(keys), camps[winner]),
+        counted=counted,
+        why=f"{listed(camps[winner])} arrived at {winner}, each of them sure.",
+        tally=tally,
+    )
+
+
+def no_objection(
+    moves: Iterable[Move], electorate: Sequence[str], support: Literal["majority", "all"] = "majority"
+) -> Ruling:
+    """Reached when one proposal has the support and nobody objects; an addition is support with an amendment.
+
+    Who names no proposal supports whatever leads. A seat that abstained is neither for nor against; a seat that is
+    missing is still to be won.
+    """
+    verdicts = heard(moves, electorate)
+    if not verdicts:
+        return nobody(electorate)
+    backing = {seat: verdicts[seat].target for seat in with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
+    targets = Counter(target for target in backing.values() if target)
+    leader = min(targets, key=lambda target: (-targets[target], target), default="")
+    supporters = tuple(seat for seat, target in backing.items() if target in ("", leader))
+    opposed = with_stance(verdicts, Stance.OPPOSE)
+    voters = missing(electorate, with_stance(verdicts, Stance.ABSTAIN))
+    needed = len(voters) if support == "all" else len(voters) // 2 + 1
+    enough = bool(supporters) and len(supporters) >= needed
+    if opposed:
+        why = f"{listed(opposed)} {'objects' if len(opposed) == 1 else 'object'}."
+    elif not enough:
+        why = f"{len(supporters)} of {len(voters)} seats support it; {max(needed, 1)} are needed."
+    else:
+        why = f"{len(supporters)} of {len(voters)} seats support it and nobody objects."
+    return Ruling(
+        Outcome.REACHED if enough and not opposed else Outcome.DEADLOCK,
+        winner=_favourite(targets) if enough and not opposed else "",
+        supporters=supporters,
+        opposed=opposed,
+        counted=tuple(verdicts),
+        why=why,
+        tally=dict(sorted(targets.items())),
+        amendments=tuple(point for seat in with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points),
+    )
+
+
+def _favourite(votes: Mapping[str, int]) -> str:
+    """The one name that is ahead of every other, if there is one."""
+    ahead = [name for name, count in votes.items() if count == max(votes.values())]
+    return ahead[0] if len(ahead) == 1 else ""

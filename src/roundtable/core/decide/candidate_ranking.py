@@ -1,0 +1,230 @@
+"""Which candidate is best by what running them showed; words decide only among those it leaves even.
+
+Three kinds of evidence, in this order:
+
+- The repository's own checks. A candidate that breaks what held before stands below all that do not.
+- The tests the seats wrote. A test is evidence only if its author's candidate passes it and somebody else's does too:
+  what only its author's code passes is a seat's word for itself, and what its author's own code fails is wrong by the
+  author's own account. A candidate is heard on the tests of the others alone, and every author weighs the same, so
+  neither many tests nor easy ones help one's own.
+- What comes out for telling inputs. Candidates that did the same throughout are a cluster. Work done apart that
+  behaves alike is likely right: a cluster weighs its size times the share of tests it passes. Of clusters that weigh
+  the same, the one is better whose outputs are more often those of the others.
+
+A seat's word for itself orders nothing, but those whom it tells apart are not alike, unless two others agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from roundtable.core.decide.ruling import listed
+from roundtable.core.text.wording import many
+from roundtable.core.values import Value
+
+ERROR = "!"
+"""How an output begins that is no value but the kind of error that came instead."""
+_OPAQUE = "= <"
+"""How an output begins that shows nothing but of what class something is."""
+
+
+class Ran(Value, frozen=True):
+    """What running one candidate showed: which checks and tests passed, and what came out for each telling input."""
+
+    candidate: str
+    checks: dict[str, bool] = {}
+    tests: dict[str, bool] = {}
+    outputs: dict[str, str] = {}
+
+
+class Executed(Value, frozen=True):
+    """The clusters of candidates that behaved alike, best first, and in a sentence what the order rests on.
+
+    `best` are those among whom running them decides nothing: the first cluster, and any that does as well. Nothing is
+    `compared` where nothing was run that says anything of them. `ways` are those of every cluster who are not told
+    apart by a word for themselves either; `telling` are the tests that can tell ways apart.
+    """
+
+    clusters: tuple[tuple[str, ...], ...] = ()
+    best: tuple[str, ...] = ()
+    how: str = ""
+    compared: bool = False
+    ways: tuple[tuple[str, ...], ...] = ()
+    telling: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All candidates, best first; alike ones as they were given."""
+        return tuple(it for cluster in self.clusters for it in cluster)
+
+    @property
+    def alone(self) -> str:
+        """Who alone is best and does what no other does; nothing where there is no such candidate."""
+        return self.best[0] if len(self.best) == 1 and self.best in self.clusters else ""
+
+
+def executed(
+    ran: Sequence[Ran],
+    before: Mapping[str, bool] | None = None,
+    authors: Mapping[str, str] | None = None,
+    sound: Collection[str] | None = None,
+) -> Executed:
+    """Order candidates. `before` are the checks without any of them, `authors` names the candidate of a test's author.
+
+    A test whose author has no candidate here is heard for everyone. `sound` are those that may be chosen, where not all
+    may; the others still have their say on what they were heard on, and come last.
+    """
+    if not ran:
+        return Executed(how="No candidate could be run.")
+    evidence, words = _evidence(ran, authors or {}), _words_for_oneself(ran, authors or {})
+    supports = _supports(ran, evidence)
+    standing = {it.candidate: _standing(it, before or {}) for it in ran}
+    company = {
+        it: Counter(said for one in ran if standing[one.candidate] == it for said in one.outputs.items())
+        for it in set(standing.values())
+    }
+    chosen = {it.candidate for it in ran} if not sound else set(sound)
+    ranked: list[tuple[tuple[float, ...], tuple[str, ...]]] = []
+    for cluster in _alike(ran, evidence):
+        one, stands = cluster[0], standing[cluster[0].candidate]
+        support = sum(supports[it.candidate] for it in cluster)
+        names = tuple(it.candidate for it in cluster)
+        rank = (not chosen.isdisjoint(names), *stands, round(support, 9), _company(one, company[stands]))
+        ranked.append((rank, names))
+    ranked.sort(key=lambda it: it[0], reverse=True)
+    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
+    kept = sum(it[0] == 0 for it in standing.values())
+    clusters = tuple(names for _, names in ranked)
+    ways = tuple(way for names in clusters for way in _ways(names, words, chosen))
+    heard = [tests for author, tests in words.items() if (author,) in ways]
+    telling = tuple(test for tests in (*evidence.values(), *heard) for test in tests)
+    compared = bool(evidence) or len(ways) > 1 or any(it.checks or it.outputs for it in ran)
+    how = _how(ran, kept, evidence, telling, ways, best) if compared else _uncompared(ran)
+    return Executed(clusters, best, how, compared, ways, telling)
+
+
+def _standing(one: Ran, before: Mapping[str, bool]) -> tuple[int, int]:
+    """How it stands with the repository's checks, more being better: those it broke, then those that fail."""
+    failed = [name for name, passed in one.checks.items() if not passed]
+    return -sum(before.get(name, True) for name in failed), -len(failed)
+
+
+def _evidence(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+    """The tests that say something, by their author: passed by the author's own candidate, and by somebody else's."""
+    present = {it.candidate for it in ran}
+    found: dict[str, list[str]] = {}
+    for test, candidates in _passing(ran).items():
+        author = authors.get(test, "")
+        if author not in present or (author in candidates and len(candidates) > 1):
+            found.setdefault(author, []).append(test)
+    return found
+
+
+def _words_for_oneself(ran: Sequence[Ran], authors: Mapping[str, str]) -> dict[str, list[str]]:
+    """The tests that only their author's own candidate passes, by author."""
+    found: dict[str, list[str]] = {}
+    for test, candidates in _passing(ran).items():
+        if candidates == [authors.get(test)]:
+            found.setdefault(candidates[0], []).append(test)
+    return found
+
+
+def _passing(ran: Sequence[Ran]) -> dict[str, list[str]]:
+    """Who passes each test that anybody passes."""
+    found: dict[str, list[str]] = {}
+    for it in ran:
+        for test, passed in it.tests.items():
+            if passed:
+                found.setdefault(test, []).append(it.candidate)
+    return found
+
+
+def _alike(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> list[list[Ran]]:
+    """Those that did the same in everything that counts, together; in the order given."""
+    counted = [test for tests in evidence.values() for test in tests]
+    found: dict[object, list[Ran]] = {}
+    for it in ran:
+        passed = tuple(it.tests.get(test, False) for test in counted)
+        found.setdefault((frozenset(it.checks.items()), passed, frozenset(it.outputs.items())), []).append(it)
+    return list(found.values())
+
+
+def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """A cluster, taken apart where it is one word against another: who has one for itself stands alone.
+
+    Where two without any agree that may be chosen, it is the tests that are likely wrong.
+    """
+    others = tuple(it for it in cluster if it not in words)
+    if sum(it in chosen for it in others) > 1:
+        yield cluster
+        return
+    yield from ((it,) for it in cluster if it in words)
+    if others:
+        yield others
+
+
+def _supports(ran: Sequence[Ran], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The share of the others' tests that each passes, every author weighing the same.
+
+    Who was heard on nobody's tests stands where those stand on average that pass the same of all tests, or else where
+    all others stand: its own must not lift it, nor put it below who does no better.
+    """
+    heard: dict[str, float] = {}
+    for one in ran:
+        shares = [
+            sum(one.tests.get(test, False) for test in tests) / len(tests)
+            for author, tests in evidence.items()
+            if author != one.candidate
+        ]
+        if shares:
+            heard[one.candidate] = sum(shares) / len(shares)
+    counted = [test for tests in evidence.values() for test in tests]
+    passed = {it.candidate: [it.tests.get(test, False) for test in counted] for it in ran}
+    found = dict(heard)
+    for name in passed.keys() - heard.keys():
+        even = [it for it in heard if passed[it] == passed[name]] or list(heard)
+        found[name] = sum(heard[it] for it in even) / len(even) if even else 1.0
+    return found
+
+
+def _company(one: Ran, said: Mapping[tuple[str, str], int]) -> int:
+    """How often what came out of it came out of its equals too; an error is no opinion."""
+    return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR))
+
+
+def _uncompared(ran: Sequence[Ran]) -> str:
+    return "" if len(ran) == 1 else f"Nothing was run that could tell the {len(ran)} candidates apart."
+
+
+def _how(
+    ran: Sequence[Ran],
+    kept: int,
+    evidence: Mapping[str, Sequence[str]],
+    telling: Collection[str],
+    ways: Sequence[Sequence[str]],
+    best: Sequence[str],
+) -> str:
+    """What the order rests on, for people."""
+    if len(ran) == 1:
+        return ""
+    inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
+    by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if telling else ''}"
+    behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
+    said = [f"{by}, the {len(ran)} candidates {behave if len(ways) == 1 else f'behave in {len(ways)} ways'}."]
+    if kept < len(ran):
+        said.append(f"{len(ran) - kept} of them broke a check that passed before.")
+    tests = {test for it in ran for test in it.tests}
+    if counted := sum(map(len, evidence.values())):
+        written = many(len(tests), "test")
+        said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
+    return " ".join((*said, _between(best, ways)))
+
+
+def _between(best: Sequence[str], ways: Sequence[Sequence[str]]) -> str:
+    """What running them decided among the best."""
+    if len(best) == 1:
+        return f"{best[0]} did best."
+    if any(set(best) <= set(alike) for alike in ways):
+        return f"Running them does not tell {listed(best)} apart."
+    return f"Nothing that was run says which of {listed(best)} is right."

@@ -1,0 +1,210 @@
+"""What becomes of a change on its way to the workspace, by its rehearsal and by what a person said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.changeset import Choice, RefusalKind
+from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.trial_outcome import TOLD, check_words, failure_words, position, refusal_words
+from roundtable.core.effects import Applied, Planned, Rehearsed
+from roundtable.core.faults import Fault
+from roundtable.core.text.wording import ended, many, unbroken
+from roundtable.core.values import Decision, NextStep, Outcome
+
+NO_CHECKS = "There are no checks here to run."
+SHOWN_AGAIN = "`roundtable apply` with this session shows it again."
+_SUBJECT = 72
+
+
+def against(planned: Planned, slug: str) -> str:
+    """Why the plan of a session cannot be carried out, and how it can be once the person has made room for it.
+
+    What was drafted on uncommitted work needs it committed; what was drafted without it needs it out of the way.
+    """
+    why = " ".join(map(refusal_words, planned.refused)) or "It changes nothing."
+    kinds = {it.kind for it in planned.refused}
+    if kinds == {RefusalKind.UNCOMMITTED}:
+        return f"{why} It was drafted on them, so commit them. Then: roundtable apply {slug}"
+    if kinds == {RefusalKind.UNCOMMITTED, RefusalKind.STALE}:
+        return f"{why} It was drafted without them, so stash them. Then: roundtable apply {slug}"
+    if kinds == {RefusalKind.STALE}:
+        return f"{why} To have it written for what stands there now, ask for it anew."
+    return why
+
+
+def approval(planned: Planned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
+    """What the person is asked about a plan of these seats; first, what they have to know before."""
+    paths = list(dict.fromkeys(it.path for it in planned.hunks))
+    size = f"{many(len(planned.hunks), 'hunk')} in {listed([unbroken(path) for path in paths])}"
+    want = "wants" if len(seats) == 1 else "want"
+    wants = f"{listed(seats)} {want} to change {size}."
+    asked = f"Commit it to the branch {unbroken(branch)}?" if branch else "Write it to your workspace?"
+    return " ".join(filter(None, (before, wants, changes_tests(planned), asked)))
+
+
+def changes_tests(planned: Planned) -> str:
+    """Which tests that were there would be others, without anybody having asked for that."""
+    names = listed([unbroken(it) for it in planned.tests])
+    return f"It changes tests that were there: {names}." if names else ""
+
+
+def back(why: str) -> str:
+    """Why the person is asked once more about the same draft."""
+    return f"Nothing is written yet. {why} Choose again."
+
+
+def mended(why: str, seat: str) -> str:
+    """Why the person is asked about another draft."""
+    return f"Nothing is written yet. {why} {seat} has mended it."
+
+
+def took(choice: str) -> Choice:
+    """Which hunks a person left or wrote anew, by their answer."""
+    return msgspec.json.decode(choice, type=Choice) if choice else Choice()
+
+
+def asked_about(planned: Planned, words: str) -> str:
+    """The hunks the person's words name, or all of them, as a diff."""
+    named = [it for it in planned.hunks if it.id in words] or planned.hunks
+    return "\n".join("\n".join((it.id, *(f"{sign}{line}" for sign, side in it.sides for line in side))) for it in named)
+
+
+def destruction(rehearsed: Rehearsed) -> str:
+    """What the person must type a phrase for."""
+    lost = " ".join(ended(unbroken(it)) for it in rehearsed.destroys)
+    return f"This would be lost for good: {lost} To allow it, confirm with the words: {rehearsed.phrase}"
+
+
+def trouble(rehearsed: Rehearsed, held: Collection[str] = ()) -> str:
+    """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
+    said = [refusal_words(it) for it in rehearsed.refused]
+    said += [f"The hunk {unbroken(id)} did not survive the merge." for id in rehearsed.lost]
+    broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
+    ran_before = {it.name for it in rehearsed.before}
+    said += [f"It breaks a check that passed before. {failure_words(it)}" for it in broke if it.name in ran_before]
+    said += [f"The tests that come with it fail. {it.output[-TOLD:]}" for it in broke if it.name not in ran_before]
+    lost = [it for it in rehearsed.checks if not it.passed and it.name in held and it not in broke]
+    said += [f"Since it was mended, it fails what it passed before. {failure_words(it)}" for it in lost]
+    return " ".join((*said, _leaning(rehearsed) if broke else "")).strip()
+
+
+def _leaning(rehearsed: Rehearsed) -> str:
+    """That the checks need what the commit does not have."""
+    names = listed([unbroken(path) for path in rehearsed.leans])
+    return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
+
+
+def weaker(part: Rehearsed, whole: Rehearsed) -> str:
+    """What fails with the part that a person took, and passes with all of it."""
+    sound = {it.name for it in whole.checks if it.passed}
+    names = [unbroken(it.name) for it in part.checks if not it.passed and it.name in sound]
+    if not names:
+        return ""
+    fails = f"With what you took, {listed(names)} still {'fails' if len(names) == 1 else 'fail'}, as before"
+    return (
+        f"{fails}; with all of it, {'it passes' if len(names) == 1 else 'they pass'}. To write it so, choose the same."
+    )
+
+
+def what_broke(rehearsed: Rehearsed) -> str:
+    """The same for the seats, with what the checks said."""
+    broke = [f"{check_words(it)}\n{it.output[-TOLD:]}".strip() for it in rehearsed.checks if it.name in rehearsed.broke]
+    return "\n".join((*map(refusal_words, rehearsed.refused), *broke))
+
+
+def message(question: str, position: str = "", body: str = "") -> str:
+    """What a commit says: what was decided, or the task where that is all the decision says; then how it came to it."""
+    task = unbroken(question)
+    line = task if unbroken(position).startswith(task) else unbroken(position) or task
+    subject = (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
+    return "\n\n".join(filter(None, (subject, body)))
+
+
+def approvals(approved: Sequence[str], needed: int, against: Mapping[str, str]) -> str:
+    """What a change lacks of the approvals it needs."""
+    said = [f"{seat} asks for changes: {ended(unbroken(why))}" for seat, why in against.items()]
+    return " ".join((f"{len(approved)} of {needed} seats that did not write it approved it.", *said))
+
+
+def unwritten(decision: Decision, why: str) -> Decision:
+    """Nothing was written, because something stands against it."""
+    return _without(decision, Outcome.DEADLOCK, f"Nothing was written. {why}")
+
+
+def left(decision: Decision, planned: Planned, trouble: str = "", *, answered: bool) -> Decision:
+    """The person took none of it, or nobody was there to say yes; `trouble` is what an earlier yes came to."""
+    if answered:
+        return _without(decision, Outcome.REJECTED, f"The person said no, so nothing was written. {SHOWN_AGAIN}")
+    if trouble:
+        return unwritten(decision, trouble)
+    if planned.tests:
+        names = listed([unbroken(it) for it in planned.tests])
+        return unclear(decision, f"nobody said yes to what it changes of the tests that were there ({names})")
+    return unclear(decision, "nobody said yes")
+
+
+def unclear(decision: Decision, why: str) -> Decision:
+    """Nothing was written, for want of a clear yes; there still can be one."""
+    how = f"Nothing was written: {why}. {SHOWN_AGAIN}"
+    return msgspec.structs.replace(_without(decision, Outcome.DEADLOCK, how), next_step=NextStep.LATER)
+
+
+def only_shown(decision: Decision, planned: Planned) -> Decision:
+    """A plan was all that was asked for."""
+    shown = f"This was a dry run: nothing was written of {many(len(planned.hunks), 'hunk')}."
+    return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=NextStep.LATER)
+
+
+def not_applied(decision: Decision, fault: Fault) -> Decision:
+    """The last step failed."""
+    return _without(
+        decision, Outcome.DEADLOCK, f"It was approved, and could not be written. {fault.message} {fault.help}"
+    )
+
+
+def written(
+    decision: Decision, applied: Applied, rehearsed: Rehearsed, question: str = "", choice: str = ""
+) -> Decision:
+    """It stands in the workspace. What running showed of a candidate is not said of what the person made of it."""
+    where = f" on the branch {applied.branch}" if applied.branch else ""
+    commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
+    files = listed([unbroken(path) for path in applied.files])
+    back = "It was undone since" if applied.undone else f"To take it back: roundtable undo {applied.undo}"
+    how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
+    unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS
+    own = _made_of_it(took(choice))
+    told = (ended(how), unchecked, applied.note, _leaning(rehearsed), own or decision.how)
+    kept = listed([unbroken(path) for path in applied.left])
+    left = (f"Not written, since somebody changed it in that very moment: {kept}.",) if kept else ()
+    whole = own and decision.position.startswith(f"{unbroken(question)}: {decision.author} changes ")
+    return msgspec.structs.replace(
+        decision,
+        how=" ".join(filter(None, told)),
+        text="\n\n".join(filter(None, (own, decision.text))),
+        position=position(question, decision.author, applied.files) if whole else decision.position,
+        notices=tuple(dict.fromkeys((*decision.notices, *map(ended, rehearsed.unrun), *left))),
+        next_step=NextStep.APPLIED,
+    )
+
+
+def _checked(rehearsed: Rehearsed) -> str:
+    """How the checks ended on the merged tree."""
+    if not rehearsed.checks:
+        return ""
+    failing = [unbroken(it.name) for it in rehearsed.checks if not it.passed]
+    failed = f", of which {listed(failing)} failed, as before" if failing else ""
+    return f" after {many(len(rehearsed.checks), 'check')} on the merged tree{failed}"
+
+
+def _made_of_it(choice: Choice) -> str:
+    """What a person did to a change before they took it."""
+    left, anew = (listed([unbroken(id) for id in ids]) for ids in (choice.rejected, choice.edited))
+    did = [f"left out {left}" if left else "", f"wrote {anew} anew" if anew else ""]
+    return f"The person {' and '.join(filter(None, did))}." if any(did) else ""
+
+
+def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:
+    return msgspec.structs.replace(decision, outcome=outcome, how=f"{ended(decision.how)} {why}".strip())

@@ -1,0 +1,50 @@
+"""What running a claim settles: what held is agreed, and an objection that was refuted no longer stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide.positions import same_words
+from roundtable.core.effects import Proof
+from roundtable.core.values import Move, Round
+from roundtable.core.verdict import Stance, Verdict
+
+
+def settled(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
+    """The round as its proofs and those of earlier rounds leave it: claims say whether they held, and
+    what was refuted, an issue or the name of a cause, is gone.
+
+    What one program shows and another denies is not settled, whoever wrote them.
+    """
+    runs = [(proof.claim, proof.held) for proof in proofs if round.by(proof.seat) is not None]
+    runs += [(claim.text, claim.held) for it in earlier for move in it.moves for claim in move.verdict.claims]
+    held: dict[str, set[bool]] = {}
+    for text, answer in runs:
+        if answer is not None:
+            held.setdefault(same_words(text), set()).add(answer)
+    sure = {words: answers == {True} for words, answers in held.items() if len(answers) == 1}
+    return msgspec.structs.replace(round, moves=tuple(_settled(move, sure) for move in round.moves))
+
+
+def _settled(move: Move, sure: dict[str, bool]) -> Move:
+    said = move.verdict
+    claims = tuple(msgspec.structs.replace(it, held=sure.get(same_words(it.text))) for it in said.claims)
+    issues = tuple(it for it in said.issues if not _denied(it.text, sure) and not _denied(it.id, sure))
+    key = "" if _denied(said.key, sure) or _denied(said.key.replace("-", " "), sure) else said.key
+    verdict = msgspec.structs.replace(said, claims=claims, issues=issues, key=key)
+    if said.issues and not issues and said.stance is Stance.OPPOSE and said.score is None:
+        verdict = msgspec.structs.replace(verdict, stance=_without_objection(said))
+    return msgspec.structs.replace(move, verdict=verdict)
+
+
+def _denied(text: str, sure: dict[str, bool]) -> bool:
+    return sure.get(same_words(text)) is False
+
+
+def _without_objection(said: Verdict) -> Stance:
+    """Who objected to nothing that is so says what it says besides; a score is never changed for anybody."""
+    if said.points:
+        return Stance.AMEND
+    return Stance.SUPPORT if said.target else Stance.UNKNOWN

@@ -1,0 +1,151 @@
+"""Where a debate stands: whose proposals there are, who agrees with whom outright, who objects, and when it is over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import msgspec
+
+from roundtable.core.decide.agreement import no_objection
+from roundtable.core.decide.decision import concluded, dissent_of
+from roundtable.core.decide.points import Points, points
+from roundtable.core.decide.positions import positions_of, same_words
+from roundtable.core.decide.ruling import Ruling, heard, listed
+from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
+from roundtable.core.verdict import Stance, Verdict
+
+Support = Literal["majority", "all"]
+
+
+class Debate(msgspec.Struct, frozen=True):
+    """The blind proposals, each under the name of its first author, and what was said to them since."""
+
+    seed: Round
+    proposals: tuple[Proposal, ...]
+    rounds: tuple[Round, ...] = ()
+
+    def after(self, round: Round) -> Debate:
+        """The debate with one more round."""
+        return msgspec.structs.replace(self, rounds=(*self.rounds, round))
+
+    @property
+    def latest(self) -> Round:
+        """The round that counts now; nobody's word of an earlier one stands in for it."""
+        return self.rounds[-1] if self.rounds else self.seed
+
+    @property
+    def authors(self) -> tuple[str, ...]:
+        """The seats one can agree with."""
+        return tuple(positions_of(self.seed))
+
+    @property
+    def points(self) -> Points:
+        """What was added to the proposals, and what of it is agreed."""
+        return points(self.rounds)
+
+    def reading(self) -> tuple[str, ...]:
+        """The proposals as they are read out."""
+        return tuple(f"{listed(it.authors)}: {it.text}" for it in self.proposals)
+
+    def stands(self) -> dict[str, str]:
+        """What each seat heard in the latest round last spoke for: its own proposal until it agrees with another."""
+        stands: dict[str, str] = {}
+        for round in (self.seed, *self.rounds):
+            for seat, said in self._said(round).items():
+                stands[seat] = said.target or stands.get(seat, "")
+        return {seat: stands[seat] for seat in self._said(self.latest) if stands[seat]}
+
+    def named(self) -> dict[str, str]:
+        """The proposal each seat spoke for outright in the latest round."""
+        return {seat: said.target for seat, said in self._said(self.latest).items()}
+
+    def tally(self) -> dict[str, int]:
+        """How many stand for each proposal, the most first."""
+        return dict(Counter(self.stands().values()).most_common())
+
+    def tally_line(self) -> str:
+        """`2 REST, 1 GraphQL, 1 tRPC`."""
+        texts = {it.id: it.text for it in self.proposals}
+        return ", ".join(f"{count} {texts[id]}" for id, count in self.tally().items())
+
+    def ruling(self, support: Support) -> Ruling:
+        """What the latest round comes to; only who says outright with whom it agrees is counted as agreeing."""
+        said = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._said(self.latest).items()]
+        ruling = no_objection(said, self.latest.electorate, support)
+        if not self.latest.quorate:
+            few = f"Only {len(said)} of {len(self.latest.electorate)} seats were heard, which is less than the quorum."
+            return msgspec.structs.replace(ruling, outcome=Outcome.INSUFFICIENT, winner="", why=few)
+        if not self.rounds:
+            why = "Nobody has been asked for objections."
+            return msgspec.structs.replace(ruling, outcome=Outcome.DEADLOCK, winner="", why=why)
+        return ruling
+
+    def over(self, support: Support) -> bool:
+        """Nothing is left to say: they agree, too few are left, or everybody stands where all stood once before."""
+        if not self.rounds:
+            return False
+        return self.ruling(support).outcome is not Outcome.DEADLOCK or self._standpoints(self.latest) in map(
+            self._standpoints, self.rounds[:-1]
+        )
+
+    def _standpoints(self, round: Round) -> dict[str, tuple[Stance, str]]:
+        return {seat: (said.stance, said.target) for seat, said in self._said(round).items()}
+
+    def _said(self, round: Round) -> dict[str, Verdict]:
+        """The verdicts of a round, each with the proposal it names. An addition that names none agrees with none."""
+        own = {author: it.id for it in self.proposals for author in it.authors}
+        verdicts: dict[str, Verdict] = {}
+        for seat, said in heard(round.moves, round.electorate, round.name).items():
+            target = own.get(seat if round.name == self.seed.name else said.target, "")
+            stance = said.stance if target or said.stance is Stance.OPPOSE else Stance.UNKNOWN
+            verdicts[seat] = msgspec.structs.replace(said, target=target, stance=stance)
+        return verdicts
+
+
+def opening(seed: Round) -> Debate:
+    """The blind answers as proposals; the same words are one proposal."""
+    groups: dict[str, list[str]] = {}
+    positions = positions_of(seed)
+    for seat, text in positions.items():
+        groups.setdefault(same_words(text), []).append(seat)
+    return Debate(seed, tuple(Proposal(seats[0], positions[seats[0]], tuple(seats)) for seats in groups.values()))
+
+
+def conclude(debate: Debate, support: Support, chosen: str = "") -> Decision:
+    """The winning proposal in its author's words, with the additions that were agreed on; who dissents is quoted."""
+    ruling = debate.ruling(support)
+    if chosen:
+        why = f"The person chose {chosen}; the seats did not agree. {ruling.why}"
+        ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
+    stands, named = debate.stands(), debate.named()
+    texts = {it.id: it.text for it in debate.proposals}
+    own = next((it.authors for it in debate.proposals if it.id == ruling.winner), ())
+    holders = [seat for seat in own if stands.get(seat) == ruling.winner]
+    agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
+    content = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
+    dissent = [
+        dissent_of(move, texts.get(stands.get(move.seat, ""), ""))
+        for move in debate.latest.moves
+        if move.seat in named and move.seat not in content
+    ]
+    decision = concluded(
+        ruling,
+        (debate.seed, *debate.rounds),
+        proposals=debate.proposals,
+        winner=ruling.winner,
+        spokesman=debate.seed.by(ruling.winner) if ruling.winner else None,
+        dissent=dissent,
+        chosen_by_person=bool(chosen),
+    )
+    return msgspec.structs.replace(
+        decision,
+        text=_amended(decision.text, debate.points),
+        tally=debate.tally(),
+        blind_vote={it.id: len(it.authors) for it in debate.proposals},
+    )
+
+
+def _amended(text: str, made: Points) -> str:
+    agreed = "\n".join(f"- {point.line}" for point in made.agreed)
+    return f"{text}\n\nAgreed on top of it:\n{agreed}" if text and agreed else text

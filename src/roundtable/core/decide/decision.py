@@ -1,0 +1,61 @@
+"""How a ruling becomes a decision: who counted, who did not and why, whose words it is in, who dissents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtable.core.decide.positions import UNREAD
+from roundtable.core.decide.ruling import Ruling, settlements
+from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
+
+LINE = 200
+
+
+def last_words(rounds: Sequence[Round]) -> dict[str, Move]:
+    """The newest move of every seat that could be read, in the order in which they sit."""
+    words = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
+    seated = dict.fromkeys(seat for round in rounds for seat in round.electorate)
+    return {seat: words[seat] for seat in seated if seat in words}
+
+
+def in_one_line(move: Move) -> str:
+    """What a seat stands for: its own one line, or the first line of what it said."""
+    said = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
+    return move.verdict.position or (said if len(said) <= LINE else f"{said[: LINE - 1]}…")
+
+
+def dissent_of(move: Move, position: str = "") -> Dissent:
+    """A minority's view, word for word."""
+    return Dissent(move.seat, position or in_one_line(move), move.text, move.verdict.prediction)
+
+
+def concluded(
+    ruling: Ruling,
+    rounds: Sequence[Round],
+    *,
+    proposals: Sequence[Proposal] = (),
+    winner: str = "",
+    spokesman: Move | None = None,
+    dissent: Sequence[Dissent] = (),
+    chosen_by_person: bool = False,
+) -> Decision:
+    """The decision a ruling on the newest round comes to. The winning text is a seat's own, word for word."""
+    newest = rounds[-1]
+    texts = {proposal.id: proposal.text for proposal in proposals}
+    unread = (Absence(move.seat, UNREAD) for move in newest.moves if not move.verdict.counts)
+    alone = len(ruling.counted) == 1 and ruling.outcome is Outcome.REACHED and not chosen_by_person
+    return Decision(
+        ruling.outcome,
+        how=ruling.why,
+        winner=winner,
+        position=texts.get(winner) or (in_one_line(spokesman) if spokesman else ""),
+        text=spokesman.text if spokesman else "",
+        author=spokesman.seat if spokesman else "",
+        electorate=newest.electorate,
+        counted=ruling.counted,
+        missing=(*newest.missing, *unread),
+        dissent=tuple(dissent),
+        proposals=tuple(proposals),
+        basis=(*(round.name for round in rounds), *settlements(rounds)),
+        notices=("This is a single opinion, not an agreement.",) if alone else (),
+    )

@@ -1,0 +1,250 @@
+"""What a review comes to: findings pooled over the seats, and each of them reproduced or refuted, not voted on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.similarity import key_similarity
+from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.text.wording import telling_words
+from roundtable.core.values import Round
+from roundtable.core.verdict import SEVERITIES, Issue
+
+ALIKE, NEAR = 0.6, 0.25
+"""The share of telling words from which on two findings about one file say the same; and about the same lines of it."""
+
+_PARTICULARS = (
+    re.compile(r"(?<!\w)-?\d+(?:\.\d+)*|\b(?:True|False|None|null)\b"),
+    re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)"),
+    re.compile(r"\w+(?=\()|(?<=`)\w+(?=`)"),
+    re.compile(r"\b(?:\w*[a-z]_\w+|\w*[a-z][A-Z]\w*)\b(?!\()"),
+)
+"""Numbers, literals, what is called, and other names: what makes sentences of nearly the same words two findings."""
+
+_LINES = re.compile(r"\b(?:lines?|l\.)\s*\d+(?:\s*[-–]\s*\d+)?|:\d+(?:-\d+)?", re.IGNORECASE)
+"""Where something is, as sentences say it: no particular of what it is."""
+
+_PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a finding points: a file and lines of it; line 0 is the file as a whole."""
+
+    path: str = ""
+    first: int = 0
+    last: int = 0
+
+    @property
+    def words(self) -> str:
+        """As people write it."""
+        lines = f":{self.first}" + (f"-{self.last}" if self.last > self.first else "") if self.first else ""
+        return f"{self.path}{lines}"
+
+
+class Standing(StrEnum):
+    """What is known of a finding in the end, the worst first."""
+
+    REPRODUCED = "reproduced"
+    UNPROVEN = "unproven"
+    OLD = "old"
+    REFUTED = "refuted"
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A finding as one seat put it in one round."""
+
+    seat: str
+    issue: Issue
+    round: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong, as one seat or several found it; the words of the first are those it goes by."""
+
+    id: str
+    said: tuple[Said, ...]
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in one sentence."""
+        return self.said[0].issue.text
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """Who found it."""
+        return tuple(dict.fromkeys(it.seat for it in self.said))
+
+    @property
+    def severity(self) -> str:
+        """The worst that anybody made of it."""
+        return min((it.issue.severity for it in self.said), key=_rank)
+
+    @property
+    def place(self) -> Place:
+        """Where the first who named a place saw it."""
+        return next((found for it in self.said if (found := place_of(it.issue.location)).path), Place())
+
+    @property
+    def words(self) -> str:
+        """How bad, where, and what."""
+        where = f"{self.severity}, {self.place.words}" if self.place.path else self.severity
+        return f"[{where}] {self.text}"
+
+    @property
+    def in_full(self) -> str:
+        """The same with everybody's words."""
+        return "\n".join((self.words, *dict.fromkeys(it.issue.text for it in self.said if it.issue.text != self.text)))
+
+    @property
+    def line(self) -> str:
+        """As it is read out, with its id."""
+        return f"{self.id} {self.words}"
+
+
+class Weighed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A finding and what running its proofs showed: a sentence for people, and the proofs that decided it."""
+
+    finding: Finding
+    standing: Standing
+    why: str
+    by: tuple[Proof, ...] = ()
+    nowhere: str = ""
+
+
+def place_of(location: str) -> Place:
+    """`src/a.py:10-14` as a place; `./` and the marks around a path are not part of it."""
+    match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
+    if match is None:
+        return Place()
+    first = int(match[2] or 0)
+    return Place(match[1].strip(), first, max(first, int(match[3] or 0)))
+
+
+def pooled(*rounds: Round) -> tuple[Finding, ...]:
+    """The findings of all seats, each once, by severity, file and line, and numbered in this order: F1, F2 …
+
+    What one seat lists as two things in a round stays two, unless it uses the same words: it should know. In another
+    round it may see the same thing from its other end.
+    """
+    groups: list[list[Said]] = []
+    moves = [move for round in rounds for move in round.moves if move.verdict.counts]
+    for said in (Said(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
+        group = next((it for it in groups if _belongs(said, it)), None)
+        (group.append(said) if group is not None else groups.append([said]))
+    found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
+    return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
+
+
+def weighed(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[Weighed, ...]:
+    """What each finding came to.
+
+    One program that shows a fault is enough; one that does not find it refutes it only where no other does, and only
+    in the words it was written for. What shows before the change as well is not of this change.
+    """
+    proofs = [proof for result in results for proof in result.proofs]
+    nowhere = {place: why for result in results for place, why in result.nowhere.items()}
+    return tuple(_weighed(it, [proof for proof in proofs if _about(proof, it)], nowhere) for it in findings)
+
+
+def unproven(found: Sequence[Weighed]) -> tuple[Finding, ...]:
+    """Those that neither were shown nor refuted."""
+    return tuple(it.finding for it in found if it.standing is Standing.UNPROVEN)
+
+
+def as_shown(found: Weighed) -> Finding:
+    """A finding in those words alone that its programs were written for."""
+    by = {(it.seat, it.claim) for it in found.by}
+    said = tuple(it for it in found.finding.said if (it.seat, it.issue.text) in by)
+    return msgspec.structs.replace(found.finding, said=said)
+
+
+def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> Weighed:
+    """A finding by what its proofs showed; it goes by words that were not refuted, where there are any."""
+    refuted = {proof.claim for proof in proofs if proof.held is False}
+    left = () if finding.id in refuted else tuple(it for it in finding.said if it.issue.text not in refuted)
+    led = msgspec.structs.replace(finding, said=(*left, *(it for it in finding.said if it not in left)))
+    return Weighed(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
+
+
+def _standing(proofs: Sequence[Proof], left: Sequence[Said]) -> tuple[Standing, str, tuple[Proof, ...]]:
+    shown = tuple(it for it in proofs if it.held)
+    new = tuple(it for it in shown if not it.held_before)
+    denied = tuple(it for it in proofs if it.held is False)
+    failed = tuple(it for it in proofs if it.held is None)
+    if new:
+        return Standing.REPRODUCED, f"A program of {_by(new)} shows it.", new
+    if shown:
+        return Standing.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
+    if denied and not left:
+        return Standing.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
+    if failed:
+        return Standing.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
+    if denied:
+        others = listed(tuple(dict.fromkeys(it.seat for it in left)))
+        return Standing.UNPROVEN, f"A program refutes it in the words of {_by(denied)}, not in those of {others}.", ()
+    return Standing.UNPROVEN, "Nobody wrote a program that shows it.", ()
+
+
+def _by(proofs: Sequence[Proof]) -> str:
+    return listed(tuple(dict.fromkeys(it.seat for it in proofs)))
+
+
+def _about(proof: Proof, finding: Finding) -> bool:
+    """A proof names a finding by its id, or is of one who found it and in its words."""
+    own = {(it.seat, it.issue.text) for it in finding.said}
+    return proof.claim == finding.id or (proof.seat, proof.claim) in own
+
+
+def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
+    """Why its place is not there, unless somebody named another one that is."""
+    named = [it.issue.location for it in finding.said]
+    missing = [nowhere[it] for it in named if it in nowhere]
+    return missing[0] if missing and len(missing) == len(named) else ""
+
+
+def _belongs(said: Said, group: Sequence[Said]) -> bool:
+    own = [other for other in group if _at_once(said, other)]
+    return any(_same(said, other) for other in own or group)
+
+
+def _at_once(one: Said, other: Said) -> bool:
+    """Whether one seat said both in one answer."""
+    return (one.seat, one.round) == (other.seat, other.round)
+
+
+def _same(one: Said, other: Said) -> bool:
+    if _differ(one.issue.text, other.issue.text):
+        return False
+    here, there = place_of(one.issue.location), place_of(other.issue.location)
+    words, others = (telling_words(it.issue.text) for it in (one, other))
+    if _at_once(one, other):
+        return words == others and here == there
+    alike = key_similarity("-".join(words), "-".join(others)) >= ALIKE
+    if here.path != there.path:
+        if not (here.path and there.path):
+            return words == others
+        return alike and (there.path in one.issue.text or here.path in other.issue.text)
+    if alike:
+        return True
+    overlapping = bool(here.first) and here.first <= there.last and there.first <= here.last
+    return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two sentences name different particulars; one that names fewer than the other may still mean the same."""
+    one, other = (_LINES.sub("", it) for it in (one, other))
+    found = [({*it.findall(one)}, {*it.findall(other)}) for it in _PARTICULARS]
+    return any(these and those and not (these <= those or those <= these) for these, those in found)
+
+
+def _order(finding: Finding) -> tuple[int, str, int, str]:
+    return _rank(finding.severity), finding.place.path, finding.place.first, finding.text
+
+
+def _rank(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)

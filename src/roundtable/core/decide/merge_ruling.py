@@ -1,0 +1,163 @@
+"""Which of equal candidates the judges prefer, and what of the others is spliced into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.changeset import Create, Delete, Edit, Operation, PutSymbol, Rename, Replace
+from roundtable.core.decide.order_swapped import Verdicts
+from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.trial_outcome import why_not
+from roundtable.core.effects import Candidate, Synthesised
+from roundtable.core.text.wording import unbroken
+from roundtable.core.verdict import Directives
+
+MUST_FIX = "MUST_FIX: "
+"""What stands before a directive that only says what to mend: nothing is taken out for it."""
+_Meaning = tuple[frozenset[str], tuple[str, ...]]
+_WORD = re.compile(r"[\w$./:#-]+")
+_ASIDE = re.compile(r"\b(?:because|since|which|so that|as it)\b(?:\([^()]*\)|[^,;)])*|['’]s\b|\(\)")
+_FILLING = {
+    "", "replace", "swap", "take", "use", "add", "adopt", "incorporate", "by", "with", "from", "in", "of", "the", "a",
+    "an", "and", "its", "one", "version", "implementation", "function", "method", "class", "helper", "please", "also",
+}  # fmt: skip
+
+
+def candidate_names(tied: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
+    """Whose each blind name is, such as `candidate-B`."""
+    return {f"candidate-{label}": seat for label, seat in sorted((labels[it.seat], it.seat) for it in tied)}
+
+
+def swapped(names: Mapping[str, str]) -> dict[str, str]:
+    """The same names for the second reading, in which who was last is first: who goes by the name turns with it too."""
+    return dict(zip(names, reversed(list(names.values())), strict=True))
+
+
+def signed(said: Directives, names: Mapping[str, str]) -> Directives:
+    """A judge's ruling with the seats it means."""
+    incorporate, must_fix = (tuple(with_seats(it, names) for it in each) for each in (said.incorporate, said.must_fix))
+    return Directives(names.get(said.base, ""), incorporate, must_fix)
+
+
+def with_seats(directive: str, names: Mapping[str, str]) -> str:
+    """A judge's directive with the seats it means: `candidate-B` or `B's`."""
+    for name, seat in names.items():
+        letter = re.escape(name.rpartition("-")[2])
+        pattern = rf"\b[Cc]andidate[- ]?{letter}\b|\b{letter}(?=['’]s\b)|(?<=\bfrom ){letter}\b"
+        directive = re.sub(pattern, lambda _, seat=seat: seat, directive)
+    return directive
+
+
+def unsigned(operations: Sequence[Operation]) -> str:
+    """A candidate as the judges read it: what it writes, and nothing of what its author said about it."""
+    return "\n".join(map(_operation, operations))
+
+
+def _operation(it: Operation) -> str:
+    match it:
+        case Create() | Replace():
+            return f"{it.path}, whole:\n{it.text}"
+        case PutSymbol():
+            return f"{it.path}, {it.symbol}:\n{it.text}"
+        case Edit():
+            blocks = "\n".join(f"instead of:\n{block.search}\nthis:\n{block.replace}" for block in it.blocks)
+            return f"{it.path}:\n{blocks}"
+        case Delete():
+            return f"{it.path} is deleted."
+        case Rename():
+            return f"{it.path} becomes {it.to}."
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What judges want taken over or mended, and what they wanted in only one order of reading."""
+
+    directives: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+
+
+def wanted(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, seats: Collection[str]) -> Wanted:
+    """What those judges want whose verdict stands and is for the base; what the order may have made is not done."""
+    both: dict[str, None] = {}
+    once: dict[str, None] = {}
+    for judge in (it for it, preferred in verdicts.preferred.items() if preferred == base):
+        first, second = (_by_meaning(order[judge], seats) for order in heard)
+        both |= {said: None for meant, said in first.items() if meant in second}
+        once |= {said: None for meant, said in (first | second).items() if meant in first.keys() ^ second.keys()}
+    return Wanted(tuple(both), tuple(once))
+
+
+def _by_meaning(said: Directives, seats: Collection[str]) -> dict[_Meaning, str]:
+    taken = {_meaning(it, seats): it for it in said.incorporate}
+    return taken | {_meaning(it, seats): f"{MUST_FIX}{it}" for it in said.must_fix} | taken
+
+
+def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
+    """The words that matter, in whatever order, and the seats in theirs: who stands in for whom is told by that."""
+    words = [it.strip(".:-") for it in _WORD.findall(_ASIDE.sub("", directive.lower()))]
+    return frozenset(words) - _FILLING, tuple(it for it in words if it in {seat.lower() for seat in seats})
+
+
+def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: str, said_once: Sequence[str]) -> str:
+    """How the judges came out, in a few words: whom they prefer, who does not count and why, who preferred itself."""
+    said = [f"{seat} {votes}" for seat, votes in verdicts.tally().items()]
+    once = [it for it in verdicts.void if not all(it in order for order in heard)]
+    turned = [it for it in verdicts.void if it not in once]
+    turning = listed([f"“{unbroken(it)}”" for it in said_once])
+    own = [it for it, preferred in verdicts.preferred.items() if preferred == it]
+    parts = [f"Among equals the judges prefer: {', '.join(said)}." if said else ""]
+    parts += [f"Void, since it turned with the order: {listed(turned)}." if turned else ""]
+    parts += [f"Not counted, since only one order was answered: {listed(once)}." if once else ""]
+    parts += [f"Its own work, unsigned, was preferred by {listed(own)}." if own else ""]
+    parts += [f"Void, since it was wanted in only one order: {turning}." if turning else ""]
+    parts += ["" if said else f"{'No verdict stands' if verdicts.void else 'No judge answered'}; {_by_order(base)}"]
+    return " ".join(filter(None, parts))
+
+
+def unjudged(base: str) -> str:
+    """That nobody could be asked among equals."""
+    return f"Nobody could judge among equals; {_by_order(base)}"
+
+
+def _by_order(base: str) -> str:
+    return f"{base}'s was taken because it came first of those that running could not tell apart."
+
+
+def left_over(made: Synthesised) -> str:
+    """What could not be spliced, for the seat that is asked to do it."""
+    return "\n".join(
+        f"- {it.directive} (only in {listed(it.files)})" if it.files else f"- {it.directive}" for it in made.left
+    )
+
+
+def spoken_of(made: Synthesised, seats: Collection[str]) -> tuple[str, ...]:
+    """The seats whose work is named in what could not be spliced."""
+    words = {word.strip(".:-").lower() for it in made.left for word in _WORD.findall(it.directive)}
+    return tuple(seat for seat in seats if seat.lower() in words)
+
+
+def concerned(made: Synthesised) -> tuple[str, ...]:
+    """The only files that may change for what could not be spliced; none where it does not say which."""
+    known = all(it.files for it in made.left)
+    return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
+
+
+def worse(again: Candidate, base: Candidate) -> str:
+    """How something that was made of a candidate fails what that passed, or cannot be written; nothing if it does."""
+    failed = {it.name for it in base.checks if not it.passed}
+    broke = tuple(it for it in again.checks if not it.passed and it.name not in failed)
+    why = why_not(msgspec.structs.replace(again, checks=broke))
+    lost = [test for test, passed in base.tests.items() if passed and not again.tests.get(test, False)]
+    return why or (f"It no longer passes {listed([unbroken(it) for it in lost])}." if lost else "")
+
+
+def spliced(made: Synthesised, base: str) -> str:
+    """What came from whom, in a sentence."""
+    if not made.took and not made.removed:
+        return f"All of it is {base}'s."
+    taken = [f"{it.symbol or it.path} of {it.seat}" for it in made.took]
+    gone = [it.symbol for it in made.removed]
+    parts = [f"{word} {listed(names)}" for word, names in (("with", taken), ("without", gone)) if names]
+    return f"The base is {base}'s, {' and '.join(parts)}."

@@ -1,0 +1,96 @@
+"""The points seats make along the way: which are agreed and need no more words, and which are open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide.positions import same_words
+from roundtable.core.values import Round
+from roundtable.core.verdict import Issue
+
+LONGEST = 200
+MOST_OPEN = 24
+
+_NAMED = re.compile(r"\W{0,3}(P\d{1,4})[*_`\])]{0,3}\s?(?:[:：]|\W{0,3}\Z)")
+"""An id alone, or before a colon: `P99 latency` and `P1 incidents` are words of a point."""
+
+_NO_MARKUP = str.maketrans("<>", "()")
+"""Points are read out beside our own words, and must not close a tag there."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """Something a seat put down, under an id that stays; its author is the first who supports it."""
+
+    id: str
+    text: str
+    supporters: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """As it is read out."""
+        return f"{self.id}: {self.text}"
+
+
+class Points(msgspec.Struct, frozen=True):
+    """Where the points stand after the newest round."""
+
+    agreed: tuple[Point, ...] = ()
+    open: tuple[Point, ...] = ()
+
+    def settled(self) -> tuple[str, ...]:
+        """What stands at the head of the next turn."""
+        return tuple(point.line for point in self.agreed)
+
+    def reading(self) -> tuple[str, ...]:
+        """The newest of the open points, under the ids by which seats can name them."""
+        return tuple(point.line for point in self.open[-MOST_OPEN:])
+
+
+def points(rounds: Sequence[Round]) -> Points:
+    """Fold what seats stated round by round.
+
+    A point is agreed once every seat counted in the newest round supports it, two at least, and no blocking issue
+    there names it; or once it was claimed and running the claim showed it. Whoever named a point supports it until it
+    is said to be an issue.
+    """
+    texts: dict[str, str] = {}
+    supporters: dict[str, dict[str, None]] = {}
+    ids: dict[str, str] = {}
+    for round in rounds:
+        for move in round.moves:
+            for said in move.verdict.points if move.verdict.counts else ():
+                id = _meant(said, ids, texts)
+                if id:
+                    supporters.setdefault(id, {})[move.seat] = None
+    made = [Point(id, text, tuple(supporters[id])) for id, text in texts.items()]
+    proven = [claim.text for round in rounds for move in round.moves for claim in move.verdict.claims if claim.held]
+    shown = {_meant(text, dict(ids), dict(texts)) for text in proven}
+    agreed = [point for point in made if point.id in shown or _agreed(point, rounds[-1])]
+    return Points(tuple(agreed), tuple(point for point in made if point not in agreed))
+
+
+def _meant(said: str, ids: dict[str, str], texts: dict[str, str]) -> str:
+    """The id of the point that was named, or of a new one; nothing where an id is named that nobody gave."""
+    named = _NAMED.match(said)
+    if named:
+        return named[1] if named[1] in texts else ""
+    words = same_words(said)
+    if words and words not in ids:
+        ids[words] = f"P{len(texts) + 1}"
+        texts[ids[words]] = " ".join(said.split())[:LONGEST].translate(_NO_MARKUP)
+    return ids.get(words, "")
+
+
+def _agreed(point: Point, newest: Round) -> bool:
+    counted = [move for move in newest.moves if move.verdict.counts]
+    disputed = any(_names(issue, point) for move in counted for issue in move.verdict.issues if issue.blocking)
+    return len(point.supporters) > 1 and not disputed and {move.seat for move in counted} <= set(point.supporters)
+
+
+def _names(issue: Issue, point: Point) -> bool:
+    """Whether an issue speaks of this point, by its id or in its words."""
+    by_id = point.id in (issue.id, *re.findall(r"\bP\d{1,4}\b", issue.text))
+    return by_id or same_words(point.text) in same_words(issue.text).translate(_NO_MARKUP)

@@ -1,0 +1,283 @@
+"""Where the seats of a council stand: which positions are one proposal, who counts where, what the vote says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.decide.ruling import settlements
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Proposal, Round
+
+NEW = "new"
+SAME, ACCEPTABLE, OPPOSED = "same", "acceptable", "opposed"
+Ratings = Mapping[str, Mapping[str, str]]
+"""Per seat, what it thinks of each position: `same`, `acceptable` or `opposed`."""
+
+UNREAD = Fault.of(
+    FaultKind.MALFORMED,
+    "Its answer could not be read.",
+    help="The model did not keep to the form it was given. A larger model, or another voice, may.",
+)
+_NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The state of the argument after a round. `words` are what a seat said when it came to where it stands."""
+
+    blind: Round
+    last: Round
+    labels: dict[str, str]
+    proposals: tuple[Proposal, ...]
+    blind_stands: dict[str, str]
+    stands: dict[str, str]
+    words: dict[str, Move]
+    ratings: Ratings = {}
+    moving: bool = True
+    conformity: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is left to debate: everybody is content with one proposal, or nobody moves any more."""
+        return bool(self.agreed) or not self.moving
+
+    @property
+    def agreed(self) -> str:
+        """The proposal all stand for, or that leads outright while every other seat can live with it."""
+        ranked = Counter(self.stands.values()).most_common(2)
+        if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+            return ""
+        leader = ranked[0][0]
+        others = [seat for seat, stand in self.stands.items() if stand != leader]
+        content = all(self.ratings.get(seat, {}).get(leader) in (SAME, ACCEPTABLE) for seat in others)
+        return leader if content else ""
+
+    @property
+    def outcome(self) -> tuple[Outcome, str]:
+        """More than half of those counted decide; a shared lead is a tie, a lead short of half a deadlock."""
+        if self.agreed:
+            return Outcome.REACHED, self.agreed
+        ranked = Counter(self.stands.values()).most_common(2)
+        if not ranked:
+            return Outcome.INSUFFICIENT, ""
+        if ranked[0][1] * 2 > len(self.stands):
+            return Outcome.REACHED, ranked[0][0]
+        shared = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+        return (Outcome.TIE if shared else Outcome.DEADLOCK), ""
+
+    def reading(self) -> tuple[str, ...]:
+        """The proposals as they are read out."""
+        return tuple(f"{proposal.id}: {proposal.text}" for proposal in self.proposals)
+
+
+def positions_of(round: Round) -> dict[str, str]:
+    """The positions that could be read, by seat."""
+    return {move.seat: move.verdict.position for move in round.moves if move.verdict.counts}
+
+
+def same_words(position: str) -> str:
+    """Positions that differ only in case, spacing and closing punctuation are the same."""
+    return " ".join(position.casefold().split()).rstrip(".,!;: ")
+
+
+def differ(round: Round) -> bool:
+    """Whether the positions, word for word, are more than one."""
+    return len({same_words(position) for position in positions_of(round).values()}) > 1
+
+
+def opening(blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: Ratings) -> Standing:
+    """Where the seats stand after the blind round; these votes are kept for good."""
+    positions = positions_of(blind)
+    proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
+    stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
+    words = {move.seat: move for move in blind.moves if move.seat in stands}
+    by_proposal = {seat: _per_proposal(given, proposals, labels) for seat, given in ratings.items()}
+    return Standing(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
+
+
+def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
+    """Where options were given, positions vote exactly."""
+    return tuple(
+        Proposal(chr(ord("A") + index), option, tuple(seat for seat, taken in positions.items() if taken == option))
+        for index, option in enumerate(options)
+    )
+
+
+def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: Ratings) -> tuple[Proposal, ...]:
+    """Two positions are one when they are the same words, or when their authors call each other's the same.
+
+    A chain that not everybody in it agrees to is unclear, and unclear means disagreement.
+    """
+
+    def one(a: str, b: str) -> bool:
+        mutual = ratings.get(a, {}).get(labels[b]), ratings.get(b, {}).get(labels[a])
+        return same_words(positions[a]) == same_words(positions[b]) or mutual == (SAME, SAME)
+
+    groups: list[list[str]] = []
+    for seat in sorted(positions, key=lambda seat: (len(labels[seat]), labels[seat])):
+        linked = [group for group in groups if any(one(seat, other) for other in group)]
+        if len(linked) == 1 and all(one(seat, other) for other in linked[0]):
+            linked[0].append(seat)
+        else:
+            groups.append([seat])
+    return tuple(Proposal(labels[group[0]], positions[group[0]], tuple(group)) for group in groups)
+
+
+def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], labels: Mapping[str, str]) -> dict[str, str]:
+    """A seat is content with a proposal only if it opposes none of the positions grouped into it."""
+    result: dict[str, str] = {}
+    for proposal in proposals:
+        rated = {given.get(labels[author], OPPOSED) for author in proposal.authors}
+        result[proposal.id] = next(word for word in (OPPOSED, ACCEPTABLE, SAME) if word in rated or word == SAME)
+    return result
+
+
+def names_a_reason(move: Move) -> bool:
+    """Whether a change of mind names an error, or cites or proves a fact; that the others say so is neither."""
+    reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
+    named = any(same_words(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
+    return named or any(claim.held for claim in move.verdict.claims)
+
+
+def reconsidered(standing: Standing, again: Round) -> Standing:
+    """Where the seats stand after reading each other. A flip without a reason counts at the blind position."""
+    if not again.quorate:
+        valid = len(positions_of(again))
+        few = f"{valid} of {len(again.electorate)} seats gave a valid answer in {again.name}"
+        notice = f"{few}, which is less than the quorum, so {standing.last.name} decides."
+        return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
+    stands: dict[str, str] = {}
+    proposals = list(standing.proposals)
+    words = {seat: move for seat, move in standing.words.items() if again.by(seat) is not None}
+    conformity: list[str] = []
+    moved = False
+    for move in again.moves:
+        seat, stand = move.seat, move.verdict.target
+        if not move.verdict.counts or not stand:
+            words.pop(seat, None)
+            continue
+        before = standing.stands.get(seat, standing.blind_stands.get(seat))
+        blind_move = standing.blind.by(seat)
+        if before is not None and stand != before and blind_move and not names_a_reason(move):
+            conformity.append(seat)
+            stands[seat], words[seat] = standing.blind_stands.get(seat, before), blind_move
+            continue
+        if stand == NEW:
+            stand = f"{standing.labels[seat]}{len(proposals) + 1}"
+            proposals.append(Proposal(stand, move.verdict.position, (seat,)))
+        moved = moved or stand != before
+        held = words.get(seat) if stand == before else None
+        stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=held.text) if held else move
+    return msgspec.structs.replace(
+        standing,
+        last=again,
+        proposals=tuple(proposals),
+        stands=stands,
+        words=words,
+        ratings={},
+        moving=moved,
+        conformity=tuple(conformity),
+    )
+
+
+def conclude(standing: Standing, chosen: str = "") -> Decision:
+    """The decision beside the blind vote, with whoever was not counted and why.
+
+    The minority is kept word for word, a seat that could not be counted in the end with its blind answer.
+    """
+    outcome, winner = standing.outcome
+    if chosen:
+        outcome, winner = Outcome.REACHED, chosen
+    electorate = tuple(dict.fromkeys((*standing.blind.electorate, *standing.last.electorate)))
+    texts = {proposal.id: proposal.text for proposal in standing.proposals}
+    author, words = _spokesman(standing, electorate, winner)
+    dissent = tuple(
+        Dissent(seat, texts[stand], standing.words[seat].text, standing.words[seat].verdict.prediction)
+        for seat, stand in standing.stands.items()
+        if stand != winner
+    ) + tuple(
+        Dissent(seat, texts[stand], move.text)
+        for seat, stand in standing.blind_stands.items()
+        if seat not in standing.stands and stand != winner and (move := standing.blind.by(seat))
+    )
+    return Decision(
+        outcome,
+        how=_how(standing, outcome, winner, chosen),
+        winner=winner,
+        position=texts.get(winner, ""),
+        text=words.text if words else "",
+        author=author,
+        electorate=electorate,
+        counted=tuple(seat for seat in electorate if seat in standing.stands),
+        missing=_missing(standing, electorate),
+        dissent=dissent,
+        proposals=standing.proposals,
+        blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
+        tally=dict(Counter(standing.stands.values()).most_common()),
+        conformity=standing.conformity,
+        basis=(*dict.fromkeys((standing.blind.name, standing.last.name)), *settlements((standing.last,))),
+        notices=_notices(standing, outcome),
+    )
+
+
+def _spokesman(standing: Standing, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
+    """The surest seat behind the winner; where nobody stands for it any more, one that once proposed it."""
+    behind = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
+    if behind:
+        author = max(behind, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
+        return author, standing.words[author]
+    proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
+    author = next(proposed, "")
+    return author, standing.blind.by(author)
+
+
+def _how(standing: Standing, outcome: Outcome, winner: str, chosen: str) -> str:
+    where = "in the blind round" if standing.last is standing.blind else "after reading each other"
+    if chosen:
+        return f"The person chose {chosen}; the seats did not settle it."
+    if outcome is Outcome.REACHED:
+        votes = sum(1 for stand in standing.stands.values() if stand == winner)
+        if len(standing.stands) == 1:
+            return "A single opinion: only one seat could be counted."
+        if votes == len(standing.stands):
+            return f"All {votes} counted seats agree, {where}."
+        content = "; the others can live with it" if standing.agreed else ""
+        return f"{votes} of {len(standing.stands)} counted seats agree, {where}{content}."
+    return f"No proposal has more than half of the {len(standing.stands)} counted seats, {where}."
+
+
+def _missing(standing: Standing, electorate: Sequence[str]) -> tuple[Absence, ...]:
+    """Every seat of the electorate that is not counted, with the cause."""
+    known = {absence.seat: absence for absence in (*standing.blind.missing, *standing.last.missing)}
+    off = Fault.of(FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again.")
+    return tuple(
+        Absence(seat, off) if seat not in standing.last.electorate else known.get(seat, Absence(seat, UNREAD))
+        for seat in electorate
+        if seat not in standing.stands
+    )
+
+
+def _notices(standing: Standing, outcome: Outcome) -> tuple[str, ...]:
+    notices = list(standing.notices)
+    if len(standing.stands) == 1 and outcome is Outcome.REACHED:
+        notices.append("This is a single opinion, not an agreement.")
+    if standing.conformity:
+        seats = ", ".join(standing.conformity)
+        notices.append(f"Changed without a named reason, counted at the blind position: {seats}.")
+    return tuple(notices)
+
+
+def insufficient(blind: Round) -> Decision:
+    """What a round without a quorum comes to."""
+    counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
+    return Decision(
+        Outcome.INSUFFICIENT,
+        how=f"Only {len(counted)} of {len(blind.electorate)} seats gave a valid answer, which is less than the quorum.",
+        electorate=blind.electorate,
+        counted=counted,
+        missing=(*blind.missing, *(Absence(move.seat, UNREAD) for move in blind.moves if not move.verdict.counts)),
+        basis=(blind.name,),
+    )

@@ -1,0 +1,105 @@
+"""What running a project came to, in words for seats and people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide.ruling import listed
+from roundtable.core.effects import CheckOutcome, ProjectRan
+from roundtable.core.sandbox import Limit
+from roundtable.core.stages import Took
+from roundtable.core.text.wording import ended, many, unbroken
+
+LONGEST = 6_000
+"""Characters of a step's output that are told; the end of it says what went wrong."""
+
+STOPPED = "The person stopped it."
+NOT_RUN = "What was mended last was not run."
+_SHORT = 200
+_LAST_WORDS = 2_000
+_SERVICE = "A service needs a [check] in run.toml: it is asked that while it runs, and then stopped."
+
+
+_HOW = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "as a plain program"}
+
+
+def how_run(ran: ProjectRan) -> str:
+    """By what the program was run and where, in a sentence; empty where nothing was."""
+    where = f", in {ran.sandbox}" if ran.sandbox else ""
+    return f"It was run {_HOW[ran.how]}{where}." if ran.how else ""
+
+
+def ran_words(ran: ProjectRan) -> str:
+    """How it was run, how each step ended, and what the last of them said."""
+    return _told(ran, LONGEST)
+
+
+def came_to(ran: ProjectRan) -> str:
+    """The same with only the last words of each step, for who works on what comes after."""
+    return _told(ran, _LAST_WORDS)
+
+
+def _told(ran: ProjectRan, longest: int) -> str:
+    said = [*filter(None, (how_run(ran),)), *ran.notes, *filter(None, (ran.why,))]
+    said += [f"Its install step was not allowed: {' '.join(ran.wants_install)}."] if ran.wants_install else []
+    said += [_step(it, longest) for it in ran.steps]
+    said += [_SERVICE] if _never_ended(ran) else []
+    said += [STOPPED] if ran.stopped else []
+    return "\n".join(said) or "Nothing was run."
+
+
+def _step(it: CheckOutcome, longest: int) -> str:
+    limit = f" It reached the limit of {it.limit}." if it.limit else ""
+    return f"{_ended(it)}.{limit}\n{it.output[-longest:]}".rstrip()
+
+
+def _ended(it: CheckOutcome) -> str:
+    how = "was stopped" if it.code is None else f"ended with exit code {it.code}"
+    return f"{it.name} ({' '.join(it.argv)}) {how}"
+
+
+def _never_ended(ran: ProjectRan) -> bool:
+    """Whether a program ran until its time was up, with nobody to say whether that is as it should be."""
+    return len(ran.steps) > 0 and ran.steps[-1].name == "run" and ran.steps[-1].limit is Limit.TIME
+
+
+def trouble(ran: ProjectRan) -> str:
+    """What went wrong, in one line."""
+    failed = next((it for it in ran.steps if not it.passed), None)
+    if ran.why or failed is None:
+        return ended(_line(ran.why or "Nothing was run", _SHORT))
+    last = next((line for line in reversed(failed.output.splitlines()) if line.strip()), "")
+    return ended(_line(f"{_ended(failed)}{f': {last.strip()}' if last else ''}", _SHORT))
+
+
+def _quoted(argv: Sequence[str]) -> str:
+    """An argument list as a person must see it who is to allow it: each in quotes, and nothing left out."""
+    return " ".join(msgspec.json.encode(it).decode() for it in argv)
+
+
+def install_question(argv: Sequence[str]) -> str:
+    """Whether the install step may be run, with all that follows from a yes."""
+    return (
+        f"The program wants to install what it needs: {_quoted(argv)}. This step alone, which the seats wrote, would "
+        "run with a network in the sandbox, and so reach the servers of this machine too. A yes is for the project as "
+        "it is now; once its files are mended, you are asked again. Allow it?"
+    )
+
+
+def rerun_question(ran: ProjectRan, took: Sequence[Took]) -> str:
+    """Whether the program is run again with what was mended, and by whom."""
+    by = listed(list(dict.fromkeys(it.seat for it in took)))
+    files = _line(listed(list(dict.fromkeys(it.path for it in took))), _SHORT)
+    return f"The program failed: {trouble(ran)} {by} mended {files}. Run it again?"
+
+
+def _line(text: str, longest: int) -> str:
+    line = unbroken(text)
+    return line if len(line) <= longest else f"{line[:longest]}…"
+
+
+def given_up(ran: ProjectRan, runs: int) -> str:
+    """How it stands in the end, in one sentence."""
+    return f"The program {'still fails' if runs > 1 else 'fails'} after {many(runs, 'run')}: {trouble(ran)}"

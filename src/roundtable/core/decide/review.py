@@ -1,0 +1,101 @@
+"""The decision of a review: what was reproduced stands against the changes, and everything found is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import indent
+
+from roundtable.core.decide.findings import Standing, Weighed, unproven
+from roundtable.core.decide.positions import UNREAD
+from roundtable.core.decide.ruling import listed
+from roundtable.core.text.wording import fenced
+from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
+
+_HEADS = {
+    Standing.REPRODUCED: "Reproduced:",
+    Standing.UNPROVEN: "Unproven:",
+    Standing.OLD: "Older than the change:",
+    Standing.REFUTED: "Refuted:",
+}
+
+
+def conclude(found: Sequence[Weighed], rounds: Sequence[Round], place: str, lacking: str = "") -> Decision:
+    """Rejected where any finding was reproduced. `place` is where proofs ran; `lacking` is why they could not."""
+    blind, *later = rounds
+    counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
+    missing = _unheard(blind)
+    shown = [it for it in found if it.standing is Standing.REPRODUCED]
+    return Decision(
+        Outcome.REJECTED if shown else Outcome.REACHED,
+        how=_how(found, counted, place),
+        position=_position(found, shown) or _clean(counted, missing),
+        text="\n\n".join(_sections(found)) or _clean(counted, missing),
+        electorate=blind.electorate,
+        counted=counted,
+        missing=missing,
+        proposals=tuple(Proposal(it.finding.id, it.finding.words, it.finding.seats) for it in found),
+        basis=tuple(round.name for round in rounds),
+        notices=(*_notices(found, lacking), *(_not_there(round) for round in later if _unheard(round))),
+    )
+
+
+def _unheard(round: Round) -> tuple[Absence, ...]:
+    """Who did not answer, and whose answer nobody could read."""
+    return (*round.missing, *(Absence(move.seat, UNREAD) for move in round.moves if not move.verdict.counts))
+
+
+def _not_there(round: Round) -> str:
+    told = "; ".join(f"{it.seat} ({it.fault.message.rstrip('.')})" for it in _unheard(round))
+    return f"Not heard in {round.name}, where what was unproven could be settled: {told}."
+
+
+def _how(found: Sequence[Weighed], counted: Sequence[str], place: str) -> str:
+    counts = [(sum(it.standing is standing for it in found), standing.value) for standing in Standing]
+    told = ", ".join(f"{count} {word}" for count, word in counts if count)
+    where = f" Programs ran in {place}." if place and found else ""
+    things = f"{_things(len(found))}: {told}" if told else _things(0)
+    seats = f"{len(counted)} seats" if len(counted) > 1 else "One seat"
+    return f"{seats} reviewed it blind and found {things}.{where}"
+
+
+def _position(found: Sequence[Weighed], shown: Sequence[Weighed]) -> str:
+    if shown:
+        return f"Not as it is: {_things(len(shown))} {'was' if len(shown) == 1 else 'were'} reproduced."
+    return "Nothing was shown against it." if found else ""
+
+
+def _clean(counted: Sequence[str], missing: Sequence[Absence]) -> str:
+    """A clean bill is only worth what was heard."""
+    if not missing:
+        return "No seat found anything wrong."
+    absent = listed(tuple(it.seat for it in missing))
+    return f"{listed(counted)} found nothing wrong; {absent} {'was' if len(missing) == 1 else 'were'} not heard."
+
+
+def _things(count: int) -> str:
+    return {0: "nothing", 1: "one fault"}.get(count, f"{count} faults")
+
+
+def _sections(found: Sequence[Weighed]) -> Iterator[str]:
+    for standing in Standing:
+        lines = ["\n".join(_lines(it)) for it in found if it.standing is standing]
+        if lines:
+            yield "\n".join((_HEADS[standing], "", *lines))
+
+
+def _lines(it: Weighed) -> Iterator[str]:
+    """A finding: how bad, where and what; who found it, what running showed; and the program that shows it."""
+    yield f"- {it.finding.line}"
+    nowhere = f" It points nowhere: {it.nowhere}" if it.nowhere else ""
+    yield f"  Found by {listed(it.finding.seats)}. {it.why}{nowhere}"
+    first = it.finding.text
+    yield from (f"  {said.seat}: {said.issue.text}" for said in it.finding.said if said.issue.text != first)
+    if it.standing is Standing.REPRODUCED:
+        yield indent(fenced(it.by[0].program), "  ")
+
+
+def _notices(found: Sequence[Weighed], lacking: str) -> Iterator[str]:
+    if lacking:
+        yield f"No program could be run, so nothing is reproduced or refuted: {lacking}"
+    elif names := [it.id for it in unproven(found)]:
+        yield f"Neither shown nor refuted, and worth only the word of who found it: {listed(names)}."

@@ -1,0 +1,113 @@
+"""What several opinions come to: whether they differ, by what the seats said outright, and a synthesis that quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from roundtable.core.decide import positions
+from roundtable.core.decide.decision import dissent_of
+from roundtable.core.decide.positions import OPPOSED, SAME, Ratings, Standing, same_words
+from roundtable.core.decide.ruling import heard, listed
+from roundtable.core.values import Decision, Outcome, Proposal, Round
+from roundtable.core.verdict import Stance, Verdict
+
+FollowUp = Literal["", "disagreement", "recommendation_gap", "risk"]
+
+_WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it depends)"}
+
+
+def stated(first: Round, labels: dict[str, str]) -> Ratings:
+    """What the seats say of each other by a plain yes or no; nothing unless that tells all of them apart.
+
+    Yes against no is a difference. Yes and yes in other words is not yet the same: to an either-or question one can
+    say yes to either.
+    """
+    said = _said(first)
+    if not all(it.stance in (Stance.SUPPORT, Stance.OPPOSE) for it in said.values()):
+        return {}
+    if len({(it.stance, same_words(it.position)) for it in said.values()}) > len({it.stance for it in said.values()}):
+        return {}
+    return {
+        seat: {labels[other]: SAME if its.stance is own.stance else OPPOSED for other, its in said.items()}
+        for seat, own in said.items()
+    }
+
+
+def divergence(standing: Standing) -> FollowUp:
+    """What makes it worth asking once more: an open disagreement, a gap between recommendations, a risk that blocks.
+
+    Only what was said outright is compared, never the words: what nobody called the same or acceptable is disputed.
+    """
+    stands = standing.stands
+    if len(set(stands.values())) > 1:
+        others = [(seat, other) for seat, own in stands.items() for other in stands.values() if other != own]
+        disputed = any(standing.ratings.get(seat, {}).get(other, OPPOSED) == OPPOSED for seat, other in others)
+        return "disagreement" if disputed else "recommendation_gap"
+    blocking = any(issue.blocking for said in _said(standing.blind).values() for issue in said.issues)
+    return "risk" if blocking else ""
+
+
+def conclude(standing: Standing) -> Decision:
+    """Agreement only where all who count agree; else everybody's view stands beside the others', and nobody wins."""
+    decision = positions.conclude(standing)
+    count = len(standing.stands)
+    where = "in the first round" if standing.last is standing.blind else "after one follow-up"
+    decision = msgspec.structs.replace(decision, text=synthesis(standing), author="")
+    if len(set(standing.stands.values())) == 1:
+        how = f"All {count} counted seats come to the same, {where}." if count > 1 else decision.how
+        first = [seat for seat, said in _said(standing.blind).items() if any(it.blocking for it in said.issues)]
+        how += f" {listed(first)} {'sees' if len(first) == 1 else 'see'} risks to be settled first." if first else ""
+        return msgspec.structs.replace(decision, how=how)
+    texts = {proposal.id: proposal.text for proposal in standing.proposals}
+    return msgspec.structs.replace(
+        decision,
+        outcome=Outcome.DEADLOCK,
+        how=f"The {count} counted seats differ, {where}.",
+        winner="",
+        position="",
+        dissent=tuple(dissent_of(standing.words[seat], texts[standing.stands[seat]]) for seat in _seats(standing)),
+    )
+
+
+def synthesis(standing: Standing) -> str:
+    """Who comes to the same and who does not, and every risk, each in its seat's own words. No model wrote this."""
+    camps = [
+        (proposal, [seat for seat in _seats(standing) if standing.stands[seat] == proposal.id])
+        for proposal in standing.proposals
+    ]
+    parts = [_camp(standing, *camp) for camp in sorted(camps, key=lambda camp: -len(camp[1])) if camp[1]]
+    risks = [
+        f"- {seat}{', to be settled first' if risk.blocking else ''}: “{' '.join(risk.text.split())}”"
+        for seat, said in _said(standing.blind).items()
+        for risk in said.issues
+    ]
+    parts += ["\n".join(("Risks they name:", *risks))] if risks else []
+    return "\n\n".join(parts)
+
+
+def _camp(standing: Standing, proposal: Proposal, seats: Sequence[str]) -> str:
+    said = _said(standing.blind)
+    head = f"{listed(seats)} come to the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
+    return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
+
+
+def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
+    """A seat's own line; one that came over to another proposal is quoted with what it had recommended before."""
+    if said is None:
+        return f"- {seat}: “{proposal.text}”"
+    if seat in proposal.authors:
+        return f"- {seat}{_WORDS.get(said.stance, '')}: “{said.position}”"
+    return f"- {seat}: “{proposal.text}”, having first recommended “{said.position}”"
+
+
+def _said(first: Round) -> dict[str, Verdict]:
+    return heard(first.moves, first.electorate, first.name)
+
+
+def _seats(standing: Standing) -> list[str]:
+    """Those who are counted, in the order of the table."""
+    order = dict.fromkeys((*standing.blind.electorate, *standing.last.electorate))
+    return [seat for seat in order if seat in standing.stands]

@@ -1,0 +1,112 @@
+"""What a meeting in stages says to people, and the decision it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtable.core.decide.ruling import listed
+from roundtable.core.effects import ProjectListed
+from roundtable.core.stages import HOW, Stage, StageEnd, all_stages, draft_after
+from roundtable.core.text.wording import ended, many
+from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
+
+PROMPTS = (
+    "system",
+    "draft",
+    "discuss",
+    "judge",
+    "about",
+    "repair",
+    "chunk",
+    "findings-judge",
+    "look",
+    "fix",
+    "write",
+    "rewrite",
+    "judge-files",
+    "refine",
+    "analyse",
+)
+"""The prompts of such a meeting."""
+
+REST = (
+    "There is no room for all files of the project. These are not shown; the map of the program says what they hold. "
+    "Use them as the map says, and leave them as they are:"
+)
+NOT_HELD = "Nobody was asked: the limits of the session were reached."
+_NAMED = 5
+_LISTED = 100
+
+
+def after(stage: Stage, end: StageEnd, *, last: bool) -> str:
+    """What the person is asked after a stage."""
+    said = [f"{stage.title} is over. It {HOW[end.how]}."]
+    said += map(ended, end.remarks)
+    return " ".join((*said, "Is this the result?" if last else "Go on?"))
+
+
+def unshown(listed: ProjectListed) -> str:
+    """The files that seats are not shown for want of room, as they read it; empty where they are shown all of them."""
+    more = len(listed.left) - _LISTED
+    return "\n".join((*listed.left[:_LISTED], *((f"and {more} more",) if more > 0 else ())))
+
+
+def left_unshown(listed: ProjectListed) -> tuple[str, ...]:
+    """What the person has to know of files that nobody was shown."""
+    shown, all = len(listed.items), len(listed.items) + len(listed.left)
+    short = f"{shown} of {many(all, 'file')} of the project were shown; for the others there is no room in the windows."
+    return (*((short,) if listed.left else ()), *refused(listed.refused, "read"))
+
+
+def refused(why: Mapping[str, str], done: str) -> tuple[str, ...]:
+    """Which files were left out of what was `done`, and why, in one sentence."""
+    reasons = [why[name].rstrip(".") for name in sorted(why)]
+    more = f"; and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
+    return (f"Not {done}: {'; '.join(reasons[:_NAMED])}{more}.",) if reasons else ()
+
+
+def missing(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Who was asked and not heard, in which round and why, a sentence each."""
+    return tuple(
+        f"{it.seat} was not heard in {round.name}: {ended(it.fault.message)}"
+        for round in rounds
+        for it in round.missing
+    )
+
+
+def left(ends: Sequence[StageEnd], answer: str, *, answered: bool) -> Decision:
+    """The person stopped, or went back to an earlier stage on another line; or nobody answered."""
+    where = ends[-1].stage
+    if answer == NextStep.BACK:
+        how = f"After {where} the person went back to an earlier stage; this line ends here and can still be read."
+        return Decision(Outcome.CANCELLED, how, next_step=NextStep.BACK)
+    how = f"It was stopped after {where}{', as the person said' if answered else ': nobody said to go on'}."
+    return Decision(Outcome.CANCELLED, how, next_step=NextStep.STOP)
+
+
+def run_trouble(charter: Charter, ends: Sequence[StageEnd]) -> str:
+    """What its last run says against a project that is finished; empty where it ran, or was not to be run."""
+    runs = {it.name for it in all_stages(charter) if it.kind == "run"}
+    last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
+    if last is None or last.how != "failed" or not draft_after(ends):
+        return ""
+    return f"The project is finished, but {'its last run failed' if last.text else 'it could not be run'}."
+
+
+def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Decision:
+    """The project as it stands is the result."""
+    failed = [it for it in ends if it.how == "failed"]
+    begun = [it for it in ends if it.how != "skipped"]
+    held = [it.stage for it in begun if it.held]
+    count = many(len(held), "stage")
+    own = [it.stage for it in ends if it.own_words]
+    said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]
+    said += [f"In {listed(own)} the judge read its own words among the others', unsigned."] if own else []
+    notices = [trouble] if (trouble := run_trouble(charter, ends)) else []
+    notices += [f"{it.stage} came to nothing." for it in failed]
+    notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
+    outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
+    text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
+    later = NextStep.LATER if outcome is Outcome.REACHED and draft_after(ends) else ""
+    how = " ".join(filter(None, (*said, where)))
+    return Decision(outcome, how, text=text, notices=tuple(notices), next_step=later)

@@ -1,0 +1,135 @@
+"""How a debate speaks: AGREE with a seat, OBJECT with a reason, ADD a point; PREDICT, PROVE; ask for FILE or CHECK."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from roundtable.core.replies import fields
+from roundtable.core.replies.claims import DISPUTED, PROGRAM, claims, claims_schema, tagged_claims
+from roundtable.core.replies.codec import Schema
+from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.schema import one_of, several, spoken, words
+from roundtable.core.replies.structured import form
+from roundtable.core.replies.tags import masked, sections
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Claim, Issue, Parse, Stance, Verdict, Wants
+
+_TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK", "PROVE")
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
+_BRACKETED = re.compile(r"\[([^\]\n]{1,60})\]|([\w.-]{1,60})$")
+_SPOKEN = re.compile(r"\bI\s+(?:\w+\s+){0,2}?(agree|disagree|object)\b", re.IGNORECASE)
+_REFUSED = re.compile(r"\W*+(?:no|not|none|nobody|neither|never|nothing|cannot|can[’']t|don[’']t)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
+
+
+_FORETOLD = "if you object, what will be seen, and by when, if you are right"
+
+
+class _Said(msgspec.Struct, frozen=True):
+    agree: tuple[str, ...]
+    objections: tuple[str, ...]
+    additions: tuple[str, ...]
+    prediction: str
+    wants: Wants
+    claims: tuple[Claim, ...]
+
+
+def _schema(expect: Expect) -> Schema:
+    return spoken(
+        {
+            "agree": several(one_of("the seat whose proposal you endorse", expect.choices), most=1),
+            "object": several(words("a reason against what is on the table"), most=3),
+            "add": several(words("a point that nobody has made, or the id of one you share, such as P1"), most=3),
+            "prediction": words(_FORETOLD, 200),
+            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200), most=4),
+            "checks": several(words("a check you want run", 200), most=2),
+            "claims": claims_schema(),
+        }
+    )
+
+
+def _tag_format(expect: Expect) -> str:
+    seats = f", one of: {' | '.join(expect.choices)}" if expect.choices else ""
+    return (
+        "Write your answer in prose. Then state where you stand, each on a line of its own, "
+        "using only the lines that are true for you:\n\n"
+        f"AGREE: <the seat whose proposal you endorse{seats}>\n"
+        "OBJECT: <your reason against it>\n"
+        "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
+        f"PREDICT: <{_FORETOLD}>\n"
+        "FILE: <a file you need to see, such as src/a.py:10-50>\n"
+        "CHECK: <a check you want run>\n"
+        f"PROVE: <{DISPUTED}; below it, in a fence of its own, {PROGRAM}>"
+    )
+
+
+def _read(block: Fields, expect: Expect) -> Verdict | None:
+    wants = Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
+    agree, objections, additions = (fields.texts(block[name]) for name in ("agree", "object", "add"))
+    said = _Said(agree, objections, additions, fields.foretold(block), wants, claims(block.get("claims")))
+    return _verdict(said, expect)
+
+
+def _read_tags(reply: str, expect: Expect) -> Verdict | None:
+    found = [(each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip()) for each in sections(reply, _TAGS)]
+    found = [(tag, body) for tag, body in found if fields.said(body)]
+    return _verdict(
+        _Said(
+            tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED.match(body)),
+            tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
+            tuple(body for tag, body in found if tag == "ADD"),
+            next((fields.line(body) for tag, body in found if tag == "PREDICT"), ""),
+            Wants(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
+            tagged_claims(reply),
+        ),
+        expect,
+    ) or _inferred(reply)
+
+
+def _verdict(said: _Said, expect: Expect) -> Verdict | None:
+    if said.objections:
+        stance = Stance.OPPOSE
+    elif said.additions:
+        stance = Stance.AMEND
+    elif said.agree:
+        stance = Stance.SUPPORT
+    else:
+        return None
+    return Verdict(
+        stance,
+        target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
+        issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
+        points=said.additions,
+        prediction=said.prediction,
+        wants=said.wants,
+        claims=said.claims,
+    )
+
+
+def _seat(words: str, expect: Expect) -> str:
+    if expect.choices:
+        return fields.leading_choice(words, expect.choices, named=True)
+    match = _BRACKETED.match(words)
+    return (match[1] or match[2]).strip() if match else ""
+
+
+def _inferred(reply: str) -> Verdict | None:
+    """A stance in plain words is shown to people; only a tag is a vote."""
+    stances = {
+        Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
+        for match in _SPOKEN.finditer(masked(reply))
+    }
+    return Verdict(stances.pop(), parse=Parse.INFERRED) if len(stances) == 1 else None
+
+
+DEBATE = form(
+    "agree-object-add",
+    _schema,
+    ("agree", "object", "add"),
+    _read,
+    tags=_TAGS,
+    read_tags=_read_tags,
+    tag_format=_tag_format,
+)

@@ -1,0 +1,248 @@
+"""How a seat that has no hands writes files: blocks that name their path, read into a changeset or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from roundtable.core.changeset import Block, Changeset, Delete, Edit, Operation, PutSymbol, Rename, Replace
+from roundtable.core.replies.codec import Codec, Reading
+from roundtable.core.replies.elisions import is_elision
+from roundtable.core.replies.file_blocks import (
+    ASIDE,
+    LONGEST_LINE,
+    SEARCH,
+    FencedBlock,
+    Named,
+    ends_as_files_do,
+    file_name,
+    spelled_out,
+    spoken,
+    taken_apart,
+)
+from roundtable.core.replies.git_diff import is_diff, operations_of
+from roundtable.core.replies.structured import FAILED
+from roundtable.core.replies.unreadable import Unreadable
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Verdict
+
+_REPLACE = r">{5,9}[ \t]*(?:REPLACE|UPDATED)[ \t]*"
+_BETWEEN = r"={5,9}[ \t]*"
+_MARKED = re.compile(rf"^(?:{SEARCH}|{_REPLACE})$", re.I | re.M)
+_MARKS = tuple(re.compile(mark, re.I) for mark in (SEARCH, _BETWEEN, _REPLACE))
+
+_LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
+_PATH = r"(\"[^\"]+\"|`[^`]+`|[`*\"']{0,3}[^\s`*\"']+[`*\"']{0,3})"
+_FOR = r"(?:[ \t]+for=([\w.-]+))?[ \t]*\.?[ \t]*"
+_FILE = r"(?:[ \t]+(?:the[ \t]+)?file)?[*_]*:?[*_]*[ \t]+"
+_DELETE = re.compile(rf"{_LEAD}(DELETE|REMOVE){_FILE}{_PATH}{_FOR}", re.I)
+_RENAME = re.compile(rf"{_LEAD}(RENAME|MOVE){_FILE}{_PATH}[ \t]+(?:->|=>|→|to)[ \t]+{_PATH}{_FOR}", re.I)
+
+_EXAMPLE = "path/to/"
+_UNFILLED = "the whole new file, every line of it"
+_PROSE = (".md", ".mdx", ".markdown", ".rst")
+
+
+def changes_of(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
+    """What a reply, or a diff, wants to be written; raises Unreadable where that is not plain."""
+    return Changeset(tuple(_operations(text)), producer, tuple(scope), asked_by)
+
+
+def _operations(text: str) -> list[Operation]:
+    diff = text.lstrip()
+    found = operations_of(diff) if diff.startswith("diff --git ") else list(_in_reply(text))
+    if not found:
+        raise Unreadable("No block of the reply says which file it is for.")
+    for operation in found:
+        if operation.path.startswith(_EXAMPLE):
+            raise Unreadable(f"{operation.path} is only the example's name for a file. Name the real one.")
+    return list(dict.fromkeys(found))
+
+
+def _in_reply(text: str) -> Iterator[Operation]:
+    reply = taken_apart(text)
+    if any(_MARKED.match(line) for line in reply.prose):
+        raise Unreadable("A search-and-replace block stands outside of a fence. Put each one into a fenced block.")
+    loose = "\n".join(reply.prose)
+    if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
+        yield from operations_of(loose[at.start() :].rstrip("\n") + "\n")
+    for line in spelled_out(reply.prose):
+        yield from _in_line(line)
+    nameless = [block for block in reply.blocks if block.named is None and not _says_itself(block)]
+    for block in reply.blocks:
+        if block not in nameless:
+            yield from _in_block(block)
+    prose = any(block.named and block.named.path.lower().endswith(_PROSE) for block in reply.blocks)
+    if prose and any(not block.language for block in nameless):
+        raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
+    code = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
+    if any(block.text.strip() or block.by_sentence for block in code) or (
+        nameless and len(nameless) == len(reply.blocks)
+    ):
+        raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
+
+
+def _says_itself(block: FencedBlock) -> bool:
+    """Whether a block needs no name: a diff with a head, or lines that delete and rename."""
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    return (bool(lines) and all(any(_in_line(line)) for line in lines)) or is_diff(block.text)
+
+
+def _in_line(line: str) -> Iterator[Operation]:
+    """A file that goes or gets another name, on a line of its own."""
+    if len(line) > LONGEST_LINE:
+        return
+    if match := _RENAME.fullmatch(line):
+        old, new = _told(match[1], match[2]), _told(match[1], match[3])
+        if old and new:
+            yield Rename(old, new, asked_by=match[4] or "")
+    elif match := _DELETE.fullmatch(line):
+        known = spoken if match[2][0] in "`\"'" else ends_as_files_do  # `Remove try/except` is a remark
+        if old := _told(match[1], match[2], known):
+            yield Delete(old, asked_by=match[3] or "")
+
+
+def _told(verb: str, words: str, known: Callable[[str], bool] = spoken) -> str:
+    """The path that a line tells of; behind a verb in small letters, only what nobody takes for anything else."""
+    words = words.rstrip(".,;")
+    if " " in words:
+        return words[1:-1] if spoken(words[1:-1]) else ""
+    named = file_name(words)
+    return named.path if named and (verb.isupper() or known(named.path)) else ""
+
+
+def _in_block(block: FencedBlock) -> Iterator[Operation]:
+    named = block.named or Named("")
+    if is_diff(block.text):
+        yield from operations_of(block.text.lstrip("\n"), named.path, named.asked_by)
+    elif block.named is None:
+        for line in block.text.split("\n"):
+            yield from _in_line(line)
+    elif _MARKED.search(block.text):
+        yield Edit(named.path, tuple(_edits(block, named.path)), asked_by=named.asked_by)
+    else:
+        text = _without_the_example(block.text)
+        _check_whole(text, named.path)
+        if block.language in ("diff", "patch"):
+            raise Unreadable(
+                f"The diff of {named.path} has no line numbers. Send the whole file, or search and replace."
+            )
+        if named.symbol:
+            yield PutSymbol(named.path, named.symbol, text, asked_by=named.asked_by)
+        else:
+            yield Replace(named.path, text, asked_by=named.asked_by)
+
+
+def _without_the_example(text: str) -> str:
+    """A file without the words that stand for one in the example: small models copy them, and go on below."""
+    first, _, rest = text.lstrip().partition("\n")
+    return rest.lstrip("\n") if _is_unfilled(first) and rest.strip() else text
+
+
+def _is_unfilled(text: str) -> bool:
+    return text.strip().casefold() == _UNFILLED
+
+
+def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
+    """The old and the new lines between the marks of one block, besides which it has nothing but its name."""
+    parts: list[list[str]] = []
+    for line in block.text.removesuffix("\n").split("\n"):
+        mark = next((number for number, it in enumerate(_MARKS) if it.fullmatch(line)), None)
+        if mark is None and parts:
+            parts[-1].append(line)
+        elif mark is None:
+            if line.strip() and file_name(line) is None:
+                raise _not_plain(path, line)
+        elif mark != len(parts):
+            raise _not_plain(path, line)
+        elif mark < 2:
+            parts.append([])
+        else:
+            old, new = parts
+            known = set(old)
+            _check_whole("\n".join(line for line in new if line not in known), path)
+            yield Block("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
+            parts = []
+    if parts:
+        raise _not_plain(path, "".join(parts[-1][:1]))
+
+
+def _check_whole(text: str, path: str) -> None:
+    if _is_unfilled(text):
+        raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
+    if any(is_elision(line, path) for line in text.split("\n")):
+        raise _left_out(path)
+
+
+def _not_plain(path: str, line: str) -> Unreadable:
+    return Unreadable(f"The search-and-replace blocks of {path} are not plain: see the line {line[:60]!r}.")
+
+
+def _left_out(path: str) -> Unreadable:
+    return Unreadable(
+        f"Part of {path} is left out with a remark such as `… rest unchanged`. "
+        "Write every line, or use search and replace for a part."
+    )
+
+
+def _read(reply: str, expect: Expect) -> Reading:
+    """A reply that says what to write. A block without a name is for the one file there is to be written, if so."""
+    text = _with_target(reply, expect.choices[0]) if len(expect.choices) == 1 else reply
+    try:
+        changes_of(text)
+    except Unreadable as unreadable:
+        return Reading(reply.strip(), FAILED, unreadable.message, hollow=_only_names(reply))
+    return Reading(text.strip(), Verdict())
+
+
+def _only_names(reply: str) -> bool:
+    """Whether nothing stands in a reply but the names of files, in fences or not."""
+    lines = [line for line in reply.split("\n") if line.strip() and not line.lstrip().startswith("```")]
+    return all(len(line) <= LONGEST_LINE and file_name(line) is not None for line in lines)
+
+
+def _with_target(reply: str, path: str) -> str:
+    """The reply with the path above its only block that could be the file, where none is named."""
+    try:
+        taken = taken_apart(reply)
+    except Unreadable:
+        return reply
+    blocks = [block for block in taken.blocks if block.language not in ASIDE and block.text.strip()]
+    if len(blocks) != 1 or any(block.named or _says_itself(block) for block in taken.blocks):
+        return reply
+    lines = reply.replace("\r\n", "\n").split("\n")
+    return "\n".join((*lines[: blocks[0].line], path, *lines[blocks[0].line :]))
+
+
+def _in_parts(expect: Expect) -> str:
+    return f"""{_whole(expect)}
+
+Of a file of more than 300 lines, write the changed parts alone. Copy the old lines exactly:
+
+```python path={_EXAMPLE}file.py
+<<<<<<< SEARCH
+old lines
+=======
+new lines
+>>>>>>> REPLACE
+```"""
+
+
+def _whole(expect: Expect) -> str:
+    path = expect.choices[0] if expect.choices else f"{_EXAMPLE}file.py"
+    only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
+    return f"""{only}Write each file that you change or add as one fenced block, whole, every line of it. \
+The line that opens the block names the path:
+
+```python path={path}
+{_UNFILLED}
+```
+
+Close each block before the next. Never leave lines out with a remark such as "rest unchanged".
+Only where the task calls for it: a line outside of the blocks such as `DELETE {path}` deletes a file, and \
+`RENAME {path} -> {_EXAMPLE}other.py` gives it another name.
+Around a file with ``` in it, use four backticks."""
+
+
+CHANGES = Codec("changes", read_text=_read, text_format=_whole)
+CHANGES_IN_PARTS = Codec("changes-in-parts", read_text=_read, text_format=_in_parts)

@@ -1,0 +1,100 @@
+"""JSON Schemas small enough for a tiny model under a grammar, and the same schemas as instructions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from roundtable.core.replies.codec import Schema
+
+ANSWER = "answer"
+"""The field that is prose for people. It comes first, so that a model thinks before it votes."""
+
+
+def words(meaning: str, limit: int = 300) -> Schema:
+    """A string that ends."""
+    return {"type": "string", "description": meaning, "maxLength": limit}
+
+
+def one_of(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
+    """One of the choices, or any short string where none are given."""
+    if not choices:
+        return words(meaning, limit)
+    return {"type": "string", "description": f"{meaning}: {' | '.join(choices)}", "enum": list(choices)}
+
+
+def out_of_ten(meaning: str) -> Schema:
+    """A whole number from 0 to 10."""
+    return {"type": "integer", "description": f"0 to 10, {meaning}", "minimum": 0, "maximum": 10}
+
+
+def flag(meaning: str) -> Schema:
+    """Yes or no."""
+    return {"type": "boolean", "description": f"true or false, {meaning}"}
+
+
+def several(item: Schema, most: int = 8, least: int = 0) -> Schema:
+    """A list that ends."""
+    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+
+
+def record(properties: dict[str, Schema]) -> Schema:
+    """An object with exactly these fields, in this order."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def spoken(properties: dict[str, Schema], limit: int = 1500) -> Schema:
+    """An object that begins with prose."""
+    return record({ANSWER: words("what you want to say, in prose", limit), **properties})
+
+
+def block_format(schema: Schema) -> str:
+    """Instructions for a voice that writes freely: prose, then one fenced block."""
+    properties = cast("dict[str, Schema]", schema["properties"])
+    block = ",\n".join(f"  {json.dumps(name)}: {_sample(part)}" for name, part in properties.items() if name != ANSWER)
+    opening = "Write your answer in prose. Then end" if ANSWER in properties else "Answer"
+    return (
+        f"{opening} with exactly one block in this form, with your own values in place of <…>:\n\n"
+        f"```json\n{{\n{block}\n}}\n```"
+    )
+
+
+def field_format(schema: Schema) -> str:
+    """Instructions for a voice that is held to the schema: which fields there are and what they mean."""
+    properties = cast("dict[str, Schema]", schema["properties"])
+    meanings = "\n".join(f"- {name}: {_meaning(part)}" for name, part in properties.items())
+    return f"Reply with one JSON object with these fields:\n{meanings}"
+
+
+def _sample(schema: Schema) -> str:
+    """A value's place in the form. Numbers stay unquoted, so that an echoed form is not readable as a vote."""
+    match schema["type"]:
+        case "object":
+            return "{" + ", ".join(f"{json.dumps(name)}: {_sample(part)}" for name, part in _parts(schema)) + "}"
+        case "array":
+            return f"[{_sample(schema['items'])}]"
+        case "string":
+            return f'"<{schema["description"]}>"'
+        case _:
+            return f"<{schema['description']}>"
+
+
+def _meaning(schema: Schema) -> str:
+    match schema["type"]:
+        case "object":
+            return "an object with " + "; ".join(f"{name} ({_meaning(part)})" for name, part in _parts(schema))
+        case "array":
+            empty = "" if schema["minItems"] else ", empty if there is nothing"
+            return f"a list{empty}; each entry: {_meaning(schema['items'])}"
+        case _:
+            return str(schema["description"])
+
+
+def _parts(schema: Schema) -> list[tuple[str, Schema]]:
+    return list(cast("dict[str, Schema]", schema["properties"]).items())

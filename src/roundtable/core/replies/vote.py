@@ -1,0 +1,125 @@
+"""How seats vote: a ranking of proposals, or a review of somebody's changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from roundtable.core.replies import fields
+from roundtable.core.replies.codec import Schema
+from roundtable.core.replies.relaxed_json import Fields
+from roundtable.core.replies.schema import one_of, several, spoken, words
+from roundtable.core.replies.structured import form
+from roundtable.core.replies.tags import items, masked, sections
+from roundtable.core.values import Expect
+from roundtable.core.verdict import Issue, Parse, Stance, Verdict
+
+_NUMBERED = re.compile(r"^[ \t]*[*_]{0,3}(\d{1,2})[.)][ \t]+(.+)$", re.MULTILINE)
+_RANKING = ("RANKING",)
+_APPROVALS = {"APPROVE": Stance.SUPPORT, "REQUEST_CHANGES": Stance.OPPOSE, "ABSTAIN": Stance.ABSTAIN}
+
+
+def _ranking_schema(expect: Expect) -> Schema:
+    count = len(expect.choices)
+    ranked = several(one_of("a proposal, best first", expect.choices), most=count or 12, least=count or 1)
+    return spoken({"ranked_choices": ranked}, limit=600)
+
+
+def _read_ranking(block: Fields, expect: Expect) -> Verdict | None:
+    names = [fields.line(member) for member in fields.members(block["ranked_choices"])]
+    return _ranked(names, [fields.choice(name, expect.choices) for name in names])
+
+
+def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
+    found = sections(reply, _RANKING)
+    if found:
+        lines = [line for line in found[-1].body.split("\n") if line.strip()]
+        names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
+        if len(names) == 1:
+            names = _last_numbered(found[-1].body) or names
+    else:
+        names = _last_numbered(masked(reply))
+    return _ranked(names, [_ranked_id(name, expect) for name in names])
+
+
+def _ranked_id(name: str, expect: Expect) -> str:
+    if expect.choices:
+        return fields.leading_choice(name, expect.choices)
+    # What is left of `<best> > <second>` is the form, not a vote.
+    return "" if "<" in name else name.strip(" *_`")
+
+
+def _last_numbered(text: str) -> list[str]:
+    """The last list that counts from one: arguments may be numbered too, but the vote comes last."""
+    names: list[str] = []
+    for match in _NUMBERED.finditer(text):
+        names = [*([] if match[1] == "1" else names), match[2]]
+    return names
+
+
+def _ranked(names: Sequence[str], matched: Sequence[str]) -> Verdict | None:
+    ranking = tuple(dict.fromkeys(id for id in matched if id))
+    if not ranking:
+        return None
+    return Verdict(ranking=ranking, parse=Parse.EXACT if len(ranking) == len(names) else Parse.REPAIRED)
+
+
+def _ranking_format(expect: Expect) -> str:
+    names = ", ".join(expect.choices)
+    return (
+        "Give your reasons in prose. Then rank all the proposals, best first, on one line of its own"
+        f"{f' ({names})' if names else ''}:\n\nRANKING: <best> > <second> > <third>"
+    )
+
+
+def _approval_schema(expect: Expect) -> Schema:
+    return spoken(
+        {
+            "approval": one_of("your review", [name.lower() for name in _APPROVALS]),
+            "reasons": several(words("a reason; for request_changes, what must change")),
+        }
+    )
+
+
+def _read_approval(block: Fields, expect: Expect) -> Verdict | None:
+    name = re.sub(r"[\s-]+", "_", fields.line(block["approval"])).upper()
+    return _approval(name, fields.texts(block.get("reasons")))
+
+
+def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
+    found = [each for each in sections(reply, list(_APPROVALS), bare=True) if not each.body or fields.said(each.body)]
+    return _approval(found[-1].tag, tuple(filter(fields.said, items(found[-1].body)))) if found else None
+
+
+def _approval(name: str, reasons: tuple[str, ...]) -> Verdict | None:
+    stance = _APPROVALS.get(name)
+    if stance is Stance.OPPOSE:
+        return Verdict(stance, issues=tuple(Issue(reason, blocking=True) for reason in reasons))
+    return Verdict(stance, points=reasons) if stance else None
+
+
+def _approval_format(expect: Expect) -> str:
+    return (
+        "Write your review in prose. Then end with exactly one of these, at the start of a line:\n\n"
+        "APPROVE\nREQUEST_CHANGES: <what must change, one point per line>\nABSTAIN"
+    )
+
+
+RANKING = form(
+    "ranked-ballot",
+    _ranking_schema,
+    ("ranked_choices",),
+    _read_ranking,
+    tags=_RANKING,
+    read_tags=_read_ranking_lines,
+    tag_format=_ranking_format,
+)
+APPROVAL = form(
+    "approval",
+    _approval_schema,
+    ("approval",),
+    _read_approval,
+    tags=tuple(_APPROVALS),
+    read_tags=_read_approval_tag,
+    tag_format=_approval_format,
+)

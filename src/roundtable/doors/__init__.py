@@ -1,0 +1,1 @@
+"""The doors: they show and ask, and decide nothing."""

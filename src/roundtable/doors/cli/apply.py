@@ -1,0 +1,60 @@
+"""`apply`: carry out what a session decided; nothing is written that the person did not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roundtable.core.session import Session
+from roundtable.doors.cli import complete_words
+from roundtable.doors.cli.meeting_options import MEETING, Given, answers_with, carrying_out_options, writing_options
+from roundtable.doors.cli.open_meeting import agenda_of, open_and_hold
+from roundtable.doors.cli.options import HeadedCommand, option
+from roundtable.doors.cli.output import at_desk_of
+from roundtable.doors.cli.seat_choice import seats_for
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command(cls=HeadedCommand)
+@click.argument("session", default="", shell_complete=complete_words.sessions)
+@option(MEETING, "--by", default="", metavar="SEAT", help="Who writes it; else the seat that is best at it.")
+@writing_options
+@carrying_out_options("plan", "approve", "approve-tests", "destroy", "decree")
+def apply(
+    session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+) -> int:
+    """Carry out what a session decided; you approve each change.
+
+    One seat writes the change and it is run in a sandbox. You are shown the plan, then every hunk
+    with who asked for it and who wrote it: take it, leave it, edit it, or ask the table about it.
+    What you took is rehearsed, written at once and committed; `roundtable undo` takes it back.
+    Without SESSION it is the newest here that decided something.
+
+    \b
+    Examples:
+      roundtable apply
+      roundtable apply 2026-11-15-rest-or-graphql --by claude --branch rest
+      roundtable apply last --dry-run
+    """
+    settings = {"dry_run": dry_run, "branch": branch, "by": by}
+    told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything, dry_run), **given)
+    told.manner.check()
+    return at_desk_of(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
+
+
+async def _meant(desk: Roundtable, address: str) -> str:
+    from roundtable.app.opening.next_to_apply import session_to_apply
+
+    return await desk.find(address) if address else (await session_to_apply(desk, "")).id
+
+
+async def _apply(desk: Roundtable, meant: Session, given: Given) -> int:
+    from roundtable.app.opening.apply_source import to_apply
+    from roundtable.app.opening.next_to_apply import session_to_apply
+
+    decided = await session_to_apply(desk, meant.id)
+    seats = await seats_for(desk, given) if given.seats else ()
+    return await open_and_hold(desk, to_apply(decided, agenda_of(desk, given, seats)), given)

@@ -1,0 +1,201 @@
+"""The parley at a terminal: the plan, then each hunk with who wanted it and who wrote it, then what it comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from roundtable.core.changeset import NO_NEWLINE, Choice, Hunk
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.wording import many
+from roundtable.core.values import Digest, Gate
+from roundtable.doors.cli.hunks import shown_hunk
+from roundtable.live.hunk_approval import ASK, CONFIRM, NO, NONE, Answer, Parley
+from roundtable.report.provenance import authors_of, is_text, place, planned, provenance, provenance_words
+
+Read = Callable[[str], Awaitable[str | None]]
+"""Asks for a line of the terminal; None is its end."""
+
+KEYS = {
+    "y": "take it",
+    "n": "leave it",
+    "a": "take the rest of this file",
+    "d": "leave the rest of this file",
+    "r": "take all the rest",
+    "e": "edit it",
+    "t": "ask the table about it",
+    "q": "end it with nothing written",
+}
+LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": KEYS["q"]}
+LEAVING = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
+WORDS = {"yes": "y", "no": "n", "quit": "q"}
+EDITORS = ("VISUAL", "EDITOR")
+USUAL_EDITOR = "vi"
+SYSTEM, QUIET, WARNING = "yellow", "dim", "red"
+
+
+Check = Callable[[Digest, Choice], Awaitable[Sequence[str]]]
+"""Says why what a choice leaves of a draft cannot be written."""
+
+
+class _Gone(Exception):
+    """Nobody is at the terminal any more."""
+
+
+class Plan(NamedTuple):
+    """The draft that is gone through, and the session it is of."""
+
+    session: Session
+    draft: Digest
+
+
+class Approving:
+    """One person at one terminal, who looks through plans; what they settled is kept while the table is asked."""
+
+    def __init__(self, console: Console, read: Read, check: Check) -> None:
+        self._console = console
+        self._read = read
+        self._check = check
+        self._parley: Parley | None = None
+        self._own: dict[Hunk, str] = {}
+
+    async def approve(self, session: Session, gate: Gate) -> Answer | None:
+        """Go through the newest plan; None when the person left without an answer."""
+        found = planned(session)
+        if found is None:
+            return Answer(NONE)
+        draft, plan = found
+        self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
+        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}. {LEAVING}", QUIET)
+        try:
+            return await self._through(self._parley, Plan(session, draft), ASK in gate.options)
+        except _Gone:
+            return None
+
+    async def _through(self, parley: Parley, plan: Plan, may_ask: bool) -> Answer:
+        while True:
+            while (hunk := parley.current) is not None:
+                self._show(parley, hunk, plan)
+                senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
+                which = one_line(_which(parley, hunk))
+                match await self._key(f"{which}. Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
+                    case "q":
+                        return Answer(NONE)
+                    case "t":
+                        return parley.question(await self._line("What do you want to know about it? "))
+                    case "e":
+                        await self._edit(parley, hunk, plan.draft)
+                    case key:
+                        parley.press(key)
+            self._sum_up(parley)
+            match await self._last_key(parley):
+                case "y":
+                    return parley.answer()
+                case "q":
+                    return Answer(NONE)
+                case _:
+                    parley.verdicts.clear()
+
+    async def confirm(self, phrase: str) -> Answer | None:
+        """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
+        while typed := await self._read(f"Type `{one_line(phrase)}` to go on, or Enter to write nothing: "):
+            if typed == phrase:
+                return Answer(CONFIRM, typed)
+            self._tell("That is not the phrase.", WARNING)
+        return None if typed is None else Answer(NO)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _show(self, parley: Parley, hunk: Hunk, plan: Plan) -> None:
+        self._tell("")
+        self._tell(_which(parley, hunk), SYSTEM)
+        told = provenance_words(provenance(hunk, plan.session, authors_of(plan.session, plan.draft)))
+        self._tell(told[:1].upper() + told[1:], WARNING if hunk.id in parley.planned.unasked else QUIET)
+        self._console.print(shown_hunk(hunk, self._console))
+
+    def _sum_up(self, parley: Parley) -> None:
+        self._tell("")
+        files = many(len({it.path for it in parley.taken}), "file")
+        rewritten = f", {len(parley.rewritten)} as you wrote it" if parley.rewritten else ""
+        self._tell(
+            f"Taken: {len(parley.taken)} of {many(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.", SYSTEM
+        )
+        if parley.left:
+            self._tell(f"Left out: {', '.join(it.id for it in parley.left)}.")
+
+    def _tell(self, line: str, style: str = "") -> None:
+        self._console.print(Text(one_line(line) if line.strip() == line else f"  {one_line(line)}", style))
+
+    # --- what is asked ---------------------------------------------------------------------------
+
+    async def _last_key(self, parley: Parley) -> str:
+        if parley.taken:
+            return await self._key("Write it?", LAST_KEYS)
+        return await self._key("Write nothing?", {key: what for key, what in LAST_KEYS.items() if key != "y"})
+
+    async def _key(self, question: str, keys: Mapping[str, str]) -> str:
+        """One of the keys, or a word for it; anything else explains them. Where only yes is one, no means quitting."""
+        while True:
+            typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
+            key = WORDS.get(typed, typed)
+            key = "q" if key == "n" and key not in keys and "y" in keys else key
+            if key in keys:
+                return key
+            if typed not in ("", "?"):
+                self._tell(f"There is no key {typed} here.", WARNING)
+            for key, meaning in keys.items():
+                self._tell(f"  {key}: {meaning}", QUIET)
+
+    async def _line(self, prompt: str) -> str:
+        typed = await self._read(prompt)
+        if typed is None:
+            raise _Gone
+        return typed
+
+    async def _edit(self, parley: Parley, hunk: Hunk, draft: Digest) -> None:
+        """Let the person edit the new lines; what is left as it was, or cannot be written, settles nothing."""
+        text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE}\n", "")
+        written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
+        if written is None or written == text:
+            self._own.pop(hunk, None)
+            self._tell("It is left as it was.", QUIET)
+            return
+        self._own[hunk] = written
+        self._console.print(shown_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console))
+        if wrong := await self._check(draft, parley.choice_with(hunk, written)):
+            self._tell(f"{' '.join(wrong)} Press e to go on with your text.", WARNING)
+            return
+        parley.settle(written)
+
+    async def _edited(self, text: str, suffix: str) -> str | None:
+        """A text as the person's own editor leaves it; None where that failed."""
+        command = next((os.environ[it] for it in EDITORS if os.environ.get(it)), USUAL_EDITOR)
+        with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
+            file = Path(folder) / f"hunk{suffix}"
+            await asyncio.to_thread(file.write_bytes, text.encode(errors="surrogateescape"))
+            try:
+                process = await asyncio.create_subprocess_exec(*shlex.split(command), str(file))
+                code = await process.wait()
+                written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
+            except (OSError, ValueError) as error:
+                self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING)
+                return None
+        return None if code else written
+
+
+def _which(parley: Parley, hunk: Hunk) -> str:
+    """Where a hunk stands in the plan; said before it and, as it may scroll away, once more with the question."""
+    every = parley.planned.hunks
+    own = [it for it in every if it.path == hunk.path]
+    which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
+    return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{place(hunk)}"

@@ -1,0 +1,116 @@
+"""`chat`: questions to the judge about a session, answered word by word, without changing it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.events import Delta, MoveMade, Recorded, SeatMissed
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import clean, one_line
+from roundtable.doors.cli.displays import Display, JsonLines
+from roundtable.doors.cli.gate_prompt import Gatekeeper, read_line
+from roundtable.doors.cli.options import HeadedCommand, option, session_argument
+from roundtable.doors.cli.output import INTERRUPTED, TAKEN, at_desk_of, ended_with, note
+from roundtable.doors.cli.output_queue import Outlet
+from roundtable.doors.cli.run_session import Holding
+from roundtable.live.fact_words import Line, fault_words, plain
+from roundtable.report.costs import costs
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.opening.judge_question import Exchange
+
+
+@click.command(cls=HeadedCommand)
+@session_argument
+@click.argument("question", default="")
+@option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")
+def chat(session: str, question: str, as_json: bool) -> int:
+    """Ask the judge about the state of a session, without changing it.
+
+    The seat that judged last is shown the decisions, the findings, the files and what is open, and
+    answers through its judge's voice. Without QUESTION you can ask one after the other, at a
+    terminal; it remembers what was said in this talk.
+
+    \b
+    Examples:
+      roundtable chat last "Why was the cache dropped?"
+      roundtable chat 2026-11-15-a-to-do-api
+    """
+    if not question.strip() and (as_json or not sys.stdin.isatty()):
+        raise UsageError("There is no question.", 'Write it in quotes: roundtable chat last "What is open?"')
+    return at_desk_of(
+        lambda desk: desk.find(session), lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json)
+    )
+
+
+async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: bool) -> int:
+    said: list[Exchange] = []
+    if question:
+        return await _asked(desk, about, question, said, as_json=as_json)
+    note(f"About {one_line(about.charter.question, 80)}. An empty line ends it.")
+    while typed := await read_line("You: "):
+        about = await desk.session(about.id)
+        if (code := await _asked(desk, about, typed, said, as_json=False)) == INTERRUPTED:
+            return code
+    return TAKEN
+
+
+async def _asked(desk: Roundtable, about: Session, question: str, said: list[Exchange], *, as_json: bool) -> int:
+    from roundtable.app.opening.judge_question import open_chat
+
+    state = await desk.session(await open_chat(desk, about, question, said))
+    show: Display = JsonLines(Outlet()) if as_json else Words(Outlet())
+    keeper = Gatekeeper(desk, state, show, asks=False, colors=False)
+    if await Holding(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
+        note("Stopped.")
+        return INTERRUPTED
+    ended = await desk.session(state.id)
+    if ended.decision is not None and ended.decision.text:
+        said.append((question, ended.decision.text))
+        note(f"({one_line(ended.decision.author)}, {costs(ended).total.price}; the session is as it was.)")
+    return ended_with(ended)
+
+
+class Words:
+    """What one seat says, as it says it."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.outlet = outlet
+        self._call: str = ""
+        self._length: int = 0
+
+    def take(self, item: Recorded | Delta) -> None:
+        """Write out what is new; a call that was tried again begins on a new line."""
+        if isinstance(item, Delta):
+            self._hear(item)
+        elif isinstance(item.event, MoveMade):
+            self.outlet.write("\n" if self._length else f"{clean(item.event.text.strip())}\n")
+        elif isinstance(item.event, SeatMissed):
+            self.tell([Line(fault_words(item.event.fault), "fault", item.event.seat)])
+
+    def _hear(self, delta: Delta) -> None:
+        if delta.call != self._call:
+            self.outlet.write("\n" if self._length else "")
+            self._call, self._length = delta.call, 0
+        new = delta.text[max(0, self._length - delta.offset) :]
+        self._length += len(new)
+        self.outlet.write(clean(new))
+
+    def tell(self, lines: Iterable[Line]) -> None:
+        """Say something besides."""
+        self.outlet.write(plain(lines))
+
+    def suspend(self) -> None:
+        """Words leave room anyway."""
+
+    def resume(self) -> None:
+        """Nothing to bring back."""
+
+    def close(self) -> None:
+        """Nothing to put back."""

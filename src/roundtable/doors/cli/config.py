@@ -1,0 +1,118 @@
+"""`config`: the settings in force, where each comes from, and a way to change one without an editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.text.sanitize import one_line
+from roundtable.doors.cli.output import note
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.settings.places import Places
+    from roundtable.app.settings.settings_view import Setting
+
+_SOURCES = {
+    "default": "default",
+    "you": "your config",
+    "workspace": "this workspace",
+    "withheld": "waits for `roundtable trust`",
+}
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_context
+def config(ctx: click.Context, as_json: bool) -> None:
+    """Show, explain and change settings.
+
+    The command line goes over the workspace's config, that over your own, that over the defaults.
+
+    \b
+    Examples:
+      roundtable config
+      roundtable config get limits
+      roundtable config set limits.budget_usd 2
+      roundtable config set table.seats claude,gpt --user
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from roundtable.app.settings.settings_view import in_force
+
+    _show(in_force(*_here()), as_json=as_json)
+
+
+@config.command()
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def get(key: str, as_json: bool) -> None:
+    """Print a setting, or all those under it.
+
+    \b
+    Example:
+      roundtable config get limits.seat_timeout
+    """
+    from roundtable.app.settings.settings_view import setting
+    from roundtable.app.settings.toml_text import written
+
+    found = setting(*_here(), key)
+    if len(found) == 1 and found[0].key == key and not as_json:
+        value = found[0].value
+        click.echo(one_line(value if isinstance(value, str) else written(value)))
+        return
+    _show(found, as_json=as_json)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.option("--user", "for_person", is_flag=True, help="In your own config, for every workspace.")
+def set_(key: str, value: str, for_person: bool) -> None:
+    """Change a setting; comments in the file stay.
+
+    VALUE is a word, a number, words with commas between them, or TOML.
+
+    \b
+    Examples:
+      roundtable config set meetings.council.rounds 1
+      roundtable config set seats.gpt.voices openai:gpt-4o --user
+    """
+    from roundtable.app.settings.settings_view import change
+    from roundtable.app.settings.toml_text import written
+
+    path, now = change(*_here(), key, value, for_person=for_person)
+    note(f"{key} = {written(now)} in {path}")
+
+
+@config.command()
+@click.option("--user", "for_person", is_flag=True, help="Your own config.")
+def path(for_person: bool) -> None:
+    """Print where the config is, for an editor.
+
+    \b
+    Example:
+      $EDITOR "$(roundtable config path)"
+    """
+    from roundtable.app.settings.config import workspace_config
+
+    places, workspace = _here()
+    click.echo(places.user_config if for_person else workspace_config(workspace))
+
+
+def _here() -> tuple[Places, Path]:
+    from roundtable.app.settings.places import Places, workspace_of
+
+    return Places.of_this_person(), workspace_of(Path.cwd())
+
+
+def _show(found: list[Setting], *, as_json: bool) -> None:
+    from roundtable.app.settings.toml_text import written
+
+    if as_json:
+        show_json({"v": 1, "settings": found})
+        return
+    rows = [(it.key, _SOURCES[it.source], "" if it.value is None else written(it.value)) for it in found]
+    show_table(("setting", "from", "value"), rows)

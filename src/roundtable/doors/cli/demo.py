@@ -1,0 +1,74 @@
+"""`demo`: a whole deliberation on whatever embedded model is there, so that a newcomer sees the real thing at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.doors.cli.displays import Manner
+from roundtable.doors.cli.output import at_desk, note
+from roundtable.doors.cli.run_session import conduct
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+SMALLEST, USEFUL = "smollm2-135m", "qwen2.5-coder-1.5b"
+QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
+OPTIONS = ("One program", "Many small services")
+HONEST = (
+    "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
+    "{about}\n"
+    "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
+    "{more}"
+    '  {command} discuss "…" --seat a=openai:gpt-4o   (any key or server; see `{command} voices`)\n'
+)
+
+
+@click.command()
+@click.argument("question", default=QUESTION)
+def demo(question: str) -> int:
+    """Hold a real deliberation on an embedded model: no key, no account.
+
+    Uses the best model that is already here and fetches the smallest (98 MB) if there is none. It never
+    uses a paid seat, whatever keys it could find.
+
+    \b
+    Examples:
+      roundtable demo
+      roundtable demo "Tabs or spaces?"
+    """
+    from roundtable.app.machine.embedded_models import default_model
+    from roundtable.app.settings.installation import COMMAND, typed_command
+    from roundtable.app.settings.places import Places
+    from roundtable.doors.cli.models import fetch
+
+    places = Places.of_this_person()
+    model = default_model(places)
+    if model is None:
+        note(f"No model is here yet, so {SMALLEST} (98 MB) is fetched once.")
+        fetch(SMALLEST)
+        model = default_model(places)
+    assert model is not None
+    command = typed_command()
+    more = f"  {command} models get {USEFUL}        (1.1 GB, still small)\n" if model.name != USEFUL else ""
+    note(HONEST.format(title=model.title or model.name, about=model.about, more=more, command=command))
+    code = at_desk(lambda desk: _hold(desk, model.name, question))
+    if command != COMMAND:
+        note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")
+    return code
+
+
+async def _hold(desk: Roundtable, model: str, question: str) -> int:
+    from roundtable.app.desk import Agenda
+    from roundtable.app.machine.discovery import embedded_table
+
+    agenda = Agenda(
+        question,
+        embedded_table(model),
+        meeting="council",
+        options=OPTIONS if question == QUESTION else (),
+        headless=True,
+    )
+    state = await desk.session(await desk.convene(agenda))
+    return await conduct(desk, state, Manner(), headless=True, strict=False)

@@ -1,0 +1,175 @@
+"""`doctor`: is everything in order, and if not, what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.wording import many
+from roundtable.doors.cli.output import note
+from roundtable.doors.cli.tables import show_json
+from roundtable.doors.cli.wrapping import fitted
+
+if TYPE_CHECKING:
+    from roundtable.app.machine.doctor import Report
+    from roundtable.app.machine.isolation import Isolation
+    from roundtable.app.machine.seat_check import Participant, VoiceCheck
+    from roundtable.app.machine.surroundings import Program
+
+_KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
+
+
+@click.command()
+@click.option("--session", default="", metavar="SESSION", help="Check this session's record too.")
+@click.option("--deep", is_flag=True, help="Put one tiny question to every seat. This may cost a little money.")
+@click.option("--faults", is_flag=True, help="Instead, put every kind of voice before a local server that fails.")
+@click.option("--yes", is_flag=True, help="Do not ask before --deep; needed where there is no terminal.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
+    """Check folders, config, the record, every seat and what is installed; no model is asked without --deep.
+
+    The sandbox in force is proved by trying to break out of it. With --deep, it is also asked for more memory,
+    processes, disk and time than it gives, and a seat's voices are asked in the order of their chain until one speaks.
+
+    With --faults, no model is asked either: every API dialect and every agent that is installed meets a server on
+    this machine that fails in every way one can, and must say truthfully what happened.
+
+    Exit codes: 0 all is well, 1 the record cannot be used or, with --faults, a voice does not
+    tell the truth, 2 something else is to be mended: a seat, the config, a folder.
+
+    \b
+    Examples:
+      roundtable doctor
+      roundtable doctor --session architecture --json
+      roundtable doctor --deep
+    """
+    from roundtable.app.machine.doctor import examine
+
+    if faults:
+        if session or deep:
+            raise UsageError("--faults is a check of its own.", "Leave out --session and --deep.")
+        from roundtable.doors.cli.faults import check_and_show
+
+        click.get_current_context().exit(check_and_show(as_json))
+    if deep and not yes:
+        deep = _may_ask()
+    report = asyncio.run(examine(session=session, told=_tell if deep else None))
+    if as_json:
+        show_json(report)
+    else:
+        for line in report_lines(report):
+            click.echo(fitted(line, sys.stdout))
+    click.get_current_context().exit(report.exit_code)
+
+
+def _may_ask() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("--deep asks before it spends anything, and nobody is there to answer.", "Add --yes.")
+    note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
+    return click.confirm("Ask them?", default=False, err=True)
+
+
+def _tell(seat: str, check: VoiceCheck) -> None:
+    """A line as each voice answers; one may take a minute."""
+    note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
+
+
+def report_lines(report: Report) -> list[str]:
+    """The report for people: a sign, what was looked at, what was found."""
+    home, config, store = report.roundtable_home, report.config, report.store
+    access = "readable and writable" if home.readable and home.writable else "not writable"
+    record = f"{store.path}: {many(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
+    if store.integrity == "absent":
+        record = f"{store.path}: not there yet, made with the first session"
+    lines = [
+        _line(_sign(home.readable and home.writable), "home", f"{home.path}: {access}"),
+        _line(_sign(config.ok), "config", config.note or "no mistakes found"),
+        _line(_sign(store.ok), "record", record),
+    ]
+    if report.session_state != "skipped":
+        lines.append(_line(_sign(report.session_state == "ok"), "session", report.session_note))
+    if not report.participants:
+        why = "nobody can sit down yet" if config.ok and store.ok else "not looked at before that is mended"
+        lines.append(_line("✗", "seats", why))
+    lines += [line for name, it in report.participants.items() for line in _seat(name, it)]
+    extras = ", ".join(name for name, there in report.extras.items() if there) or "none"
+    lines += [
+        *_around(report),
+        f"  python {report.python} on {report.platform}; extras: {extras}",
+        f"  models: {', '.join(f'{name} ({state})' for name, state in report.models.items()) or 'none'}",
+        *(f"→ {one_line(advice)}" for advice in report.advice),
+        _verdict(report),
+    ]
+    return lines
+
+
+def _verdict(report: Report) -> str:
+    if not report.ok:
+        return "There is something to mend."
+    if report.deep:
+        return "All is well."
+    return "Nothing is wrong as far as one sees without asking; `roundtable doctor --deep` asks every seat."
+
+
+def _seat(name: str, seat: Participant) -> list[str]:
+    """A line for each voice; one that cannot speak is no harm where another of the chain can."""
+    harm = "–" if seat.status == "ok" else "✗"
+    lines = [_line("✓" if it.status == "ok" else harm, f"seat {name}", _voice(it)) for it in seat.voices]
+    if judge := seat.judge:
+        lines.append(_line("✓" if judge.status == "ok" else "–", f"seat {name} as a judge", _voice(judge)))
+    return lines
+
+
+def _voice(check: VoiceCheck) -> str:
+    trouble = [] if check.status == "ok" else [check.status.replace("_", " ")]
+    found = ". ".join(filter(None, [*trouble, check.note]))
+    return f"{check.voice}: {found}" if check.voice else found
+
+
+def _line(sign: str, what: str, found: str) -> str:
+    return f"{sign} {one_line(what)}: {one_line(found)}"
+
+
+def _sign(well: bool) -> str:
+    return "✓" if well else "✗"
+
+
+def _around(report: Report) -> list[str]:
+    """What else is on this machine; nothing of it has to be there."""
+    keys = f"  keys: {report.keys.stored} stored; new ones go to {_KEY_PLACES[report.keys.place]}"
+    up = [f"{name} ({many(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
+    return [
+        f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
+        f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
+        *_isolation(report.isolation),
+        f"  model servers: {_listed(up)}",
+        _line("✗", "keys", report.keys.note) if report.keys.note else keys,
+    ]
+
+
+def _isolation(isolation: Isolation) -> list[str]:
+    """Which sandbox is in force, and what came of trying to break out of it."""
+    if isolation.missing:
+        found = f"[sandbox] use = {isolation.chosen}, which does not answer" if isolation.chosen else "none"
+        sign = " " if isolation.ok else _sign(False)
+        return [_line(sign, "sandbox", f"{found}, so no check and no candidate can be run. {isolation.missing}")]
+    tried = len(isolation.held) + len(isolation.broken)
+    lines = [_line(_sign(False), "sandbox", f"{name} got out: {how}") for name, how in isolation.broken.items()]
+    lines += [_line("–", "sandbox", f"{name} could not be tried: {why}") for name, why in isolation.untried.items()]
+    held = f"{isolation.sandbox}; {len(isolation.held)} of {tried} ways to break out were tried and held"
+    return [*lines, _line(_sign(not isolation.broken), "sandbox", held)]
+
+
+def _listed(items: list[str]) -> str:
+    return one_line(", ".join(items) or "none")
+
+
+def _program(name: str, it: Program) -> str:
+    version = it.version or "version unknown"
+    tried = "" if it.tried in version else f"; tried with {it.tried}"
+    return f"{name} ({version}{tried})"

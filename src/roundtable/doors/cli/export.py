@@ -1,0 +1,110 @@
+"""`export` and `sync`: the record as files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.doors.cli.options import session_argument
+from roundtable.doors.cli.output import NO_DECISION, TAKEN, at_desk, note
+from roundtable.report.layouts import LAYOUTS
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+REPORTS = ("report-md", "report-html")
+FORMATS = ("markdown", "html", "json", "jsonl", *REPORTS)
+
+
+@click.command()
+@session_argument
+@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="One file.")
+@click.option(
+    "--layout", type=click.Choice(tuple(LAYOUTS)), help="A folder of files instead, as other tools lay it out."
+)
+@click.option("-o", "--output", metavar="PATH", help="The file, or with --layout the folder.  [default: by the slug]")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+def export(session: str, form: str, layout: str | None, output: str | None, force: bool) -> None:
+    """Write a session to files: markdown, html, json, jsonl.
+
+    HTML is one file without scripts, with the map of who stood with whom. A meeting in stages has a report as well,
+    report-md or report-html: decisions, disputes, findings, runs, costs and what came from whom. Layouts: `runs`
+    writes sessions/, runs/ and logs/ by session key and run id; `debate` writes debate/ROUND/agent-NAME.md, and
+    debate/vote-results.md where ballots were cast.
+
+    \b
+    Examples:
+      roundtable export last --format html -o decision.html
+      roundtable export last --format report-html -o report.html
+      roundtable export last --layout debate -o docs
+    """
+    from roundtable.app.records.export import PRINT, SUFFIXES, write_files
+
+    if output == "-":
+        raise UsageError("Standard output is no place for files.", PRINT)
+    name, texts = at_desk(lambda desk: _texts(desk, session, form, layout))
+    file = name if layout else name + SUFFIXES[form]
+    place = Path(output or file)
+    if layout is None:
+        place = place / file if place.is_dir() else place
+        place, texts = place.parent, {place.name: texts[""]}
+    for path in write_files(place, texts, force=force):
+        click.echo(path)
+
+
+async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
+    """What the session is called, and the files of the layout; the one text of a format has no name yet."""
+    from roundtable.app.records.export import laid_out, rendered, reported
+
+    id = await desk.find(address)
+    records = await desk.store.read(id)
+    session = Session.fold(id, records)
+    if layout:
+        files = await laid_out(desk.store, session, records, layout)
+    elif form in REPORTS:
+        files = {"": await reported(desk.store, session, records, form)}
+    else:
+        files = {"": await rendered(session, records, form)}
+    return session.charter.slug or id, files
+
+
+@click.command()
+@click.option("-y", "--yes", is_flag=True, help="Make the folder if it is not there.")
+def sync(yes: bool) -> int:
+    """Write .roundtable/ anew from the record.
+
+    It holds the chronicle, the error log and every session of this workspace, to be read and committed. Files of your
+    own in it are left alone.
+
+    \b
+    Example:
+      roundtable sync --yes
+    """
+    return at_desk(lambda desk: _sync(desk, yes))
+
+
+async def _sync(desk: Roundtable, yes: bool) -> int:
+    folder = desk.folder
+    if folder.path.is_symlink():
+        raise UsageError(f"{folder.path.name} is a link.", "Make it a folder of this workspace.")
+    if not folder.exists:
+        if not yes and not sys.stdin.isatty():
+            raise UsageError("This workspace has no .roundtable/ yet.", "`roundtable sync --yes` makes it.")
+        if not yes and not click.confirm(f"Make {folder.path}?", default=False, err=True):
+            note("Nothing was written.")
+            return NO_DECISION
+        folder.create()
+    written = await desk.sync()
+    for path in written.kept:
+        note(f"Left alone, since Roundtable did not write it: .roundtable/{path}")
+    count = len(written.changed)
+    done = f"{count} {'file' if count == 1 else 'files'} written."
+    if written.failed:
+        raise UsageError(written.trouble, f"The others are current: {done} Mend that place and run it again.")
+    click.echo(f".roundtable/ is current: {done}")
+    return TAKEN

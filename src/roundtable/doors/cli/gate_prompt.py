@@ -1,0 +1,197 @@
+"""Asking the person at the terminal, in a way that others can answer first and Ctrl-C can end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import IO, TYPE_CHECKING, cast
+
+from roundtable.core.events import HEADLESS, Event, GateAnswered, GateOpened, Recorded, RunStarted
+from roundtable.core.faults import RoundtableError
+from roundtable.core.session import Session
+from roundtable.core.stages import goes_back, in_own_words
+from roundtable.core.values import Gate
+from roundtable.doors.cli.rollback import ask_where_back
+from roundtable.live.fact_words import Line, gate_words
+from roundtable.live.gate_options import REASONS, choice, on_enter
+from roundtable.report.provenance import asks_for_a_phrase, asks_for_approval, candidates, phrase, planned
+from roundtable.report.step_words import served_lines
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.doors.cli.approval_prompt import Approving
+    from roundtable.doors.cli.displays import Display
+    from roundtable.live.hunk_approval import Answer
+
+
+async def read_line(prompt: str, fd: int = 0) -> str | None:
+    """One line of the terminal, None at its end; nothing else waits meanwhile."""
+    os.write(2, prompt.encode(errors="replace"))
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[bytes] = loop.create_future()
+
+    def ready() -> None:
+        if typed.done():
+            return
+        try:
+            typed.set_result(os.read(fd, 65536))
+        except OSError:  # the terminal is gone
+            typed.set_result(b"")
+
+    loop.add_reader(fd, ready)
+    try:
+        data = await typed
+    except asyncio.CancelledError:
+        os.write(2, b"\n")  # nobody ends this line any more
+        raise
+    finally:
+        loop.remove_reader(fd)
+    return data.decode(errors="replace").strip() if data else None
+
+
+class Gatekeeper:
+    """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
+
+    def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool, colors: bool) -> None:
+        self._desk = desk
+        self._session = state.id
+        self._charter = state.charter
+        self._settled = set(state.answers)
+        self._known = state.seq
+        self._left_open: Gate | None = None
+        self._display = display
+        self._asks = asks
+        self._colors = colors
+        self._approving: Approving | None = None
+        self._asking: tuple[str, asyncio.Task[None]] | None = None
+        self.give_up: Callable[[], None] = lambda: None
+
+    async def see(self, recorded: Recorded) -> None:
+        """Look at one fact."""
+        event = recorded.event
+        if isinstance(event, GateOpened) and self._is_ours(event.gate):
+            if not self._asks:
+                await self._answer(event.gate.id, event.gate.default, by=HEADLESS)
+            elif recorded.seq > self._known:
+                self._start_asking(event.gate)
+            else:
+                self._left_open = event.gate
+        elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
+            self._display.tell([*await self._what_it_is_about(self._left_open), *gate_words(self._left_open)])
+            self._start_asking(self._left_open)
+
+    async def _what_it_is_about(self, gate: Gate) -> list[Line]:
+        """What a gate left open asks about, which scrolled by in another life: the candidates and the plan."""
+        state = await self._desk.session(self._session)
+        found = planned(state) if asks_for_approval(gate) else None
+        told = [it for it in (candidates(state), found[1]) if it] if found else []
+        return [Line(line, "dim") for it in told for line in served_lines(it)]
+
+    async def make_way(self, event: Event) -> None:
+        """Stop asking what has been answered, before that is shown."""
+        if isinstance(event, GateAnswered):
+            self._settled.add(event.gate)
+            if self._asking is not None and self._asking[0] == event.gate:
+                await self.close()
+                self._display.resume()
+
+    def _start_asking(self, gate: Gate) -> None:
+        self._display.suspend()
+        asking = asyncio.create_task(self._ask(gate))
+        asking.add_done_callback(self._stop_if_failed)
+        self._asking = gate.id, asking
+
+    def _stop_if_failed(self, asking: asyncio.Task[None]) -> None:
+        """A question that could not be put must not wait for an answer."""
+        if not asking.cancelled() and asking.exception() is not None:
+            self.give_up()
+
+    def _is_ours(self, gate: Gate) -> bool:
+        """The engine itself answers what was answered ahead, and everything in a headless session."""
+        ahead = gate.ahead(self._charter.answers) in gate.options
+        return not (ahead or self._charter.headless or gate.id in self._settled)
+
+    async def _ask(self, gate: Gate) -> None:
+        if not (asks_for_approval(gate) or asks_for_a_phrase(gate)):
+            return await self._ask_for_option(gate)
+        answer = await self._ask_to_write(gate)
+        if answer is None:
+            return self.give_up()
+        await self._answer(gate.id, *answer)
+
+    async def _ask_to_write(self, gate: Gate) -> Answer | None:
+        """What would be written is gone through hunk by hunk; what would be lost for good wants its phrase typed."""
+        approving = self._approving = self._approving or self._at_terminal()
+        state = await self._desk.session(self._session)
+        if asks_for_approval(gate):
+            return await approving.approve(state, gate)
+        return await approving.confirm(phrase(state))
+
+    def _at_terminal(self) -> Approving:
+        from rich.console import Console
+
+        from roundtable.app.effects.own_words import objections_to
+        from roundtable.doors.cli.approval_prompt import Approving
+
+        console = Console(
+            file=cast("IO[str]", self._display.outlet),
+            force_terminal=True,
+            color_system="auto" if self._colors else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        return Approving(console, self._read_line, partial(objections_to, self._desk))
+
+    async def _read_line(self, prompt: str) -> str | None:
+        """A line of the terminal, asked for once all that it is about has been shown."""
+        await self._display.outlet.drained()
+        return await read_line(prompt)
+
+    async def _ask_for_option(self, gate: Gate) -> None:
+        usual = on_enter(gate)
+        prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {usual}' if usual else ''}]: "
+        while True:
+            typed = await self._read_line(prompt)
+            if typed is None:
+                return self.give_up()
+            option, reason = choice(gate, typed)
+            if option is not None:
+                break
+            wrong = f"There is no option {typed}." if typed else "Enter alone does not end it; Ctrl-C leaves it open."
+            told = [] if typed == "?" else [Line(wrong, "fault")]
+            self._display.tell([*told, *gate_words(gate)[1:]])
+        said = await self._words_with(gate, option, reason)
+        if said is None:
+            return self.give_up()
+        await self._answer(gate.id, option, said)
+
+    async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
+        """What the person adds to an option that means little without it; None where they left."""
+        if goes_back(gate, option):
+            return await ask_where_back(await self._desk.session(self._session), said, self._read_line)
+        if said or option not in REASONS:
+            return said
+        if not in_own_words(gate, option):
+            return await self._read_line(f"{REASONS[option]} [Enter for nothing]: ")
+        typed: str | None = ""
+        while typed == "":
+            typed = await self._read_line(f"{REASONS[option]} ")
+        return typed
+
+    async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
+        try:
+            await self._desk.answer(self._session, gate, option, reason, by)
+        except RoundtableError as error:  # somebody else was faster
+            self._display.tell([Line(error.message, "dim")])
+
+    async def close(self) -> None:
+        """Stop asking; raises what kept a question from being put."""
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            asking[1].cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asking[1]

@@ -1,0 +1,150 @@
+"""`keys`: what opens paid voices, stored once and never shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.doors.cli.output import note
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.settings.places import Places
+    from roundtable.app.settings.secrets import KeyState
+
+
+class Discreet(click.Group):
+    """A group whose complaints repeat nothing that was typed: it may be a key."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what stands before the command's name."""
+        with _not_repeated():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Find the command, and read the rest."""
+        with _not_repeated():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _not_repeated() -> Generator[None]:
+    try:
+        yield
+    except click.MissingParameter:
+        raise
+    except click.UsageError:
+        from roundtable.app.settings.secrets import GIVEN_AWAY
+
+        raise UsageError(
+            "That cannot be read, and is not repeated, as it may hold a key: see `roundtable keys --help`.", GIVEN_AWAY
+        ) from None
+
+
+@click.group(cls=Discreet, invoke_without_command=True)
+def keys() -> None:
+    """Store, list and remove the keys of paid voices.
+
+    A variable in the environment comes first. A stored key lives in the system's keychain where there is one; else in
+    a file that only you may read, sealed with a second file in your config folder. The seal guards a copy or backup of
+    the one file without the other; where ROUNDTABLE_HOME keeps both in one folder, it guards little. It does not guard
+    against a program that runs as you: nothing on this machine can.
+
+    \b
+    Examples:
+      roundtable keys set openai
+      roundtable keys list
+    """
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        context.invoke(list_command)
+
+
+@keys.command("set")
+@click.argument("name")
+@click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input, as is done in a pipe anyway.")
+def set_command(name: str, piped: bool) -> None:
+    """Store a key, under an endpoint's name (openai), its variable (OPENAI_API_KEY), or the NAME of secret:NAME.
+
+    It is asked for without being shown. It is never an argument: other programs can read those.
+
+    \b
+    Examples:
+      roundtable keys set openai
+      pass show openai | roundtable keys set openai
+    """
+    from roundtable.app.settings.secrets import LONGEST, store_key, stored_name
+
+    where = _here()
+    stored_name(*where, name)  # a wrong name is told before anything is typed
+    key = sys.stdin.read(4 * LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
+    stored, replaced = store_key(*where, name, key)
+    note(f"Stored {stored.name} in {_place(stored)}{', in place of the one before' if replaced else ''}.")
+    places = where[0]
+    if stored.place == "file" and places.secrets.parent == places.seal.parent:
+        note(f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder opens your keys.")
+    if os.environ.get(stored.name):
+        note(f"The environment sets {stored.name} too, and comes first.")
+    if not stored.endpoints:
+        note(f'No endpoint looks for it yet: write key = "secret:{stored.name}" where it belongs.')
+
+
+@keys.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_command(as_json: bool = False) -> None:
+    """List the keys that are stored, and those in the environment that an endpoint uses; never the keys themselves.
+
+    \b
+    Example:
+      roundtable keys list
+    """
+    from roundtable.app.settings.secrets import list_keys
+
+    found = list_keys(*_here())
+    if as_json:
+        show_json({"v": 1, "keys": found})
+        return
+    if not found:
+        note("No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows what needs one.")
+        return
+    rows = [
+        (it.name, _place(it), f"…{it.tail}" if it.tail else "…", ", ".join(it.endpoints) or "nobody") for it in found
+    ]
+    show_table(("key", "where", "ends in", "used by"), rows)
+
+
+@keys.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+def remove_command(names: tuple[str, ...]) -> None:
+    """Forget stored keys. What is in the environment stays there.
+
+    \b
+    Example:
+      roundtable keys remove openai
+    """
+    from roundtable.app.settings.secrets import remove_key
+
+    for name in names:
+        removed = remove_key(*_here(), name)
+        note(f"Removed {removed.name} from {_place(removed)}.")
+
+
+def _ask(name: str) -> str:
+    return click.prompt(f"Key for {name}", hide_input=True, err=True)
+
+
+def _place(key: KeyState) -> str:
+    return {"keychain": "the keychain", "file": "your secrets file", "environment": "the environment"}[key.place]
+
+
+def _here() -> tuple[Places, Path]:
+    from roundtable.app.settings.places import Places, workspace_of
+
+    return Places.of_this_person(), workspace_of(Path.cwd())

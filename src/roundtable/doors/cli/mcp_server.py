@@ -1,0 +1,55 @@
+"""`mcp`: the table for other programs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.core.text.redaction import Redactor
+from roundtable.doors.cli.output import note
+from roundtable.doors.cli.stderr import keep_clean
+
+
+@click.command()
+@click.option("--http", is_flag=True, help="Serve over HTTP on this machine, not over standard input and output.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="Where, with --http."
+)
+def mcp(http: bool, port: int) -> None:
+    """Serve the table to other programs over MCP.
+
+    Without options it speaks over standard input and output, for a program that starts it. Meetings
+    are run by processes of their own: they go on when the program or this server ends. The seats are
+    those of your config; a paid seat needs a budget. `-C DIR` says which workspace it works in.
+
+    \b
+    Examples:
+      claude mcp add roundtable -- roundtable mcp
+      codex mcp add roundtable -- roundtable mcp
+      roundtable mcp --http --port 8642
+    """
+    keep_clean(Redactor())
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        from roundtable.doors.mcp.server import HOST, serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        from roundtable.app.settings.installation import install_command
+
+        raise UsageError(
+            f"The MCP server needs the package {error.name}, which is not installed.",
+            f"Install it: {install_command('mcp')}",
+        ) from None
+    if not http:
+        asyncio.run(serve_stdio())
+        return
+    try:
+        listening = socket.create_server((HOST, port))
+    except OSError as error:
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Take another with --port.") from None
+    with listening:
+        note(f"Serving MCP at http://{HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting.")
+        asyncio.run(serve_http(listening))

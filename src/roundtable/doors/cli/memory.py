@@ -1,0 +1,328 @@
+"""`chronicle`, `decrees`, `errors`, `predictions`: views of what this workspace remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+
+from roundtable.core.ledger import BINDING, Entry, EntryKind, State, foresight
+from roundtable.doors.cli.output import at_desk, note
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST = 1000
+NOTHING_FORETOLD = "No dissenter has foretold anything in this workspace yet."
+
+
+class Listing(click.Group):
+    """A group that lists where no other command of its own is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`chronicle graphql` is `chronicle list graphql`."""
+        place = 2 if args[:1] in (["-C"], ["--workspace"]) else 0
+        named = args[place : place + 1]
+        if not named or named[0] not in (*self.commands, *ctx.help_option_names):
+            args = [*args[:place], "list", *args[place:]]
+        return super().parse_args(ctx, args)
+
+
+def json_option(command: F) -> F:
+    """For programs."""
+    return click.option("--json", "as_json", is_flag=True, help="For programs.")(command)
+
+
+# --- chronicle -----------------------------------------------------------------------------------
+
+
+@click.group(cls=Listing)
+def chronicle() -> None:
+    """List and search the decisions of this workspace.
+
+    Every meeting's decision is remembered here, also when its session has been cleared away. New meetings are told
+    of those that bear on their question.
+
+    \b
+    Examples:
+      roundtable chronicle
+      roundtable chronicle graphql api
+      roundtable chronicle show D-1a2b3c
+      roundtable chronicle fail D-1a2b3c "The cache went stale under load."
+    """
+
+
+@chronicle.command("list")
+@click.argument("words", nargs=-1)
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
+@json_option
+def list_decisions(words: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List decisions, newest first, or those that share WORDS, the nearest first.
+
+    \b
+    Example:
+      roundtable chronicle list graphql --json
+    """
+    found = _entries((EntryKind.DECISION,), " ".join(words), limit)
+    rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
+    none = "No decision shares these words." if words else "Nothing has been decided in this workspace yet."
+    _show(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
+
+
+@chronicle.command("show")
+@click.argument("id")
+@json_option
+def show_entry(id: str, as_json: bool) -> None:
+    """Print one entry of the ledger, with what else its session left behind.
+
+    \b
+    Example:
+      roundtable chronicle show D-1a2b3c
+    """
+
+    async def look(desk: Roundtable) -> tuple[Entry, list[Entry], bool]:
+        entry = await desk.memory.entry(id)
+        others = await desk.memory.entries(limit=MOST)
+        related = [it for it in others if entry.session and it.session == entry.session and it.id != entry.id]
+        return entry, related, bool(entry.session and await desk.store.read(entry.session))
+
+    entry, related, there = at_desk(look)
+    if as_json:
+        show_json({"v": 1, "entry": _fields(entry), "related": [_fields(it) for it in related]})
+        return
+    click.echo(f"{entry.id}  {entry.kind}, {entry.state}, {entry.at[:10]}")
+    labels = {"question": entry.question, str(entry.kind): entry.text, "why": entry.why, "seat": entry.seat}
+    for name, text in {**labels, "due": entry.due}.items():
+        click.echo(f"  {name:<10} {text}") if text else None
+    if entry.session:
+        gone = "what was said has been cleared away"
+        click.echo(f"  {'session':<10} {f'roundtable show {entry.slug or entry.session}' if there else gone}")
+    for it in related:
+        click.echo(f"  {it.id}  {it.state}: {it.text}")
+
+
+@chronicle.command("fail")
+@click.argument("id")
+@click.argument("why")
+def fail(id: str, why: str) -> None:
+    """Say that a decision did not work out, and WHY, so that it is not repeated.
+
+    \b
+    Example:
+      roundtable chronicle fail D-1a2b3c "The cache went stale under load."
+    """
+    entry = at_desk(lambda desk: desk.memory.fail(id, why))
+    click.echo(f"{entry.id}: new meetings are told that this failed, and the same answer to such a question is stopped")
+
+
+# --- decrees -------------------------------------------------------------------------------------
+
+
+@click.group(cls=Listing)
+def decrees() -> None:
+    """What you rejected and why, so that it is not proposed again.
+
+    Approaches that failed stand here too. A table that agrees on one of them again, without a word on why it was
+    turned down, gets no decision unless you allow it.
+
+    \b
+    Examples:
+      roundtable decrees
+      roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
+      roundtable decrees lift R-1a2b3c
+    """
+
+
+@decrees.command("list")
+@click.option("--all", "everything", is_flag=True, help="Those that were lifted too.")
+@json_option
+def list_decrees(everything: bool, as_json: bool) -> None:
+    """List what was rejected or has failed, newest first.
+
+    \b
+    Example:
+      roundtable decrees list --all
+    """
+    found = [it for it in _entries(BINDING) if everything or it.state != State.LIFTED]
+    rows = [
+        (it.id, "failed" if it.kind is EntryKind.FAILURE else "rejected", it.state, it.text, it.why) for it in found
+    ]
+    none = 'Nothing was rejected in this workspace yet. Say so with: roundtable decrees add "…"'
+    _show(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
+
+
+@decrees.command("add")
+@click.argument("proposal")
+@click.option("--why", default="", metavar="TEXT", help="What a new proposal would have to answer.")
+def add(proposal: str, why: str) -> None:
+    """Reject a PROPOSAL, in a line as a seat would make it.
+
+    \b
+    Example:
+      roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
+    """
+    entry = at_desk(lambda desk: desk.memory.reject(proposal, why))
+    click.echo(f"{entry.id}: new meetings are told of it, and a proposal that repeats it is stopped")
+
+
+@decrees.command("lift")
+@click.argument("id")
+def lift(id: str) -> None:
+    """Let something be proposed again.
+
+    \b
+    Example:
+      roundtable decrees lift R-1a2b3c
+    """
+    click.echo(f"{at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@click.group(cls=Listing)
+def errors() -> None:
+    """The error log: what was diagnosed, and what became of it.
+
+    Every code-red meeting leaves an entry with a number of its own, unless you chose only to have it reported.
+
+    \b
+    Examples:
+      roundtable errors
+      roundtable errors close CR-001 "The token is refreshed now."
+    """
+
+
+@errors.command("list")
+@json_option
+def list_errors(as_json: bool) -> None:
+    """List errors, newest first.
+
+    \b
+    Example:
+      roundtable errors list --json
+    """
+    found = _entries((EntryKind.ERROR,))
+    rows = [(it.id, it.state, it.at[:10], it.text, it.question) for it in found]
+    none = 'No error was diagnosed in this workspace yet. Start with: roundtable code-red "…"'
+    _show(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
+
+
+@errors.command("close")
+@click.argument("id")
+@click.argument("how")
+def close(id: str, how: str) -> None:
+    """Say that an error is dealt with, and HOW.
+
+    \b
+    Example:
+      roundtable errors close CR-001 "The token is refreshed now."
+    """
+    click.echo(f"{at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
+
+
+@errors.command("reopen")
+@click.argument("id")
+@click.argument("why", default="")
+def reopen(id: str, why: str) -> None:
+    """Say that an error is back, and perhaps WHY.
+
+    \b
+    Example:
+      roundtable errors reopen CR-001 "Seen again on Monday."
+    """
+    click.echo(f"{at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
+
+
+# --- predictions ---------------------------------------------------------------------------------
+
+
+@click.group(cls=Listing)
+def predictions() -> None:
+    """What dissenters foretold, and who was right.
+
+    What an outvoted seat said will be seen, or objected, falls due. You say how it turned out, and each seat gets a
+    record.
+
+    \b
+    Examples:
+      roundtable predictions
+      roundtable predictions settle P-1a2b3c right "p99 went over 2 s in March."
+      roundtable predictions record
+    """
+
+
+@predictions.command("list")
+@json_option
+def list_predictions(as_json: bool) -> None:
+    """List predictions, those that are due first.
+
+    \b
+    Example:
+      roundtable predictions list --json
+    """
+    from roundtable.app.records.memory import overdue
+
+    found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != State.OPEN, it.due))
+    rows = [(it.id, "due" if overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
+    none = NOTHING_FORETOLD
+    _show(found, ("prediction", "state", "due", "seat", "foretold", "about"), rows, none, as_json)
+
+
+@predictions.command("settle")
+@click.argument("id")
+@click.argument("verdict", type=click.Choice([str(State.RIGHT), str(State.WRONG)]))
+@click.argument("seen")
+def settle(id: str, verdict: str, seen: str) -> None:
+    """Say whether a prediction came true, and what was SEEN.
+
+    \b
+    Example:
+      roundtable predictions settle P-1a2b3c wrong "p99 stayed under 300 ms."
+    """
+    entry = at_desk(lambda desk: desk.memory.settle(id, verdict == State.RIGHT, seen))
+    click.echo(f"{entry.id}: {entry.seat} was {entry.state}")
+
+
+@predictions.command("record")
+@json_option
+def record(as_json: bool) -> None:
+    """Show how often each seat's dissent proved right.
+
+    \b
+    Example:
+      roundtable predictions record
+    """
+    found = foresight(_entries((EntryKind.PREDICTION,)))
+    if as_json:
+        show_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
+        return
+    rows = [(it.seat, f"{it.right} of {it.settled}", str(it.open)) for it in found]
+    _show((), ("seat", "right", "open"), rows, NOTHING_FORETOLD, as_json=False)
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+def _entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MOST) -> list[Entry]:
+    return at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    return msgspec.structs.asdict(entry)
+
+
+def _show(
+    entries: Iterable[Entry], head: Sequence[str], rows: Sequence[Sequence[str]], none: str, as_json: bool
+) -> None:
+    if as_json:
+        show_json({"v": 1, "entries": [_fields(entry) for entry in entries]})
+    elif rows:
+        show_table(head, rows)
+    else:
+        note(none)

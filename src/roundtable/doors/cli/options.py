@@ -1,0 +1,90 @@
+"""Options that several commands share, and help that shows options under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from roundtable.core.bounds import LEAST, within
+from roundtable.doors.cli import complete_words
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LAST = "last"
+
+
+class HeadedOption(click.Option):
+    """An option that knows the heading it stands under."""
+
+    def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+
+
+class HeadedCommand(click.Command):
+    """A command whose help groups its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section per heading, in the order of their first options; what every command has comes last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                heading = param.heading if isinstance(param, HeadedOption) else "Options"
+                sections.setdefault(heading, []).append(record)
+        sections["Options"] = sections.pop("Options", [])
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
+    """An option under a heading."""
+    return click.option(*names, cls=HeadedOption, heading=heading, **kwargs)
+
+
+def limit(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
+    """An option that sets a limit; it takes what a config file may say."""
+    return option("Limits", flag, name, type=kind(LEAST[name]), callback=_countable, **kwargs)
+
+
+def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A range lets infinity pass, and what is not a number at all."""
+    if value is not None and not within(str(param.name), value):
+        raise click.BadParameter(f"{value} is too large, or not a number.")
+    return value
+
+
+def session_argument(command: F) -> F:
+    """The session a command is about, by argument or by `--session`; the newest of the workspace if none is named."""
+    command = click.option(
+        "--session",
+        "named",
+        metavar="SESSION",
+        help="SESSION, as an option.",
+        is_eager=True,
+        expose_value=False,
+        callback=_keep,
+    )(command)
+    return click.argument("session", default="", callback=_session, shell_complete=complete_words.sessions)(command)
+
+
+def _keep(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
+    ctx.meta["session"] = session or LAST
+
+
+def _session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
+    return typed or ctx.meta["session"]
+
+
+def manner_options(command: F) -> F:
+    """How the session is shown."""
+    command = option("Output", "--plain", is_flag=True, help="Plain lines without colours or panels.")(command)
+    return option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")(command)
+
+
+def strict_option(command: F) -> F:
+    """Whether a degraded decision is good enough."""
+    return option("Output", "--strict", is_flag=True, help="Exit with 4 if the decision is degraded.")(command)

@@ -1,0 +1,303 @@
+"""The live display: one panel per seat under the transcript, redrawn ten times a second at most."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+import time
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, cast
+
+from rich.color import Color, ColorParseError
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from roundtable.core.events import Delta, MoveMade, Recorded
+from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.values import Seat
+from roundtable.doors.cli.output_queue import Outlet
+from roundtable.live.board import Board, SeatView, View
+from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, short
+from roundtable.report.costs import price
+from roundtable.report.figures import count, seconds
+
+TICK = 0.1
+IDLE_TICK = 0.5
+COLUMN = 34
+TALLEST = 12
+SHORTEST = 4
+EDGE = 2
+OUTPUT_LINES = 4
+"""Of what a step prints, so many lines are seen."""
+
+SYSTEM, PERSON = "yellow", "sky_blue1"
+PALETTE = ("dodger_blue2", "gold3", "medium_purple1", "spring_green3", "hot_pink", "turquoise2", "orchid", "salmon1")
+ALIASES = {"orange": "dark_orange", "sky blue": "sky_blue1", "pink": "hot_pink", "purple": "medium_purple1"}
+TONES = {
+    "strong": "bold",
+    "dim": "dim",
+    "system": SYSTEM,
+    "decision": f"bold {SYSTEM}",
+    "person": PERSON,
+    "fault": "red",
+    "": "",
+}
+GLYPHS = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "yellow", ERROR: "red"}
+
+
+def seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
+    """A colour for every seat: its own, the one people know it by, or the next of the palette."""
+    palette = list(PALETTE)
+    colors: dict[str, str] = {}
+    for index, seat in enumerate(seats):
+        colors[seat.name] = _valid(seat.color) or _valid(seat.usual_color) or palette[index % len(palette)]
+    return colors
+
+
+def _valid(color: str) -> str:
+    color = ALIASES.get(color.lower(), color)
+    try:
+        return Color.parse(color).name if color else ""
+    except ColorParseError:
+        return ""
+
+
+class LivePanels:
+    """Panels that follow the seats; what is finished moves up into the scrollback and stays there."""
+
+    def __init__(self, outlet: Outlet, view: View) -> None:
+        self.outlet = outlet
+        self._view = view
+        self._board = Board(view.charter, time.time)
+        self._teller = Teller(view.charter)
+        self._colors = seat_colors(view.charter.seats)
+        self._console = Console(
+            file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
+        )
+        self._live: Live | None = None
+        self._suspended = False
+        self._closed = False
+        self._dirty = False
+        self._ticker: asyncio.Task[None] | None = None
+        self._keys = _Keys()
+
+    # --- what happens ----------------------------------------------------------------------------
+
+    def take(self, item: Recorded | Delta) -> None:
+        """Show one fact or word."""
+        self._board.apply(item)
+        self._dirty = True
+        if isinstance(item, Delta):
+            self._start()
+            return
+        if item.seq >= self._view.live_from:
+            self._start()
+        if item.seq <= self._view.brief_until:
+            self.tell(brief(item.event))
+        elif isinstance(item.event, MoveMade):
+            self._tell_move(item.event)
+        else:
+            self.tell(self._teller.facts(item.event))
+
+    def tell(self, lines: Iterable[Line]) -> None:
+        """Print above the panels."""
+        for line in lines:
+            style = TONES[line.tone]
+            head = Text(f"{one_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
+            self._print(head.append(clean(line.text), style), line.indent)
+
+    def _tell_move(self, move: MoveMade) -> None:
+        color = self._color(move.seat)
+        usage = move.usage
+        figures = (f"{count(usage.tokens)} tok", price(usage), seconds(move.timing.total))
+        head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
+        head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
+        parts = [Text(clean(line.text), TONES[line.tone]) for line in self._teller.move(move)]
+        self._print(head)
+        self._print(Text("\n").join(parts), 2)
+        self._print(Text())
+
+    def _print(self, text: Text, indent: int = 0) -> None:
+        """Print with every wrapped line indented, and none filled up with spaces that copying would take along."""
+        lines = list(text.wrap(self._console, max(8, self._console.width - indent)))
+        for line in lines:
+            line.rstrip()
+        self._console.print(Text("\n").join([Text(" " * indent) + line if line.plain else line for line in lines]))
+
+    def suspend(self) -> None:
+        """Take the panels away, so that a person can be asked."""
+        self._suspended = True
+        self._stop()
+
+    def resume(self) -> None:
+        """Bring them back."""
+        self._suspended = False
+        self._start()
+
+    def close(self) -> None:
+        """Take the panels away for good."""
+        self._closed = True
+        self.suspend()
+        if self._ticker is not None:
+            self._ticker.cancel()
+            self._ticker = None
+
+    # --- the terminal ----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._live is not None or self._suspended or self._closed or self._board.ended:
+            return
+        self._keys.quiet()
+        self._live = Live(
+            self._picture(), console=self._console, auto_refresh=False, transient=True, redirect_stdout=False,
+            redirect_stderr=False, vertical_overflow="crop",
+        )  # fmt: skip
+        self._live.start(refresh=True)
+        self._ticker = self._ticker or asyncio.create_task(self._tick())
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+            self._keys.restore()
+
+    async def _tick(self) -> None:
+        drawn = 0.0
+        while True:
+            await asyncio.sleep(TICK)
+            if self._live is None or self.outlet.behind:
+                continue
+            now = time.monotonic()
+            if self._dirty or now - drawn >= IDLE_TICK:
+                self._dirty, drawn = False, now
+                self._live.update(self._picture(), refresh=True)
+
+    # --- the picture -----------------------------------------------------------------------------
+
+    def _picture(self) -> RenderableType:
+        width, height = self._console.size
+        seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
+        bench = self._bench(width)
+        columns, rows, tall = layout(len(seats), width, height - len(bench))
+        grid = Table.grid(expand=True)
+        for _ in range(columns):
+            grid.add_column(ratio=1)
+        now = time.time()
+        inside = width // columns
+        panels = [self._panel(seat, inside, tall, now) for seat in seats]
+        for row in range(rows):
+            cells = panels[row * columns : (row + 1) * columns]
+            grid.add_row(*cells, *[""] * (columns - len(cells)))
+        return Group(*self._head(width, now), *bench, grid, self._foot(width))
+
+    def _panel(self, seat: SeatView, width: int, tall: int, now: float) -> Panel:
+        color = self._color(seat.name)
+        quiet = seat.glyph != RESPONDING
+        title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPHS[seat.glyph]))
+        title.append(one_line(seat.name), Style(color=color, bold=True))
+        title.append(f" {seat.word}", Style.parse(GLYPHS[seat.glyph]))
+        if seat.round and title.cell_len + len(short(seat.round)) + 3 <= width - 6:
+            title.append(f" · {short(seat.round)}", "dim")
+        approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
+        figures = f"{approximate}{count(seat.tokens)} tok · {seat.cost} · {seconds(seat.elapsed(now))}"
+        return Panel(
+            self._words(seat, width - EDGE * 2, tall - EDGE),
+            title=title,
+            title_align="left",
+            subtitle=Text(figures, "dim"),
+            subtitle_align="right",
+            border_style=Style(color=color, dim=quiet),
+            height=tall,
+        )
+
+    def _words(self, seat: SeatView, width: int, lines: int) -> Text:
+        """The last lines of what is being said; a remark stands below it."""
+        remark = Text(clean(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
+        kept = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
+        style = "" if seat.glyph == RESPONDING else "dim"
+        spoken = Text(clean(seat.tail(width * lines * 2 + 200)).strip("\n"), style)
+        if not spoken.plain and not kept:
+            spoken = Text("thinking…" if seat.glyph == RESPONDING else "", "dim italic")
+        room = max(0, lines - len(kept))
+        said = list(spoken.wrap(self._console, max(1, width)))[-room:] if room and spoken.plain else []
+        return Text("\n").join([*said, *kept])
+
+    def _head(self, width: int, now: float) -> Iterator[Text]:
+        board = self._board
+        yield Text(one_line(board.question, width - 1), "bold", no_wrap=True)
+        stage = board.round.partition("/")[0]
+        round = short(board.round) if stage == self._view.charter.meeting else one_line(board.round)
+        parts = [f"round {round}" if round else "opening"]
+        if board.electorate:
+            parts.append(f"{len(board.done)} of {len(board.electorate)} done")
+        parts += [f"{count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
+        parts.append(seconds(now - board.started) if board.started else "0s")
+        parts += ["paused"] if board.paused else []
+        parts += [f"waits at gate {board.gate}"] if board.gate else []
+        yield Text(one_line(" · ".join(parts), width - 1), SYSTEM, no_wrap=True)
+
+    def _bench(self, width: int) -> list[Text]:
+        """What is being run, and the last lines it printed."""
+        if not self._board.step:
+            return []
+        said = [line for line in clean(self._board.output).splitlines() if line.strip()][-OUTPUT_LINES:]
+        lines = [Text(self._board.step, SYSTEM), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
+        for line in lines:
+            line.no_wrap = True
+            line.truncate(width - 1, overflow="ellipsis")
+        return lines
+
+    def _foot(self, width: int) -> Text:
+        keys = "Ctrl-C stops, resume goes on" if self._view.own else "Ctrl-C leaves, the session goes on"
+        address, gate = self._view.address, self._board.gate
+        words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
+        more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"
+        words += more if len(words + more) < width else ""
+        return Text(one_line(words, width - 1), "dim", no_wrap=True)
+
+    def _color(self, seat: str) -> str:
+        return self._colors.get(seat, "white")
+
+
+def layout(seats: int, width: int, height: int) -> tuple[int, int, int]:
+    """Columns, rows and the height of a panel, so that everything fits with a line to spare."""
+    room = max(SHORTEST, height - 5)
+    columns = max(1, min(seats, width // COLUMN))
+    rows = -(-seats // columns)
+    while columns < seats and room // rows < SHORTEST:
+        columns += 1
+        rows = -(-seats // columns)
+    return columns, rows, max(3, min(TALLEST, room // rows))
+
+
+class _Keys:
+    """Keeps what is typed during the display from being echoed into it."""
+
+    def __init__(self) -> None:
+        self._before: list[Any] | None = None
+
+    def quiet(self) -> None:
+        """Stop the echo, unless we run in the background, where touching the terminal would stop us."""
+        with contextlib.suppress(termios.error, OSError, ValueError):
+            fd = sys.stdin.fileno()
+            if os.tcgetpgrp(fd) != os.getpgrp():
+                return
+            self._before = termios.tcgetattr(fd)
+            changed = list(self._before)
+            changed[3] &= ~termios.ECHO
+            termios.tcsetattr(fd, termios.TCSANOW, changed)
+
+    def restore(self) -> None:
+        """Echo again; what was typed meanwhile is no answer to anything."""
+        before, self._before = self._before, None
+        if before is not None:
+            with contextlib.suppress(termios.error, OSError, ValueError):
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)

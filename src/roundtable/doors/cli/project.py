@@ -1,0 +1,129 @@
+"""`project`: what a meeting in stages made, to be looked at and handed over."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.decide.handing_over import Form, named_as
+from roundtable.core.effects import Delivered
+from roundtable.core.faults import UsageError
+from roundtable.core.text.sanitize import clean
+from roundtable.doors.cli.options import session_argument
+from roundtable.doors.cli.output import at_desk, note, typed_path
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.records.session_project import Version
+
+
+@click.command()
+@session_argument
+@click.option("--list", "listing", is_flag=True, help="List every version of every file; so does no option at all.")
+@click.option("--file", "path", metavar="PATH", help="Print one file of the project.")
+@click.option(
+    "--stage", "version", metavar="STAGE", help="As it was after this stage; STAGE/SEAT as that seat wrote it."
+)
+@click.option("--to", "into", metavar="PATH", help="Hand the project over there, where nothing is yet.")
+@click.option("--git", "form", flag_value="git", help="With --to: as a repository with a commit for each stage.")
+@click.option("--zip", "form", flag_value="zip", help="With --to: as a zip.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def project(
+    session: str,
+    listing: bool,
+    path: str | None,
+    version: str | None,
+    into: str | None,
+    form: Form | None,
+    as_json: bool,
+) -> None:
+    """See what a meeting in stages made, and take it with you.
+
+    Every version of every file is kept, with who contributed what. --to writes the last one to a new folder, or with
+    --git to a repository that has a commit for each stage, and what was agreed in docs/decisions; nothing is ever
+    written over.
+
+    \b
+    Examples:
+      roundtable project last
+      roundtable project last --file app.py --stage development/gpt
+      roundtable project last --to ../todo --git
+      roundtable project last --to todo.zip --zip
+    """
+    if sum((listing, path is not None, into is not None)) > 1:
+        raise UsageError("--list, --file and --to are three different things.", "Give one of them.")
+    if form and into is None:
+        raise UsageError(f"--{form} does not say where to.", f"Add --to PATH --{form}.")
+    if version and path is None:
+        raise UsageError("--stage does not say which file.", "Add --file PATH.")
+    if path is not None:
+        _print(at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
+    elif into is not None:
+        wanted = form or "folder"
+        place = Path(named_as(str(typed_path(into)), wanted))
+        _told(at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
+    else:
+        _show(at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
+
+
+async def _versions(desk: Roundtable, address: str) -> list[Version]:
+    from roundtable.app.records.session_project import no_project, versions
+
+    id = await desk.find(address)
+    found = await versions(desk.store, await desk.session(id), await desk.store.read(id))
+    if not any(it.changes for it in found):
+        raise no_project()
+    return found
+
+
+async def _file(desk: Roundtable, address: str, path: str, version: str) -> bytes:
+    from roundtable.app.records.session_project import file_of
+
+    return await file_of(desk.store, await _versions(desk, address), path, version)
+
+
+async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -> Delivered:
+    from roundtable.app.records.session_project import handed_over
+
+    id = await desk.find(address)
+    return await handed_over(desk.store, await desk.session(id), await desk.store.read(id), form, into)
+
+
+def _print(data: bytes) -> None:
+    """In a pipe the very bytes; on a terminal nothing that it would obey."""
+    if sys.stdout.isatty():
+        click.echo(clean(data.decode(errors="replace")), nl=not data.endswith(b"\n"))
+    else:
+        sys.stdout.buffer.write(data)
+
+
+def _show(found: list[Version], as_json: bool) -> None:
+    if as_json:
+        show_json({"v": 1, "versions": [_shape(it) for it in found]})
+        return
+    rows = [(it.name, change.path, change.became, change.words) for it in found for change in it.changes]
+    show_table(("version", "file", "became", "who contributed what"), rows)
+
+
+def _shape(it: Version) -> dict[str, object]:
+    files = [
+        {**change._asdict(), "took": [{"symbol": one.symbol, "seat": one.seat} for one in change.took]}
+        for change in it.changes
+    ]
+    return {"name": it.name, "stage": it.end.stage, "decision": it.end.id, "seat": it.seat, "files": files}
+
+
+def _told(done: Delivered, form: Form, as_json: bool) -> None:
+    if as_json:
+        show_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
+        return
+    click.echo(done.path)
+    if form == "git":
+        note("To push it to an empty repository of yours:")
+        note(f"  git -C {quote(done.path)} remote add origin URL")
+        note(f"  git -C {quote(done.path)} push -u origin HEAD")

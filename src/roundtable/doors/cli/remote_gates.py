@@ -1,0 +1,77 @@
+"""A gate that is answered from elsewhere: what it is about, the form of an answer, and whether one has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.changeset import Choice, Hunk
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.stages import after_a_stage, goes_back
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Gate
+from roundtable.doors.cli.rollback import check_where_back
+from roundtable.live.fact_words import Line
+from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
+from roundtable.report import provenance
+from roundtable.report.provenance import asks_for_approval, place, plan_lines, planned
+from roundtable.report.stage_words import stage_ends
+
+MOST_LINES = 20
+"""How much of what a stage came to is shown to who is asked whether to go on."""
+
+
+def about(session: Session, gate: Gate) -> list[Line]:
+    """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
+    if after_a_stage(gate):
+        return _came_to(session)
+    found = planned(session) if asks_for_approval(gate) else None
+    if found is None:
+        return []
+    hunks = found[1].hunks
+    named = [f"{it.id} ({place(it)})" for it in hunks]
+    lines = [*plan_lines(found[1]), f"Hunks: {', '.join(named)}", f"For some of them: {gate.id}=some {_form(hunks)}"]
+    return [Line(one_line(line), indent=2) for line in lines]
+
+
+def _came_to(session: Session) -> list[Line]:
+    """What the last stage came to, as far as a person reads it in passing."""
+    lines = stage_ends(session)[-1].text.splitlines()
+    rest = ["… `roundtable show` has all of it."] if len(lines) > MOST_LINES else []
+    return [Line(one_line(line, 400), indent=4) for line in (*lines[:MOST_LINES], *rest)]
+
+
+def check(session: Session, gate: Gate, option: str, text: str) -> None:
+    """Refuse an answer at once that would come to nothing later."""
+    if goes_back(gate, option):
+        check_where_back(session, text)
+    found = planned(session) if gate.writes else None
+    if found is None:
+        return
+    hunks, phrase = found[1].hunks, provenance.phrase(session)
+    if option == CONFIRM and text.strip() != phrase:
+        raise UsageError(f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{one_line(phrase)}"')
+    if option == ASK and not text.strip():
+        raise UsageError("`ask` needs --text: what do you want to know?", f'Try: --text "{hunks[0].id}: Why this way?"')
+    if option == SOME and (wrong := _wrong(text, hunks)):
+        raise UsageError(wrong, f"Write {_form(hunks)}; the hunks are {', '.join(it.id for it in hunks)}.")
+
+
+def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
+    if not text.strip():
+        return "`some` needs --text: which hunks are left out?"
+    try:
+        choice = msgspec.json.decode(text, type=Choice, strict=True)
+    except msgspec.MsgspecError:
+        return "The text of `some` does not say which hunks are left out or rewritten."
+    named, known = [*choice.rejected, *choice.edited], {it.id for it in hunks}
+    if not named:
+        return "The text of `some` names no hunk that is left out or rewritten."
+    unknown = [it for it in named if it not in known]
+    return f"There is no hunk {one_line(', '.join(unknown))} in this plan." if unknown else ""
+
+
+def _form(hunks: Sequence[Hunk]) -> str:
+    return f"""--text '{{"rejected": ["{hunks[-1].id}"]}}'"""

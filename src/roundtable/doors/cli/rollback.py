@@ -1,0 +1,65 @@
+"""Going back to a stage: where to, what is to be different, and the line of its own on which it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.doors.cli.output import address_of, note
+from roundtable.report.stage_words import stage_ends
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+async def ask_where_back(session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]) -> str | None:
+    """Which stage, and what is to be different there, as one answer; None where the person left."""
+    held = [it.stage for it in stage_ends(session)]
+    stage, _, different = (it.strip() for it in said.partition(":"))
+    while stage not in held:
+        if stage:
+            note(f"There is no stage {one_line(stage, 60)} to go back to.")
+        typed = await read_line(f"Back to which stage? [{', '.join(held)}]: ")
+        if typed is None:
+            return None
+        stage = typed
+    if not different:
+        typed = await read_line("What is to be different there? [Enter for nothing]: ")
+        if typed is None:
+            return None
+        different = typed
+    return f"{stage}: {different}"
+
+
+def check_where_back(session: Session, text: str) -> None:
+    """Refuse an answer that leads nowhere."""
+    from roundtable.app.records.branch import check_back
+
+    if not text.strip():
+        held = ", ".join(it.stage for it in stage_ends(session))
+        raise UsageError(
+            "`back` needs --text: which stage, and what is to be different?",
+            f'Write --text "STAGE: WHAT IS TO BE DIFFERENT"; the stages are {held}.',
+        )
+    check_back(session, text)
+
+
+async def line_gone_back_to(desk: Roundtable, ended: Session) -> Session | None:
+    """The line on which a session that ended with `back` goes on; None where it did not, or where to is unknown."""
+    from roundtable.app.records.branch import went_back
+
+    try:
+        where = went_back(ended)
+        if where is None:
+            return None
+        line = await desk.session(await desk.rollback(ended.id, *where))
+    except RoundtableError as error:
+        note(f"{error.message} {error.help}")
+        return None
+    old = await address_of(desk, ended.id, ended.charter.slug)
+    new = await address_of(desk, line.id, line.charter.slug)
+    note(f"Going on with {new}, from {where[0]} on. Compare both later: roundtable diff-sessions {old} {new}")
+    return line

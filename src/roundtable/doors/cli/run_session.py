@@ -1,0 +1,181 @@
+"""Holding a session in this process with somebody watching: run it, show it, ask at its gates, stop it cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import TYPE_CHECKING
+
+from roundtable.core.events import Delta, Recorded
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Gate
+from roundtable.doors.cli.displays import Display, Manner, display
+from roundtable.doors.cli.gate_prompt import Gatekeeper
+from roundtable.doors.cli.output import INTERRUPTED, NO_DECISION, address_of, ended_with, let_go_of_stdout, note
+from roundtable.doors.cli.rollback import line_gone_back_to
+from roundtable.live.board import View
+from roundtable.live.fact_words import decision_words
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+GRACE = 2.0
+"""Seconds the display gets to show the last facts of a run that was stopped."""
+
+REFUSED_GRACE = 0.3
+"""The same for a run that failed, perhaps before there was anything to show."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless: bool = False, strict: bool) -> int:
+    """Run a session from where it stands, show it, and say how it ended; the exit code is returned."""
+    address = await address_of(desk, state.id, state.charter.slug)
+    known = state.seq if state.runs else 0
+    show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
+    keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless), colors=manner.live)
+    stopped = await Holding(desk, state.id, address, show, keeper).hold()
+    if desk.folder.trouble:
+        note(desk.folder.trouble)
+    if stopped is not None:
+        code = _say_stopped(stopped, address)
+        _say_open((await desk.session(state.id)).open_gate, address)
+        return code
+    code = await conclude(desk, state.id, show, address, strict=strict)
+    for trouble in await desk.hooks.troubles():
+        note(trouble)
+    line = await line_gone_back_to(desk, await desk.session(state.id))
+    return code if line is None else await conduct(desk, line, manner, headless=headless, strict=strict)
+
+
+async def conclude(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
+    """Print the decision; the exit code is returned."""
+    ended = await desk.session(session)
+    try:
+        show.tell(decision_words(ended, address))
+        await show.outlet.drained()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    return ended_with(ended, strict=strict)
+
+
+def _say_stopped(why: str, address: str) -> int:
+    words = {
+        "interrupted": f"Stopped. Resume with: roundtable resume {address}",
+        "unanswered": f"The gate is not answered. Go on with: roundtable resume {address}",
+        "unread": f"Stopped, because nobody reads the output any more. Resume with: roundtable resume {address}",
+    }
+    with contextlib.suppress(OSError):  # the terminal itself may be what went away
+        note(words[why])
+    return NO_DECISION if why == "unanswered" else INTERRUPTED
+
+
+def _say_open(gate: Gate | None, address: str) -> None:
+    """A gate that was left open can be answered later, and from elsewhere."""
+    if gate is not None:
+        with contextlib.suppress(OSError):
+            options = ", ".join(gate.options)
+            note(f"Gate {gate.id} stays open ({one_line(options)}). Answer it from anywhere:")
+            note(f"  roundtable answer {address} {gate.id}=OPTION")
+
+
+class Holding:
+    """One run and whoever follows it; whichever ends first, the other is brought to its end too."""
+
+    def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: Gatekeeper) -> None:
+        self._address = address
+        self._run = asyncio.create_task(desk.run(session))
+        self._follow = asyncio.create_task(follow(desk.watch(session, here=True), show, keeper))
+        self._show = show
+        self._why: str | None = None
+        keeper.give_up = lambda: self._stop("unanswered")
+
+    async def hold(self) -> str | None:
+        """Wait for the end; the reason is returned if it came before the meeting's own."""
+        with stopping(lambda: self._stop("interrupted"), self._abandon):
+            await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
+            if self._follow.done() and self._follow.exception() is not None:
+                self._stop("unread")
+            await asyncio.wait({self._run})
+            await asyncio.wait({self._follow}, timeout=self._grace())
+            self._follow.cancel()
+            await asyncio.wait({self._follow})
+        return self._settled()
+
+    def _stop(self, why: str) -> None:
+        self._why = self._why or why
+        (self._follow if self._run.done() else self._run).cancel()
+
+    def _abandon(self) -> None:
+        self._show.close()
+        _say_stopped("interrupted", self._address)
+
+    def _grace(self) -> float | None:
+        if self._run.cancelled():
+            return GRACE
+        return None if self._run.exception() is None else REFUSED_GRACE
+
+    def _settled(self) -> str | None:
+        """Raise what went wrong; a reader that left is no error."""
+        if not self._run.cancelled():
+            self._run.result()
+        if not self._follow.cancelled() and (error := self._follow.exception()) is not None:
+            if not isinstance(error, OSError):
+                raise error
+            let_go_of_stdout()
+            if not isinstance(error, BrokenPipeError):
+                why = f"The output cannot be written: {error.strerror or error}."
+                raise UsageError(why, f"`roundtable resume {self._address}` goes on with it.") from None
+        return self._why
+
+
+async def follow(items: AsyncGenerator[Recorded | Delta], show: Display, keeper: Gatekeeper | None = None) -> None:
+    """Show facts and words as they come; a slow reader slows nobody but this."""
+    outlet = show.outlet
+    try:
+        async with contextlib.aclosing(items):
+            async for item in items:
+                if keeper is not None and isinstance(item, Recorded):
+                    await keeper.make_way(item.event)
+                show.take(item)
+                if keeper is not None and isinstance(item, Recorded):
+                    await keeper.see(item)
+                if outlet.behind:
+                    await outlet.drained()
+    finally:
+        try:
+            if keeper is not None:
+                await keeper.close()
+        finally:
+            show.close()
+    await outlet.drained()
+
+
+@contextlib.contextmanager
+def stopping(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
+    """Take the first signal as a wish to stop, and the second as an order."""
+    loop = asyncio.get_running_loop()
+    asked = False
+
+    def heard() -> None:
+        nonlocal asked
+        if asked:
+            with contextlib.suppress(Exception):
+                abandon()
+            os._exit(INTERRUPTED)
+        asked = True
+        stop()
+
+    wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+    for number in wanted:
+        loop.add_signal_handler(number, heard)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,145 @@
+"""`sdlc`: from an idea to a running program in stages, with the person's yes between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from roundtable.core.decide.handing_over import is_nameless
+from roundtable.core.faults import UsageError
+from roundtable.core.text.sanitize import one_line
+from roundtable.doors.cli.meeting_options import Given, meeting_options, question_argument
+from roundtable.doors.cli.open_meeting import hold_as
+from roundtable.doors.cli.options import HeadedCommand, option
+from roundtable.doors.cli.output import note, typed_path
+from roundtable.doors.cli.seat_choice import pair
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.opening.stage_lists import Wanted
+
+STAGES = "The stages"
+PROJECT = "The project"
+GO_ON = "stages=continue"
+
+
+@click.command(cls=HeadedCommand)
+@question_argument("idea")
+@option(STAGES, "--stages", "way", default="sdlc", metavar="WAY|FILE", help="sdlc, spec, code, no-docker, or your own.")
+@option(STAGES, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
+@option(STAGES, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
+@option(STAGES, "--instruct", multiple=True, metavar="STAGE=TEXT", help="What you want of a stage in particular.")
+@option(
+    STAGES,
+    "--rounds",
+    multiple=True,
+    metavar="[STAGE=]N",
+    help="Rounds until you are asked, 3 as a rule; not in reviews.",
+)
+@option(STAGES, "--judge", multiple=True, metavar="[STAGE=]SEAT", help="Who judges; else the seats take turns.")
+@option(
+    STAGES, "--speaking", type=click.Choice(["blind", "sequential"]), help="All at once, or in turn; not in reviews."
+)
+@option(STAGES, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it.")
+@option(PROJECT, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
+@option(PROJECT, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea.")
+@meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
+def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
+    """Take an idea through seven stages to a running program.
+
+    Requirements, architecture, development, code review, QA, DevOps, execution and analysis: in
+    each all seats answer, a judge says whether they agree, and you are asked before the next one
+    begins: go on, have it held again, go back to an earlier stage, skip, or end it here. `--stages
+    spec` is requirements and architecture, `code` development and review, `no-docker` all up to QA.
+    A TOML file of your own lists them as [[stages]] with name, title, role, kind (discussion,
+    files, review, run), task and tokens; one named like a stage above needs only what is different.
+    By its name it is found in `stages/` of your config folder or of .roundtable/.
+
+    \b
+    Examples:
+      roundtable sdlc "a to-do API with SQLite"
+      roundtable sdlc "a shop" --stages spec --instruct architecture="Use SQLite."
+      roundtable sdlc "add a search" --from ../shop --skip devops --rounds 2
+      roundtable sdlc "a converter" --stages code --yes --budget-usd 2
+
+    From another terminal: roundtable gates, answer, say, rollback, chat, diff-sessions.
+    """
+    wanted = _wanted({name: given.pop(name) for name in ("only", "skip", "instruct", "rounds", "judge")})
+    wanted = msgspec.structs.replace(wanted, way=_own_path(given.pop("way")), speaking=given.pop("speaking") or "")
+    settings = _place(question, existing, into)
+    answers = given.pop("answers")
+    told = Given(question, "idea", "sdlc", settings=settings, answers=answers, **given)
+    # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
+    if yes or (told.alone and (told.budget_usd is not None or told.budget_tokens is not None)):
+        told = msgspec.structs.replace(told, answers=(*answers, GO_ON))
+    project = Path(existing).expanduser().resolve() if existing is not None else None
+    return hold_as(told, lambda desk: _with_stages(desk, told, wanted), project)
+
+
+def _with_stages(desk: Roundtable, given: Given, wanted: Wanted) -> Given:
+    from roundtable.app.opening.stage_lists import as_wanted
+    from roundtable.core.stages import encoded
+
+    stages = as_wanted(desk.stages.find(wanted.way), wanted)
+    if given.settings["existing"]:
+        note(f"The project is {one_line(str(desk.workspace))}.")
+    return msgspec.structs.replace(given, settings={**given.settings, "stages": encoded(stages)})
+
+
+def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:
+    from roundtable.app.opening.stage_lists import EVERY, Wanted
+
+    def by_stage(name: str, form: str) -> dict[str, str]:
+        return dict(pair(it, f"--{name}", form) if "=" in it else (EVERY, it.strip()) for it in typed[name])
+
+    rounds = by_stage("rounds", "STAGE=N")
+    if wrong := next((it for it in rounds.values() if not it.isdecimal()), ""):
+        raise UsageError(f"--rounds {one_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
+    return Wanted(
+        only=_listed(typed["only"]),
+        skip=_listed(typed["skip"]),
+        instructions=dict(pair(it, "--instruct", "STAGE=TEXT") for it in typed["instruct"]),
+        rounds={stage: int(it) for stage, it in rounds.items()},
+        judge=by_stage("judge", "STAGE=SEAT"),
+    )
+
+
+def _listed(typed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for it in typed for name in it.split(",") if name.strip())
+
+
+def _own_path(way: str) -> str:
+    """The file a person means from where they stand, before they are taken to the project."""
+    from roundtable.app.opening.stage_lists import is_path
+
+    return str(Path(way).expanduser().absolute()) if is_path(way) else way
+
+
+def _place(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
+    """Where the project is and where it goes; an existing one is the workspace, and changed there."""
+    if existing is None:
+        return {"existing": False, "into": str(_new_folder(question, into))}
+    if into is not None:
+        raise UsageError("--into is for a new project, and --from names one that is there.", "Give one of them.")
+    if not Path(existing).expanduser().is_dir():
+        raise UsageError(f"There is no folder {one_line(existing, 60)}.", "Name the project's folder with --from.")
+    return {"existing": True, "into": ""}
+
+
+def _new_folder(question: str, into: str | None) -> Path:
+    """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
+    if into is not None:
+        path = typed_path(into)
+        if is_nameless(path.name):
+            raise UsageError(f"--into {one_line(into, 60)} does not say what it is to be called.", "Name a new folder.")
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise UsageError(f"There is something in {one_line(str(path))} already.", "Name a new folder with --into.")
+        return path
+    from roundtable.app.records.session_ids import slug_of
+
+    name = slug_of(question, "").lstrip("-")
+    names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
+    return Path.cwd() / next(it for it in names if not (Path.cwd() / it).exists())

@@ -1,0 +1,108 @@
+"""Who takes part: the seats named on the command line, those of the config, or those found here and picked once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from roundtable.core.faults import UsageError
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Seat
+from roundtable.doors.cli.gate_prompt import read_line
+from roundtable.doors.cli.meeting_options import Given
+from roundtable.doors.cli.output import note
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+SEAT_FORM = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
+SEAT_NAME = re.compile(r"[\w.-]+")
+NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models` what can be fetched."
+
+
+def pair(text: str, option: str, form: str) -> tuple[str, str]:
+    """`NAME=VALUE` as it was typed after an option."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise UsageError(f"{option} {one_line(text, 60)} cannot be read.", f"Write it as {option} {form}.")
+    return name, value
+
+
+async def seats_for(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
+    """The seats named here, those of the config or the preset, those picked before, or those found and picked now."""
+    if given.seats:
+        return tuple(_seat(desk, text) for text in given.seats)
+    if usual := desk.usual_seats(given.meeting):
+        return usual
+    from roundtable.app.machine import discovery
+
+    return discovery.remembered(desk) or await _picked(desk, given)
+
+
+def _seat(desk: Roundtable, text: str) -> Seat:
+    if "=" not in text:
+        return _configured_seat(desk, text)
+    name, chain = pair(text, "--seat", SEAT_FORM)
+    voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
+    wrong = [voice for voice in voices if ":" not in voice]
+    if wrong or not voices:
+        raise UsageError(
+            f"{one_line(wrong[0] if wrong else chain, 60)} is not a voice.",
+            "Voices look like openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
+        )
+    if not SEAT_NAME.fullmatch(name):
+        raise UsageError(f"{one_line(name, 60)} is not a name for a seat.", "Use letters, digits, dots and dashes.")
+    return Seat(name, voices)
+
+
+def _configured_seat(desk: Roundtable, name: str) -> Seat:
+    seats = {seat.name: seat for seat in desk.configured_seats()}
+    if name not in seats:
+        known = f"; there are {', '.join(seats)}" if seats else ""
+        raise UsageError(
+            f"No seat {one_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_FORM}."
+        )
+    return seats[name]
+
+
+async def _picked(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
+    """Ask once which of those found here shall sit at the table, and remember it."""
+    from roundtable.app.machine import discovery
+
+    offered = discovery.proposed(await discovery.discover(desk))
+    if not offered:
+        raise UsageError("There are no seats: none is configured and nothing usable was found here.", NO_SEATS)
+    if given.alone:
+        example = f"--seat {offered[0].name}={offered[0].voices[0]}"
+        raise UsageError(
+            "There are no seats: none is given, none configured, and nobody is here to choose some.",
+            f"Choose once at a terminal, or name them, such as {example}; `roundtable voices` shows all.",
+        )
+    note("No seats are configured. These were found here:")
+    for number, seat in enumerate(offered, 1):
+        note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])})")
+    if desk.paid_voices(offered):
+        note("Seats with a key may cost money.")
+    note("Your choice is remembered; [seats] in the config overrules it.")
+    seats = await pick(offered)
+    if not seats:
+        raise UsageError("No seats were chosen.", NO_SEATS)
+    discovery.remember(desk, seats)
+    return seats
+
+
+async def pick(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
+    """Let the person choose among seats that were listed with their numbers; Enter takes those offered, q nobody."""
+    usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
+    by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
+    while True:
+        typed = await read_line(f"Which ones? [numbers or names, Enter for {usual}, q to leave]: ")
+        if typed is None or typed.lower() == "q":
+            return ()
+        words = typed.replace(",", " ").split()
+        if not words:
+            return offered
+        unknown = [word for word in words if word not in by_word]
+        if not unknown:
+            return tuple({by_word[word].name: by_word[word] for word in words}.values())
+        note(f"There is no {unknown[0]} in this list.")

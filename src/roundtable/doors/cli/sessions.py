@@ -1,0 +1,179 @@
+"""`list` and `status`: which sessions there are, and where one stands."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roundtable.core.index import SessionRow
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import clean, one_line
+from roundtable.doors.cli.options import session_argument
+from roundtable.doors.cli.output import address_of, at_desk
+from roundtable.doors.cli.remote_gates import about
+from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.live.gate_options import on_enter
+from roundtable.report.costs import NOTHING, costs, money
+from roundtable.report.phrases import spoke_through
+from roundtable.report.status import seat_states, status_words
+from roundtable.report.summary import summary
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+_GLYPHS = {"asked": "●", "answered": "✓", "late": "◌", "missing": "✗", "interrupted": "◌", "off": "–"}
+
+
+@click.command("list")
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of every workspace.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
+    """List sessions, newest first.
+
+    \b
+    Examples:
+      roundtable list
+      roundtable list --all --json
+    """
+
+    async def look(desk: Roundtable) -> list[dict[str, Any]]:
+        rows = await desk.sessions(everywhere=everywhere, limit=limit)
+        return [await _listed(desk, row) for row in rows if not row.child]
+
+    found = at_desk(look, only_reads=True)
+    if as_json:
+        show_json({"v": 1, "sessions": found})
+    elif found:
+        head = ("session", "status", "outcome", "seats", "age", "question")
+        if everywhere:
+            head = (*head[:-1], "workspace", head[-1])
+        show_table(head, [_cells(it, everywhere) for it in found], cut=True)
+    else:
+        where = "" if everywhere else " in this workspace"
+        click.echo(f'There are no sessions{where} yet. Start one: roundtable discuss "…"', err=True)
+
+
+async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
+    session = await desk.session(row.id)
+    holder = await desk.holder(row.id)
+    decision = session.decision
+    return {
+        "id": row.id,
+        "slug": row.slug,
+        "address": await address_of(desk, row.id, row.slug),
+        "name": row.name,
+        "status": "done" if decision else _doing(session, holder),
+        "pid": pid_of(holder),
+        "outcome": str(decision.outcome) if decision else row.outcome,
+        "degraded": decision.degraded if decision else False,
+        "question": clean(row.question),
+        "seats": [seat.name for seat in session.charter.seats],
+        "meeting": row.meeting,
+        "workspace": row.workspace,
+        "opened_at": row.opened_at,
+        "updated_at": row.updated_at,
+        "seq": row.last_seq,
+    }
+
+
+def _doing(session: Session, holder: str | None) -> str:
+    """A session that somebody runs may still wait for a person."""
+    return "running" if holder and session.status == "open" else session.status
+
+
+def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
+    outcome = f"{it['outcome']}{' (degraded)' if it['degraded'] else ''}"
+    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), age(it["updated_at"])]
+    return [*cells, *([it["workspace"]] if everywhere else []), it["question"]]
+
+
+def pid_of(holder: str | None) -> int | None:
+    """The process in `host:pid:start:boot`."""
+    parts = (holder or "").split(":")
+    return int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
+
+
+def age(at: str) -> str:
+    """`5m`, `3h`, `2d`: how long ago the newest fact is."""
+    try:
+        passed = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
+    except ValueError:
+        return "?"
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if passed >= length:
+            return f"{passed // length:.0f}{unit}"
+    return "now"
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def status(session: str, as_json: bool) -> None:
+    """Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.
+
+    \b
+    Examples:
+      roundtable status
+      roundtable status --session architecture --json
+    """
+
+    async def look(desk: Roundtable) -> tuple[Session, str | None, str]:
+        found = await desk.session(await desk.find(session))
+        return found, await desk.holder(found.id), await address_of(desk, found.id, found.charter.slug)
+
+    found, holder, address = at_desk(look, only_reads=True)
+    if as_json:
+        running = {"running": holder is not None, "holder": holder, "pid": pid_of(holder)}
+        show_json({**summary(found), **running})
+        return
+    for line in status_lines(found, holder, address):
+        click.echo(line)
+
+
+def status_lines(session: Session, holder: str | None, address: str) -> list[str]:
+    """The same for people."""
+    charter = session.charter
+    runs = f"running in process {pid_of(holder) or holder}" if holder else status_words(session)
+    runs += "" if holder or session.ended else "; no process runs it"
+    round = next(reversed(session.rounds), "none yet")
+    lines = [
+        one_line(charter.question, 110),
+        f"  session  {address}{f' ({one_line(session.name)})' if session.name else ''}",
+        f"  status   {session.status}: {runs}",
+        f"  round    {round}, {len(session.rounds)} opened",
+        f"  spent    {_spent(session)}",
+        f"  record   {session.seq} facts, the last {age(session.updated_at)} ago".replace("now ago", "just now"),
+        "  seats",
+    ]
+    width = max(len(seat.name) for seat in charter.seats)
+    spoke = spoke_through(session)
+    for seat in charter.seats:
+        state = seat_states(session)[seat.name]
+        if state == "asked" and not holder:
+            state = "interrupted"
+        first = seat.voices[0] if seat.voices else ""
+        voice = spoke.get(seat.name, first)
+        voice += "" if voice == first else f" instead of {first}"
+        lines.append(f"    {_GLYPHS.get(state, '○')} {one_line(seat.name):<{width}}  {state:<11}  {one_line(voice)}")
+    gate = session.open_gate
+    if gate is not None:
+        lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
+        lines += [f"  {it.plain()}" for it in about(session, gate)]
+        answer = "OPTION" if gate.writes else on_enter(gate) or "OPTION"
+        lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
+    if not (holder or session.ended):
+        lines.append(f"  go on with: roundtable resume {address}")
+    return lines
+
+
+def _spent(session: Session) -> str:
+    total, limits = costs(session).total, session.limits
+    tokens = f"{total.tokens:,} tokens"
+    tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
+    nothing = "nothing" if session.ended else "nothing yet"
+    cost = {NOTHING: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
+    cost += f" of {money(limits.budget_usd)}" if limits.budget_usd is not None else ""
+    return f"{tokens}, {cost}"

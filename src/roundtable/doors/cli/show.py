@@ -1,0 +1,100 @@
+"""`show`: a session as people or programs read it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from roundtable.core.events import Recorded
+from roundtable.core.faults import UsageError
+from roundtable.core.session import Session
+from roundtable.doors.cli.options import session_argument
+from roundtable.doors.cli.output import at_desk
+from roundtable.doors.cli.tables import show_table
+from roundtable.report.costs import costs
+from roundtable.report.phrases import COST_HEAD
+from roundtable.report.status import find_round
+from roundtable.report.summary import usage_summary
+from roundtable.report.transcript import bill
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+FORMATS = ("markdown", "json", "html", "jsonl")
+TWO_FORMATS = ("markdown", "json")
+
+
+@click.command()
+@session_argument
+@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="How.")
+@click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
+@click.option("--cost", is_flag=True, help="Only what it cost by seat and round, as markdown or json.")
+@click.option("--run-id", metavar="RUN", help="Only the artifact of this run, as markdown or json.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def show(session: str, form: str, round: str | None, cost: bool, run_id: str | None, as_json: bool) -> None:
+    """Print a session: the decision first, then how it came about.
+
+    SESSION is an id or its beginning, a slug, a name, or `last`. `roundtable export` writes the same to files.
+
+    \b
+    Examples:
+      roundtable show last --round 1
+      roundtable show --run-id run-20260328T120000000000Z --format json
+    """
+    form = "json" if as_json else form
+    part = "--cost" if cost else "--run-id" if run_id is not None else ""
+    if part and round is not None:
+        raise UsageError(f"{part} is of the whole session, and has a line for every round.", "Leave out --round.")
+    if part and form not in TWO_FORMATS:
+        raise UsageError(f"{part} cannot be shown as {form}.", f"Take {' or '.join(TWO_FORMATS)}.")
+    if run_id is not None:
+        _print(at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
+    elif cost:
+        _show_bill(at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
+    else:
+        _print(at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
+
+
+async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
+    id = await desk.find(address)
+    records = await desk.store.read(id)
+    return Session.fold(id, records), records
+
+
+async def _text(desk: Roundtable, address: str, form: str, round: str | None) -> str:
+    from roundtable.app.records.export import rendered
+
+    session, records = await _read(desk, address)
+    return await rendered(session, records, form, find_round(session, round) if round is not None else None)
+
+
+async def _artifact(desk: Roundtable, run: str, form: str) -> str:
+    from roundtable.app.records.export import find_run
+    from roundtable.report.second_opinion_run import run_json, run_markdown
+
+    session = await find_run(desk.store, run)
+    return run_json(session) if form == "json" else run_markdown(session)
+
+
+def _show_bill(session: Session, form: str) -> None:
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(usage_summary(session)), indent=2))
+    elif sys.stdout.isatty():
+        lines = costs(session)
+        show_table(
+            ("", *COST_HEAD), [(line.name, *line.cells()) for line in (*lines.seats, *lines.rounds, lines.total)]
+        )
+    else:
+        click.echo(bill(session), nl=False)
+
+
+def _print(text: str, form: str) -> None:
+    if form == "markdown" and sys.stdout.isatty():
+        from roundtable.doors.cli.markdown import show_markdown
+
+        show_markdown(text)
+    else:
+        click.echo(text, nl=False)

@@ -1,0 +1,133 @@
+"""`skill`: teach coding agents when to call the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.doors.cli.output import note
+
+if TYPE_CHECKING:
+    from roundtable.app.machine.skills import Reader
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MEANT = {
+    "table": "These words call the table.",
+    "table+follow_up": "These words call the table, with one more round if the seats differ.",
+    "single": "One model is meant, so the table is not called.",
+    "none": "Nothing here calls the table.",
+}
+"""Where words belong, as a sentence."""
+
+
+def _where(command: F) -> F:
+    """For which agents, and whether for the person or the project."""
+    agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this one; may be given again.")
+    project = click.option("--project", is_flag=True, help="In this workspace instead of your home.")
+    force = click.option("--force", is_flag=True, help="Also where the file is not ours, or was edited.")
+    return agent(project(force(command)))
+
+
+@click.group()
+def skill() -> None:
+    """Teach your coding agents when to call the table.
+
+    A skill is a text that an agent reads when your words fit it: "roundtable this plan" then goes to
+    the table, and "ask cc" does not.
+
+    \b
+    Example:
+      roundtable skill install
+    """
+
+
+@skill.command()
+@_where
+def install(agents: tuple[str, ...], project: bool, force: bool) -> None:
+    """Put the skill where your agents read it.
+
+    Without --agent, for every agent found here: claude, codex, gemini, opencode.
+
+    \b
+    Examples:
+      roundtable skill install
+      roundtable skill install --agent codex --project
+    """
+    from roundtable.app.machine import skills
+
+    def put(reader: Reader) -> None:
+        path = skills.install(reader, _project(project), force=force)
+        click.echo(f"{reader.name}: {path}")
+
+    _for_each(skills.readers(agents), put)
+    note("Start a fresh session of each agent: one that runs already does not see it.")
+
+
+@skill.command()
+@_where
+def remove(agents: tuple[str, ...], project: bool, force: bool) -> None:
+    """Take the skill away again.
+
+    \b
+    Example:
+      roundtable skill remove --agent codex
+    """
+    from roundtable.app.machine import skills
+
+    def take(reader: Reader) -> None:
+        path = skills.remove(reader, _project(project), force=force)
+        if path is not None:
+            click.echo(f"{reader.name}: {path} is removed")
+        elif agents:
+            note(f"{reader.name} has no such skill.")
+
+    _for_each(skills.readers(agents or tuple(skills.READERS)), take)
+
+
+@skill.command()
+@click.option("--phrase", metavar="TEXT", help="Say where these words would go instead.")
+def show(phrase: str | None) -> None:
+    """Print the skill, or say where a phrase belongs.
+
+    A phrase belongs to the table, to the table with a follow-up (`table+follow_up`), to a `single`
+    model, or to `none` of them.
+
+    \b
+    Examples:
+      roundtable skill show
+      roundtable skill show --phrase "let cc and opencode both look"
+    """
+    from roundtable.app.machine import skills
+    from roundtable.app.machine.skill_routing import route
+
+    if phrase is None:
+        click.echo(skills.text(), nl=False)
+        return
+    where = route(phrase)
+    click.echo(where)
+    note(MEANT[where])
+
+
+def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
+    """Do it for every agent; where one cannot have it, the others still do, and the command fails in the end."""
+    refused: list[UsageError] = []
+    for reader in readers:
+        try:
+            act(reader)
+        except UsageError as error:
+            refused.append(error)
+    for error in refused[1:]:
+        note(f"{error.message} {error.help}")
+    if refused:
+        raise refused[0]
+
+
+def _project(wanted: bool) -> Path | None:
+    from roundtable.app.settings.places import workspace_of
+
+    return workspace_of(Path.cwd()) if wanted else None

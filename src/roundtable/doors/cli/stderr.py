@@ -1,0 +1,85 @@
+"""Standard error without secrets: tracebacks, log lines and complaints all leave through here."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TextIO, cast
+
+import click
+
+from roundtable.core.text.redaction import Redactor
+from roundtable.doors.cli.wrapping import fitted
+
+
+class CleanErrors(io.TextIOBase):
+    """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed.
+
+    Lines are fitted to a terminal here, where nothing is left to redact: a secret in two halves is not found.
+
+    It shows no `buffer`: bytes written there would pass by unseen.
+    """
+
+    def __init__(self, stream: TextIO, redactor: Redactor) -> None:
+        self._stream = stream
+        self._redactor = redactor
+        self._waiting = ""
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the stream below."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the stream below."""
+        return self._stream.errors
+
+    def isatty(self) -> bool:
+        """Whether somebody reads along at a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """The file below, for programs that are started with it."""
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str, /) -> int:
+        """Take text; whole lines are passed on."""
+        lines, end, self._waiting = (self._waiting + text).rpartition("\n")
+        if end:
+            clean = self._redactor.redact(lines + end)
+            self._stream.write(clean if isinstance(self._stream, CleanErrors) else fitted(clean, self._stream))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on everything: somebody is being asked something, or the end is near."""
+        waiting, self._waiting = self._waiting, ""
+        self._stream.write(self._redactor.redact(waiting))
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing: the stream below belongs to the process."""
+
+
+@contextmanager
+def clean_stderr(redactor: Redactor | None = None) -> Generator[None]:
+    """While this lasts, no token shape and nothing this redactor knows reaches standard error."""
+    before = sys.stderr
+    clean = CleanErrors(before, redactor or Redactor())
+    sys.stderr = cast("TextIO", clean)
+    try:
+        yield
+    finally:
+        clean.flush()
+        sys.stderr = before
+
+
+def keep_clean(redactor: Redactor) -> None:
+    """The same to the end of the command, so that it holds for what is said about its failure too."""
+    click.get_current_context().find_root().with_resource(clean_stderr(redactor))

@@ -1,0 +1,278 @@
+"""Steering a session from any process: each command states one fact and confirms it in one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from roundtable.app.settings.places import person
+from roundtable.core.events import SessionAmended
+from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.doors.cli.options import LAST, HeadedCommand, limit, option, session_argument
+from roundtable.doors.cli.output import address_of, at_desk
+from roundtable.doors.cli.remote_gates import check
+from roundtable.live.gate_options import chosen
+from roundtable.report.status import find_round
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
+
+@click.command()
+@session_argument
+def pause(session: str) -> None:
+    """Let a running session finish its turns and then wait.
+
+    \b
+    Example:
+      roundtable pause last
+    """
+    click.echo(at_desk(lambda desk: _pause(desk, session)))
+
+
+async def _pause(desk: Roundtable, address: str) -> str:
+    state, address = await _running(desk, address)
+    if state.paused:
+        return f"{address} is paused already; go on with: roundtable resume {address}"
+    if await desk.holder(state.id) is None:
+        raise UsageError("Nobody runs this session, so there is nothing to pause.", f"`roundtable resume {address}`")
+    await desk.pause(state.id)
+    return f"{address} pauses once the turns under way are done; go on with: roundtable resume {address}"
+
+
+@click.command()
+@session_argument
+def stop(session: str) -> None:
+    """End the program that a session runs; the session goes on.
+
+    \b
+    Example:
+      roundtable stop last
+    """
+    click.echo(at_desk(lambda desk: _stop(desk, session)))
+
+
+async def _stop(desk: Roundtable, address: str) -> str:
+    state, address = await _running(desk, address)
+    if not state.programs:
+        raise UsageError("This session runs no program now.", f"To end the session: roundtable cancel {address}")
+    await desk.stop_run(state.id)
+    if await desk.holder(state.id) is None:
+        return f"Nobody runs {address}; it goes on without the program: roundtable resume {address}"
+    return f"The program of {address} is being stopped; the session goes on"
+
+
+@click.command()
+@session_argument
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+def cancel(session: str, reason: str) -> None:
+    """End a session now; what was said is kept.
+
+    \b
+    Example:
+      roundtable cancel last --reason "asked the wrong question"
+    """
+    click.echo(at_desk(lambda desk: _cancel(desk, session, reason)))
+
+
+async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
+    state, address = await _running(desk, address)
+    await desk.cancel(state.id, reason)
+    if await desk.holder(state.id) is None:
+        await desk.run(state.id)
+    return f"{address} is cancelled; what was said is kept: roundtable show {address}"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[SESSION] TEXT")
+@click.option("--to", "seats", multiple=True, metavar="SEAT", help="Only for this seat; may be given again.")
+def say(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
+    """Put a note to the table; seats hear it at their next turn.
+
+    TEXT is one argument (use quotes), or `-` for standard input. Without SESSION it is the newest.
+
+    \b
+    Examples:
+      roundtable say "The budget is 5,000 euros."
+      roundtable say last --to claude "Look at the second file again."
+      git diff | roundtable say last -
+    """
+    *where, text = words
+    if len(where) > 1:
+        raise UsageError("There are more than two arguments.", 'Put the text in quotes: roundtable say last "…"')
+    text = sys.stdin.read() if text == "-" else text
+    click.echo(at_desk(lambda desk: _say(desk, where[0] if where else LAST, text.strip(), seats)))
+
+
+async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
+    state, address = await _running(desk, address)
+    if not text:
+        raise UsageError("The note is empty.", 'Say something: roundtable say last "…"')
+    _check_seats(state, seats)
+    await desk.say(state.id, text, seats)
+    who = ", ".join(seats) if seats else "The seats"
+    runs = await desk.holder(state.id) is not None
+    when = "at their next turn, if there is one" if runs else f"once the session goes on: roundtable resume {address}"
+    return f"{who} will hear it {when}"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[SESSION] [GATE=]OPTION")
+@click.option("--text", default="", metavar="TEXT", help="What you want to add.")
+def answer(words: tuple[str, ...], text: str) -> None:
+    """Answer the gate at which a session waits.
+
+    OPTION is one of the gate's options, its number or its letter. Without SESSION it is the newest
+    that waits. `roundtable gates` lists the gates that wait.
+
+    \b
+    Examples:
+      roundtable answer B
+      roundtable answer last decide=back --text "Think about the cache again."
+    """
+    if len(words) > 3:
+        raise UsageError("There are more than three arguments.", "Try: roundtable answer last GATE=OPTION")
+    click.echo(at_desk(lambda desk: _answer(desk, words, text)))
+
+
+async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
+    state, address = await _running(desk, words[0] if len(words) > 1 else await _waiting(desk))
+    said = "=".join(words[1:] or words)
+    name, equals, option = said.rpartition("=")
+    gate = state.gates.get(name) if equals and name else state.open_gate
+    if gate is None:
+        known = ", ".join(state.gates) or "none so far"
+        raise NotFound(
+            f"There is no gate {name} in this session." if name else "This session waits at no gate.",
+            f"Its gates: {known}.",
+        )
+    option = (chosen(gate, option) if option else None) or option
+    if gate.id in state.answers and (waits := state.open_gate) is not None:
+        fitting = option if option in waits.options else "OPTION"
+        raise UsageError(
+            f"Gate {gate.id} was answered already; the session waits at {waits.id}.",
+            f"Try: roundtable answer {address} {waits.id}={fitting}",
+        )
+    check(state, gate, option, text)
+    await desk.answer(state.id, gate.id, option, text)
+    more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
+    return f"Gate {gate.id} is answered: {option}{more}"
+
+
+async def _waiting(desk: Roundtable) -> str:
+    """The newest session that waits at a gate; the newest of all if none does."""
+    from roundtable.app.runs.open_gates import open_gates
+
+    return next((it.session for it in await open_gates(desk)), LAST)
+
+
+@click.command(cls=HeadedCommand)
+@session_argument
+@option("Changes", "--rename", metavar="NAME", help="Give the session a name.")
+@option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Let a seat take part again.")
+@option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
+@option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
+@option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
+@limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="The most it may cost in all.")
+@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="The most tokens in all.")
+@limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
+@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
+@limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+def amend(session: str, **given: Any) -> None:
+    """Change a session's name, seats, files or limits.
+
+    Changes are on the record and take effect with the next round.
+
+    \b
+    Examples:
+      roundtable amend last --seat-off gpt --timeout 300
+      roundtable amend last --add-file src/api.py:1-80 --budget-usd 2
+    """
+    if not any(value is not None and value != () for value in given.values()):
+        raise UsageError("There is nothing to change.", "`roundtable amend --help` lists what can be changed.")
+    click.echo(at_desk(lambda desk: _amend(desk, session, given)))
+
+
+LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
+
+
+async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
+    state, address = await _running(desk, address)
+    _check_seats(state, (*given["seat_on"], *given["seat_off"]))
+    known = {item.name for _, item in state.context()}
+    for name in given["remove_file"]:
+        if name not in known:
+            raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
+    limits = {name: given[name] for name in LIMITS if given[name] is not None}
+    amendment = SessionAmended(
+        by=person(),
+        name=given["rename"],
+        seats_on=given["seat_on"],
+        seats_off=given["seat_off"],
+        context_removed=given["remove_file"],
+        limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
+    )
+    for path in given["add_file"]:
+        await desk.add_context(state.id, workspace_path(path, desk.workspace))
+    if amendment != SessionAmended(by=amendment.by):
+        await desk.amend(state.id, amendment)
+    return f"{address} is amended, from the next round on"
+
+
+@click.command()
+@session_argument
+@click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to hold anew.")
+def branch(session: str, round: str) -> None:
+    """Start anew from before a round of a session.
+
+    The new session shares the record up to there. Nothing of the old one is changed.
+
+    \b
+    Example:
+      roundtable branch last --at 3-reconsider
+    """
+    click.echo(at_desk(lambda desk: _branch(desk, session, round)))
+
+
+async def _branch(desk: Roundtable, address: str, round: str) -> str:
+    state = await desk.session(await desk.find(address))
+    child = await desk.branch(state.id, find_round(state, round).name)
+    own = await address_of(desk, child, (await desk.session(child)).charter.slug)
+    return f"New session {own}; hold it with: roundtable resume {own}"
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+async def _running(desk: Roundtable, address: str) -> tuple[Session, str]:
+    """A session that has not ended, and how to address it."""
+    state = await desk.session(await desk.find(address))
+    address = await address_of(desk, state.id, state.charter.slug)
+    if state.ended:
+        raise UsageError(f"The session {address} has ended ({state.status}).", f"`roundtable show {address}`")
+    return state, address
+
+
+def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
+    known = [seat.name for seat in state.charter.seats]
+    for name in seats:
+        if name not in known:
+            raise NotFound(f"There is no seat {one_line(name)} at this table.", f"Seats: {', '.join(known)}.")
+
+
+def workspace_path(given: str, workspace: Path) -> str:
+    """A path as the person typed it, from where they stand, as the workspace knows it."""
+    path, colon, lines = given.rpartition(":")
+    if not (colon and path and lines.replace("-", "").isdigit()):
+        path, colon, lines = given, "", ""
+    here = Path.cwd() / Path(path).expanduser()
+    if not here.exists():
+        return given
+    return os.path.relpath(here.resolve(), workspace.resolve()) + colon + lines

@@ -1,0 +1,69 @@
+"""Rows for people on a terminal, and the same rows uncut and tab-separated in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from roundtable.core.text.sanitize import one_line
+
+NARROWEST = 24
+"""The last column takes what is left of the terminal's width; with less than this, it is not worth having."""
+
+GAP = 2
+
+
+def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
+    """Print rows. On a terminal the first column stays whole, for copying; the last is broken, or `cut`, to fit.
+
+    Where the others leave it no room, a column that may be `cut` is left out; before any other suffers, every cell
+    gets a line of its own.
+    """
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in (head, *rows):
+            click.echo("\t".join(row))
+        return
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    widths = [max(cell_len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
+    room = console.width - sum(widths[:-1]) - GAP * (len(head) - 1)
+    if room < (-GAP if cut else min(widths[-1], NARROWEST)):
+        for line in _stacked(head, rows):
+            console.print(Text(line))
+        return
+    if cut and room < NARROWEST:
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    elif cut:
+        rows = [[*row[:-1], one_line(row[-1], room)] for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for place, name in enumerate(head):
+        table.add_column(name, overflow="fold", no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A row as a block: its first cell, then the others by name."""
+    for row in rows:
+        yield row[0]
+        yield from (f"  {name}: {cell}" for name, cell in zip(head[1:], row[1:], strict=True) if cell)
+
+
+def show_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
+
+
+def megabytes(size: int) -> str:
+    """`105 MB`, `1.9 GB`."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

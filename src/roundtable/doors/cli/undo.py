@@ -1,0 +1,73 @@
+"""`undo`: what the table wrote is taken back, byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.faults import UsageError
+from roundtable.doors.cli.output import SHORT_ID, at_desk, note
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.records.undo_change import Undoable
+
+
+@click.command()
+@click.argument("change", default="")
+@click.option("--list", "only_list", is_flag=True, help="List what can be undone, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def undo(change: str, only_list: bool, as_json: bool) -> None:
+    """Take back what the table wrote here, byte for byte.
+
+    CHANGE is the number that `apply` and `build` gave it; without one, the newest. Files get back their bytes and
+    permissions, also those that git does not have. A commit that nobody else has goes too; another one is taken back
+    by a new commit. If one of the files was changed since, nothing is touched.
+
+    \b
+    Examples:
+      roundtable undo
+      roundtable undo --list
+      roundtable undo 3
+    """
+    if only_list and change:
+        raise UsageError("--list takes no change.", "Say `roundtable undo --list`, or name the change without it.")
+    if only_list:
+        _show(as_json)
+        return
+    from roundtable.app.records.undo_change import undo as take_back
+
+    done = at_desk(lambda desk: take_back(desk, change))
+    if as_json:
+        told = {"v": 1, "change": done.change.id, "files": done.change.files, "how": done.how, "left": done.left}
+        show_json({**told, "session": done.change.session})
+        return
+    for path in done.left:
+        note(f"{path} was changed in that very moment, and was left as it is.")
+    note(f"Change {done.change.id} is undone ({', '.join(done.change.files)}). {done.how}")
+
+
+def _show(as_json: bool) -> None:
+    from roundtable.app.records.undo_change import undoable
+
+    found = at_desk(undoable, only_reads=True)
+    if as_json:
+        show_json({"v": 1, "changes": [_shape(it) for it in found]})
+        return
+    if not found:
+        note("There is nothing to undo here.")
+        return
+    show_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
+
+
+def _shape(it: Undoable) -> dict[str, object]:
+    fields = ("id", "at", "session", "files", "commit", "branch")
+    return {**{name: getattr(it.change, name) for name in fields}, "task": it.session.question if it.session else ""}
+
+
+def _row(it: Undoable) -> tuple[str, ...]:
+    change, session = it
+    where = change.branch or change.commit[:12] or "-"
+    address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID] or "-", "")
+    return change.id, change.at, where, address, ", ".join(change.files), task

@@ -1,0 +1,74 @@
+"""`voices`: who can be given a seat from here, and how to write it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roundtable.doors.cli.output import at_desk
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+    from roundtable.app.machine.discovery import EndpointState
+
+_USAGE = """
+Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
+  endpoint:model          openai:gpt-4o, ollama:llama3.2; other servers go under [endpoints.NAME] in the config
+  cli:agent[:model]       an agent you are logged in to: claude, codex, gemini, agy, opencode
+  acp:agent[:model]       the same by the Agent Client Protocol: gemini, opencode, claude with its adapter
+  embedded:model          a model on this machine; `roundtable models` fetches some
+  script:path.toml        a scripted seat, for trying things out
+""".strip("\n")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def voices(as_json: bool) -> None:
+    """List the voices that can be reached from here. Keys are looked for, never shown; nothing paid is asked.
+
+    \b
+    Example:
+      roundtable voices
+    """
+    from roundtable.app.machine.discovery import agents_found, endpoint_states
+    from roundtable.app.machine.embedded_models import list_models, runtime_there
+
+    async def look(desk: Roundtable) -> dict[str, Any]:
+        return {
+            "v": 1,
+            "endpoints": await endpoint_states(desk),
+            "agents": agents_found(desk),
+            "embedded": list_models(desk.places),
+            "embedded_runtime": runtime_there(),
+        }
+
+    found = at_desk(look)
+    if as_json:
+        show_json(found)
+        return
+    rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it) + _judges(it)) for it in found["endpoints"]]
+    rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
+    for model in found["embedded"]:
+        usable = "yes" if model.installed and found["embedded_runtime"] else "no"
+        note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` fetches it"
+        rows.append((f"embedded:{model.name}", usable, note))
+    show_table(("voice", "usable", "note"), rows)
+    click.echo("\n" + _USAGE, err=True)
+
+
+def _judges(it: EndpointState) -> str:
+    return f"; judges as {it.judge}" if it.judge and it.usable else ""
+
+
+def _endpoint_note(it: EndpointState) -> str:
+    from roundtable.app.machine.discovery import key_source
+
+    if it.local:
+        return f"{it.title} at {it.base_url}" if it.answers else f"{it.title}: nothing answers at {it.base_url}"
+    name = it.key.partition(":")[2]
+    if not it.key_present:
+        variable = f"set {name}, or " if it.key.startswith("env:") else ""
+        return f"{it.title}: {variable}`roundtable keys set {it.name}`"
+    return f"{it.title}, key from {key_source(it.key, it.key_place)}" if name else f"{it.title}, needs no key"

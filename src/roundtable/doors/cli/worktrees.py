@@ -1,0 +1,122 @@
+"""`worktrees`: the folders in which candidates and tasks are worked on, and how they go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roundtable.core.faults import NotFound
+from roundtable.doors.cli.output import NO_DECISION, at_desk, note
+from roundtable.doors.cli.tables import show_json, show_table
+
+if TYPE_CHECKING:
+    from roundtable.app.records.list_worktrees import Listed
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
+
+
+@click.group(invoke_without_command=True)
+@_JSON
+@click.pass_context
+def worktrees(context: click.Context, as_json: bool) -> None:
+    """List the worktrees of this workspace, and let them go.
+
+    A worktree stays until you discard it, or until all that was done in it stands here too.
+
+    \b
+    Examples:
+      roundtable worktrees
+      roundtable worktrees discard agents-gpt-login
+      roundtable worktrees clean
+    """
+    if context.invoked_subcommand is None:
+        _show(as_json)
+
+
+@worktrees.command("list")
+@_JSON
+def list_them(as_json: bool) -> None:
+    """List them: the branch, the first port, what was changed, and why each stays.
+
+    \b
+    Example:
+      roundtable worktrees list --json
+    """
+    _show(as_json)
+
+
+@worktrees.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def discard(name: str, yes: bool) -> None:
+    """Take one away, whatever is in it.
+
+    \b
+    Example:
+      roundtable worktrees discard agents-gpt-login
+    """
+    from roundtable.app.records.list_worktrees import discard as let_go
+    from roundtable.app.records.list_worktrees import listed
+
+    every = at_desk(listed)
+    found = next((it for it in every if it.worktree.name == name), None)
+    if found is None:
+        known = ", ".join(it.worktree.name for it in every) or "none"
+        raise NotFound(f"There is no worktree {name} here.", f"There are: {known}.")
+    if found.needed:
+        note(f"{name}: {found.needed}")
+        if not yes and not click.confirm("Discard it all the same?", default=False, err=True):
+            note("It stays; nothing was changed.")
+            click.get_current_context().exit(NO_DECISION)
+    at_desk(lambda desk: let_go(desk, name))
+    note(f"{name} is gone.")
+
+
+@worktrees.command()
+@_JSON
+def clean(as_json: bool) -> None:
+    """Take away those with which nothing is lost; say what stays and why.
+
+    \b
+    Example:
+      roundtable worktrees clean
+    """
+    from roundtable.app.records.list_worktrees import clean as sweep
+
+    gone, kept = at_desk(sweep)
+    if as_json:
+        show_json(
+            {"v": 1, "gone": [it.worktree.name for it in gone], "kept": {it.worktree.name: it.needed for it in kept}}
+        )
+        return
+    for it in gone:
+        note(f"{it.worktree.name} is gone: nothing was in it that is not here.")
+    for it in kept:
+        note(f"{it.worktree.name} stays: {it.needed}.")
+    if not gone and not kept:
+        note("There are no worktrees here.")
+
+
+def _show(as_json: bool) -> None:
+    from roundtable.app.records.list_worktrees import listed
+
+    found = at_desk(listed, only_reads=True)
+    if as_json:
+        show_json({"v": 1, "worktrees": [_row(it) for it in found]})
+        return
+    if not found:
+        note("There are no worktrees here.")
+        return
+    rows = [
+        (it.worktree.name, it.worktree.branch or ("copy" if not it.worktree.base else "-"), str(it.worktree.port),
+         it.needed or "nothing would be lost with it")
+        for it in found
+    ]  # fmt: skip
+    show_table(("name", "branch", "port", "stays because"), rows)
+
+
+def _row(it: Listed) -> dict[str, object]:
+    tree = it.worktree
+    told = {name: getattr(tree, name) for name in ("name", "folder", "branch", "base", "port", "session")}
+    return {**told, "changed": it.standing.changed, "unmerged": it.standing.unmerged, "stays": it.needed}

@@ -1,0 +1,292 @@
+"""The tools, each a call on the desk. Meetings run in processes of their own, so no tool has to last as long as one."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import anyio
+import msgspec
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult, TextContent
+from pydantic import Field
+
+from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.machine import discovery
+from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.settings.places import person
+from roundtable.core.bounds import LEAST, MOST
+from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.core.ledger import EntryKind
+from roundtable.core.session import Session
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.values import Limits, Seat
+from roundtable.doors.mcp import session_view
+from roundtable.doors.mcp.shapes import Listed, Meeting, Meetings, Memories
+
+USUAL_WAIT = 20.0
+LONGEST_WAIT = 50.0
+"""Seconds: clients give a call up after a minute."""
+LAST_SEQ = 2**63 - 1
+"""The record counts no further."""
+_LOOK_SECONDS = 1.0
+_LOOKED_UP = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
+
+SessionName = Annotated[str, Field(description="An id, a slug, the beginning of either, a name, or `last`.")]
+Seats = Annotated[list[str] | None, Field(description="Names of configured seats; all of them if left out.")]
+Files = Annotated[list[str] | None, Field(description="Files of the workspace to show: `path` or `path:10-50`.")]
+Budget = Annotated[
+    float | None,
+    Field(
+        ge=LEAST["budget_usd"],
+        le=MOST,
+        allow_inf_nan=False,
+        description="Dollars that may be spent; the config's own budget is never exceeded.",
+    ),
+]
+Wait = Annotated[
+    float,
+    Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the result before returning."),
+]
+Told = Annotated[CallToolResult, Meeting]
+
+
+async def ask_second_opinion(
+    question: Annotated[str, Field(description="What to ask, with all that the seats need to know.")],
+    ctx: Context[Any, Any],
+    seats: Seats = None,
+    files: Files = None,
+    follow_up: Annotated[bool, Field(description="Hold one more round if their stances differ.")] = False,
+    budget_usd: Budget = None,
+    wait_seconds: Wait = USUAL_WAIT,
+) -> Told:
+    """Have two or more models answer a question independently, and quote what they say side by side.
+
+    Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
+    """
+    async with at_desk() as desk:
+        asked = Agenda(
+            question,
+            _seats(desk, seats, "second-opinion"),
+            "second-opinion",
+            settings={"follow_up": follow_up},
+            files=tuple(files or ()),
+            headless=True,
+        )
+        return await _hold(desk, asked, budget_usd, wait_seconds, ctx)
+
+
+async def start_meeting(
+    question: Annotated[str, Field(description="What is to be decided.")],
+    meeting: Annotated[str, Field(description="Which rules, such as council, debate or vote.")] = "",
+    seats: Seats = None,
+    files: Files = None,
+    options: Annotated[list[str] | None, Field(description="The answers to choose from, if they are known.")] = None,
+    headless: Annotated[bool, Field(description="Let every gate take its default instead of waiting.")] = False,
+    budget_usd: Budget = None,
+    wait_seconds: Wait = 0,
+) -> Told:
+    """Start a meeting of several models that discuss a question and decide it; it goes on whatever becomes of you.
+
+    Returns the session at once, or the decision if it is there within `wait_seconds`. Follow it with
+    `watch_meeting`; where it waits at a gate, ask the person and call `answer_gate`.
+    """
+    async with at_desk() as desk:
+        asked = Agenda(
+            question,
+            _seats(desk, seats, meeting),
+            meeting,
+            options=tuple(options or ()),
+            files=tuple(files or ()),
+            headless=headless,
+        )
+        return await _hold(desk, asked, budget_usd, wait_seconds)
+
+
+async def watch_meeting(
+    session: SessionName,
+    ctx: Context[Any, Any],
+    after: Annotated[
+        int, Field(ge=0, le=LAST_SEQ, description="The `seq` you know already: only what is newer is told.")
+    ] = 0,
+    wait_seconds: Wait = USUAL_WAIT,
+) -> Told:
+    """Wait until a meeting has decided, stands at a gate or stops, and tell what happened since; or say what is new."""
+    async with at_desk() as desk:
+        return await _follow(desk, await desk.find(session), after, wait_seconds, ctx)
+
+
+async def answer_gate(
+    session: SessionName,
+    gate: Annotated[str, Field(description="The gate's id.")],
+    option: Annotated[str, Field(description="One of its options, as the person chose.")],
+    text: Annotated[str, Field(description="What the person adds, in their words.")] = "",
+) -> Told:
+    """Answer the gate at which a meeting waits, with what the person chose; the meeting then goes on."""
+    async with at_desk() as desk:
+        found = await desk.find(session)
+        before = await _going_on(desk, found)
+        await desk.answer(found, gate, option, text, by=_by(), by_program=True)
+        await run_in_background(desk, found)
+        return await _told(desk, found, before.seq)
+
+
+async def say(
+    session: SessionName,
+    text: Annotated[str, Field(description="What the table should know, in the person's words.")],
+) -> Told:
+    """Put a note to the table; the seats hear it at their next turn."""
+    async with at_desk() as desk:
+        found = await desk.find(session)
+        before = await _going_on(desk, found)
+        if not text.strip():
+            raise UsageError("The note is empty.", "Say something.")
+        await desk.say(found, text, by=_by())
+        return await _told(desk, found, before.seq)
+
+
+async def resume_meeting(session: SessionName) -> Told:
+    """Go on with a meeting that was paused, or that no process runs any more; nobody is asked twice."""
+    async with at_desk() as desk:
+        found = await desk.find(session)
+        before = await _going_on(desk, found)
+        if before.paused:
+            await desk.unpause(found)
+        await run_in_background(desk, found)
+        return await _told(desk, found, before.seq)
+
+
+async def read_decision(session: SessionName) -> Told:
+    """Read what a meeting decided: what it lacks first, then the result, the dissent word for word, and the cost."""
+    async with at_desk() as desk:
+        found = await desk.find(session)
+        return await _told(desk, found, (await desk.session(found)).seq)
+
+
+async def list_meetings(
+    limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 20,
+) -> Annotated[CallToolResult, Meetings]:
+    """List the meetings of this workspace, newest first."""
+    async with at_desk() as desk:
+        rows = [row for row in await desk.sessions(limit=limit) if not row.child]
+        listed = [
+            Listed(
+                row.id,
+                row.slug,
+                one_line(row.question, session_view.LONGEST),
+                row.meeting,
+                await _status(desk, row.id),
+                row.outcome,
+                row.opened_at,
+            )
+            for row in rows
+        ]
+    lines = [f"{it.address}: {it.outcome or it.status}. {one_line(it.question, 120)}" for it in listed]
+    return _result(Meetings(listed), "\n".join(lines) or "There are no meetings in this workspace yet.")
+
+
+async def search_decisions(
+    words: Annotated[str, Field(description="What it was about; if empty, the newest are told.")],
+    limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10,
+) -> Annotated[CallToolResult, Memories]:
+    """Look up what earlier meetings of this workspace decided, what the person rejected, and what failed, with why."""
+    async with at_desk() as desk:
+        entries = await desk.memory.entries(_LOOKED_UP, words.strip(), limit)
+    found = [session_view.remembered(entry) for entry in entries]
+    return _result(
+        Memories(found), "\n".join(map(session_view.memory_words, found)) or "Nothing like it is remembered here."
+    )
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def at_desk() -> AsyncGenerator[Roundtable]:
+    """The desk for one call, so that an edited config holds from the next call on; errors leave as one sentence."""
+    try:
+        async with await Roundtable.open() as desk:
+            yield desk
+    except RoundtableError as error:
+        raise ToolError(clean(Redactor().redact(f"{error.message} {error.help}".strip()))) from None
+
+
+def _seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
+    """The seats the person has set up, or a preset's; a program can choose among them and bring none of its own."""
+    known = {seat.name: seat for seat in desk.usual_seats(meeting) or discovery.remembered(desk)}
+    if not known:
+        raise UsageError("There are no seats.", "The person sets them up once with `roundtable init`.")
+    if unknown := [name for name in names or () if name not in known]:
+        raise UsageError(f"There is no seat {one_line(unknown[0], 60)}.", f"There are: {', '.join(known)}.")
+    return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(known.values())
+
+
+async def _hold(
+    desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
+) -> Told:
+    limits = _within(desk.usual_limits(asked.meeting), budget)
+    if limits.budget_usd is None and (paid := desk.paid_voices(asked.seats)):
+        raise UsageError(
+            f"{paid[0]} is paid by the token, and nobody said how much may be spent.",
+            "Ask the person, then pass budget_usd; or let them set budget_usd under [limits] in the config.",
+        )
+    session = ""
+    with anyio.CancelScope(shield=True):  # whoever hangs up now still finds a meeting that runs
+        session = await desk.convene(msgspec.structs.replace(asked, limits=limits))
+        await run_in_background(desk, session)
+    return await _follow(desk, session, 0, wait, ctx)
+
+
+def _by() -> str:
+    """Who speaks through a program: it passes on what the person said, or says so."""
+    return f"{person()}, over MCP"
+
+
+def _within(limits: Limits, budget: float | None) -> Limits:
+    """A budget said here may narrow the person's own and never widen it."""
+    stated = [it for it in (limits.budget_usd, budget) if it is not None]
+    return msgspec.structs.replace(limits, budget_usd=min(stated, default=None))
+
+
+async def _going_on(desk: Roundtable, session: str) -> Session:
+    state = await desk.session(session)
+    if state.ended:
+        raise UsageError(f"This meeting has ended ({state.status}).", "read_decision tells how.")
+    return state
+
+
+async def _follow(desk: Roundtable, session: str, after: int, wait: float, ctx: Context[Any, Any] | None) -> Told:
+    """Wait, but not long, for something that the caller can act on; what happens meanwhile is told as progress."""
+    loop = asyncio.get_running_loop()
+    give_up, seen = loop.time() + wait, after
+    while True:
+        for recorded in await desk.store.read(session, seen):
+            seen = recorded.seq
+            if ctx is not None and (said := session_view.words(recorded.event)):
+                await ctx.report_progress(seen, message=said)
+        left = give_up - loop.time()
+        if left <= 0 or await _status(desk, session) != "running":
+            return await _told(desk, session, after)
+        await desk.store.changed(session, seen, min(left, _LOOK_SECONDS))
+
+
+async def _status(desk: Roundtable, session: str) -> str:
+    holder = await desk.holder(session)
+    return session_view.status(await desk.session(session), holder)
+
+
+async def _told(desk: Roundtable, session: str, after: int) -> Told:
+    holder, why = await desk.holder(session), why_stopped(desk.places, session)
+    records = await desk.store.read(session)
+    state = Session.fold(session, records)
+    told = session_view.meeting(state, [it for it in records if it.seq > after], holder, why)
+    return _result(told, session_view.in_words(told, state))
+
+
+def _result(shape: Meeting | Meetings | Memories, text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], structured_content=dataclasses.asdict(shape))

@@ -1,0 +1,255 @@
+"""What the live display knows: each seat as it is right now, folded from facts and words. No drawing here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import reduce
+
+import msgspec
+
+from roundtable.core.events import (
+    CallFailed,
+    ContinueAsked,
+    DecisionMade,
+    Delta,
+    EffectDone,
+    EffectFailed,
+    EffectStarted,
+    Event,
+    GateAnswered,
+    GateOpened,
+    MoveMade,
+    PauseAsked,
+    Recorded,
+    RoundOpened,
+    RunStopped,
+    SeatMissed,
+    SessionAmended,
+    TurnAsked,
+    TurnDelayed,
+    TurnInterrupted,
+)
+from roundtable.core.values import Charter, Usage
+from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, fault_words, glyph_of
+from roundtable.report.costs import NOTHING, is_priced, price
+from roundtable.report.step_words import begun_words
+
+WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
+BYTES_PER_TOKEN = 4
+MOST_OUTPUT = 4000
+"""Characters of what a step prints that are kept for showing."""
+
+
+class View(msgspec.Struct, frozen=True):
+    """How somebody came to a session: what they know of it already, and whether it runs in this process."""
+
+    charter: Charter
+    address: str
+    brief_until: int = 0
+    live_from: int = 0
+    own: bool = True
+
+
+class SeatView(msgspec.Struct):
+    """One seat: its sign, its words so far in this turn, and what it has used."""
+
+    name: str
+    color: str = ""
+    glyph: str = WAITING
+    round: str = ""
+    call: str = ""
+    said: list[str] = []
+    length: int = 0
+    remark: str = ""
+    spent: Usage = Usage()
+    calls: int = 0
+    priced: bool = True
+    since: float = 0.0
+    took: float = 0.0
+    off: bool = False
+
+    @property
+    def word(self) -> str:
+        """The sign in a word."""
+        return "off" if self.off else WORDS[self.glyph]
+
+    @property
+    def tokens(self) -> int:
+        """Used so far, with an estimate of the words that are being said."""
+        return self.spent.tokens + (self.length // BYTES_PER_TOKEN if self.glyph == RESPONDING else 0)
+
+    @property
+    def cost(self) -> str:
+        """Money so far, in words."""
+        return price(self.spent, priced=self.priced) if self.calls else NOTHING
+
+    def elapsed(self, now: float) -> float:
+        """Seconds this turn has taken."""
+        return max(0.0, now - self.since) if self.glyph == RESPONDING else self.took
+
+    def tail(self, most: int) -> str:
+        """The last `most` characters of its words, without the closing block while that is being written."""
+        pieces: list[str] = []
+        found = 0
+        for piece in reversed(self.said):
+            pieces.append(piece)
+            found += len(piece)
+            if found >= most:
+                break
+        words = "".join(reversed(pieces))[-most:]
+        return _prose(words) if self.glyph == RESPONDING else words
+
+    def hear(self, delta: Delta, now: float) -> None:
+        """Add words; those already heard are skipped by their offset."""
+        if delta.call != self.call:
+            self.begin(delta.call, delta.round, now)
+        new = delta.text[max(0, self.length - delta.offset) :]
+        if new:
+            self.said.append(new)
+            self.length += len(new)
+            self.remark = ""
+
+    def begin(self, call: str, round: str, at: float) -> None:
+        """A new call: nothing said yet, unless its words came before the fact."""
+        if call == self.call and self.glyph == RESPONDING:
+            self.since = at
+            return
+        self.call, self.round, self.since = call, round, at
+        self.glyph, self.said, self.length, self.remark, self.took = RESPONDING, [], 0, "", 0.0
+
+    def enter(self, round: str) -> None:
+        """A round opens; words from another process may be here before the news of it."""
+        if self.round != round:
+            self.glyph, self.round, self.call = WAITING, round, ""
+            self.said, self.length, self.remark, self.took = [], 0, "", 0.0
+
+    def rest(self, glyph: str, now: float) -> None:
+        """Its turn is over, one way or another."""
+        if self.glyph == RESPONDING:
+            self.took = max(0.0, now - self.since)
+        self.glyph = glyph
+
+    def use(self, usage: Usage) -> None:
+        """Add what a call reports."""
+        self.spent = self.spent.plus(usage)
+        self.calls += 1
+        self.priced = self.priced and is_priced(usage)
+
+
+class Board:
+    """All seats, and where the meeting is."""
+
+    def __init__(self, charter: Charter, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.question = charter.question
+        self.seats = {seat.name: SeatView(seat.name, seat.color) for seat in charter.seats}
+        self.round = ""
+        self.past: set[str] = set()
+        self.electorate: tuple[str, ...] = ()
+        self.done: set[str] = set()
+        self.paused = False
+        self.gate = ""
+        self.step = ""
+        self.output = ""
+        self.ended = False
+        self.started = 0.0
+
+    @property
+    def cost(self) -> str:
+        """Money of all seats so far, in words."""
+        asked = [seat for seat in self.seats.values() if seat.calls]
+        total = reduce(Usage.plus, (seat.spent for seat in asked), Usage())
+        return price(total, priced=all(seat.priced for seat in asked)) if asked else NOTHING
+
+    def apply(self, item: Recorded | Delta) -> None:
+        """Take one more fact or word in."""
+        if isinstance(item, Delta):
+            over = item.round in self.past or (item.round == self.round and item.seat in self.done)
+            if item.seat in self.seats and not over:
+                self.seats[item.seat].hear(item, self._clock())
+            elif item.seat not in self.seats and self.step:
+                self.output = (self.output + item.text)[-MOST_OUTPUT:]
+            return
+        at = moment(item.at)
+        self.started = self.started or at
+        event = item.event
+        match event:
+            case TurnAsked() | CallFailed() | TurnInterrupted() | MoveMade() | SeatMissed():
+                self._turn(event, at)
+            case TurnDelayed() if event.seat in self.seats:
+                self.seats[event.seat].remark = event.words
+            case RoundOpened():
+                self.past.add(self.round)
+                self.round, self.electorate, self.done = event.round, event.electorate, set()
+                for seat in self.seats.values():
+                    seat.enter(event.round)
+            case _:
+                self._session(event)
+
+    def _turn(self, event: TurnAsked | CallFailed | TurnInterrupted | MoveMade | SeatMissed, at: float) -> None:
+        seat = self.seats.get(event.seat)
+        if seat is None:
+            return
+        match event:
+            case TurnAsked():
+                if event.purpose == "repair":
+                    seat.call, seat.remark = event.call, "mending its reply"
+                else:
+                    seat.begin(event.call, event.round, at)
+            case MoveMade():
+                seat.rest(DONE, at)
+                seat.said, seat.length, seat.took = [event.text], len(event.text), event.timing.total
+                seat.use(event.usage)
+                self.done.add(event.seat)
+            case SeatMissed():
+                seat.rest(glyph_of(event.fault), at)
+                seat.remark = fault_words(event.fault)
+                self.done.add(event.seat)
+            case CallFailed():
+                seat.rest(glyph_of(event.fault), at)
+                again = f" Trying again in {event.delay:.1f} s." if event.delay is not None else ""
+                seat.remark = fault_words(event.fault) + again
+                if event.usage.tokens:
+                    seat.use(event.usage)
+            case TurnInterrupted():
+                seat.rest(WAITING, at)
+                seat.remark = "interrupted"
+
+    def _session(self, event: Event) -> None:
+        match event:
+            case PauseAsked():
+                self.paused = True
+            case ContinueAsked():
+                self.paused = False
+            case GateOpened():
+                self.gate = event.gate.id
+            case GateAnswered():
+                self.gate = ""
+            case EffectStarted():
+                self.step, self.output = begun_words(event.effect), ""
+            case EffectDone() | EffectFailed():
+                self.step, self.output = "", ""
+            case SessionAmended():
+                for name, seat in self.seats.items():
+                    seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on
+            case RunStopped():
+                for seat in self.seats.values():
+                    seat.rest(DONE if seat.glyph == DONE else WAITING, seat.since)
+            case DecisionMade():
+                self.ended = True
+            case _:
+                pass
+
+
+def moment(at: str) -> float:
+    """A time of the record as seconds, for showing how long something takes."""
+    return datetime.fromisoformat(at).timestamp()
+
+
+def _prose(words: str) -> str:
+    """Words without the block that closes them, as much of it as there is: that is for us to read."""
+    prose, fence, block = words.rpartition("```json")
+    if fence and not block.partition("```")[2].strip():
+        return prose.rstrip()
+    return "" if words.lstrip().startswith('{"') else words

@@ -1,0 +1,136 @@
+"""The build: everybody writes the change, running it decides, and the person says yes before anything is written.
+
+1. Blind: each seat writes the whole change, with tests. Each is run in a sandbox against the repository's own checks
+   and the others' tests. Where none passes, what failed is mended, by authors who know why, and run again; whose change
+   lacks only a test that shows it is asked for that alone.
+2. What running shows decides. Where those that pass do not do the same, the person says which is right; where all that
+   is left rests on its author's word alone, whether that is enough. Only those that cannot be told apart go before
+   judges, unsigned and in both orders; a verdict that turns with the order is void. The judges may also take parts
+   from the others.
+3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
+   result must pass what the base passed, or the base stands.
+4. The change is carried out as every change is: shown, approved, rehearsed, written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from roundtable.core.decide import change_outcome, trial_outcome
+from roundtable.core.decide.positions import insufficient
+from roundtable.core.effects import Candidate, CandidatesTried
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Gate, Prompt, Quorum, Round, Turns
+from roundtable.meetings.approving import APPROVAL, lacking
+from roundtable.meetings.meeting import PlannedRound, Protocol, Retries
+from roundtable.meetings.merge_candidates import JUDGE, REFINE, Merged, judged
+from roundtable.meetings.try_candidates import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
+from roundtable.meetings.write_change import GATES, Course, carried_out
+
+STAGE = "build"
+WHICH, DOUBT, NONE = "which", "doubt", "none of them"
+PROPOSE = PlannedRound("propose", WHOLE, Turns(visibility="none", at_bench=True))
+
+
+Approvals = Annotated[int, msgspec.Meta(ge=0, le=8)]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often what fails may be mended, and who decides; the command fills in the last two.
+
+    `approvals` is how many seats that wrote nothing of a change must approve it before the person is asked.
+    """
+
+    mends: Retries = 1
+    repairs: Retries = 2
+    judge: bool = True
+    approvals: Approvals = 0
+    dry_run: bool = False
+    branch: str = ""
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
+    return (
+        PROPOSE,
+        *[PROVE, MEND, ANEW] * settings.mends,
+        *[JUDGE, JUDGE, REFINE] * settings.judge,
+        *[APPROVAL] * (settings.approvals > 0),
+    )
+
+
+async def build(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
+    proposed = await table.ask("build/1-propose", prompt, expect=form_of(table), turns=PROPOSE.turns)
+    if not proposed.quorate:
+        return insufficient(proposed)
+    rounds: tuple[Round, ...] = (proposed,)
+    try:
+        anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, PROVE))
+        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
+        best = trial_outcome.alike(result)
+        doubted = () if best else trial_outcome.doubted(result)
+        if doubted and (seat := await _taken(table, result, doubted)) != NONE:
+            best = tuple(it for it in doubted if it.seat == seat)
+            result = trial_outcome.taken_all_the_same(result, seat)
+        best = best or trial_outcome.contested(result)
+        if not best and doubted:
+            return trial_outcome.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT))
+        if not best:
+            return trial_outcome.none_passed(result, rounds)
+        if ways := trial_outcome.behaviours(result):
+            seat = await _which(table, result, ways)
+            if seat not in ways:
+                return trial_outcome.undecided(result, rounds, answered=not table.by_default(WHICH))
+            result = trial_outcome.of_one_way(result, ways[seat])
+            best = trial_outcome.alike(result)
+        course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
+        merged = Merged(best[0].seat, best[0].draft, (best[0].seat,))
+        if settings.judge and len(best) > 1:
+            merged = await judged(table, course, rounds, result)
+        course.seat, course.before = merged.base, trial_outcome.warning(result, merged.base)
+        needed = settings.approvals
+        judged_by = merged.ruled or needed > 0
+        decision = trial_outcome.chosen(
+            result, rounds, merged.base, table.charter.question, merged.why, judged=judged_by
+        )
+        if needed and (lacks := await lacking(table, course, merged.draft, merged.authors, needed)):
+            return change_outcome.unwritten(decision, lacks)
+        return await carried_out(table, course, trial_outcome.with_who_was_asked(decision), merged.draft)
+    except NotDone as stop:
+        return trial_outcome.stopped(stop.fault, rounds)
+
+
+async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
+    """The person may see that a change is right which nothing shows to be. No program does, and nobody ahead."""
+    details = {it.seat: trial_outcome.does(result, it.seat) or trial_outcome.wants(it) for it in doubted}
+    details[NONE] = "take none of them"
+    return await table.gate(Gate(DOUBT, trial_outcome.nevertheless(result), tuple(details), NONE, details, writes=True))
+
+
+async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
+    """The person says which of several behaviours is right: judges are for what cannot be told apart."""
+    details = {seat: trial_outcome.does(result, seat) for seat in ways} | {NONE: "take none of them"}
+    return await table.gate(Gate(WHICH, trial_outcome.which(result), tuple(details), NONE, details))
+
+
+PROTOCOL = Protocol(
+    "build",
+    6,
+    build,
+    Settings,
+    plan,
+    ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
+    "Everybody writes the change, running it decides, and you say yes before anything is written.",
+    gates=(WHICH, *GATES, DOUBT),
+    answers={DOUBT: (NONE,), **GATES},
+    gathers=True,
+    writes=True,
+    filled=("dry_run", "branch"),
+    quorum=Quorum(1),
+)

@@ -1,0 +1,47 @@
+"""A question about another session, put to the seat that judges there: one answer, and nothing is decided by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Expect, Outcome, Prompt, Turns
+from roundtable.meetings.meeting import PlannedRound, Protocol
+
+ANSWER = PlannedRound("answer", "free", Turns(visibility="none", judging=True))
+ROUND = "chat/1-answer"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """There is nothing to set."""
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One answer."""
+    return (ANSWER,)
+
+
+async def chat(table: Table) -> Decision:
+    """Ask, and take the answer down."""
+    held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
+    if not held.moves:
+        return Decision(
+            Outcome.INSUFFICIENT, "Nobody answered.", electorate=held.electorate, missing=held.missing, basis=(ROUND,)
+        )
+    move = held.moves[0]
+    return Decision(
+        Outcome.REACHED,
+        f"{move.seat} answered. The session it is about stays as it was.",
+        text=move.text,
+        author=move.seat,
+        electorate=held.electorate,
+        counted=(move.seat,),
+        basis=(ROUND,),
+    )
+
+
+PROTOCOL = Protocol(
+    "chat", 1, chat, Settings, plan, ("system", "answer"), "One question about a session, to who judges there."
+)

@@ -1,0 +1,97 @@
+"""The code-red: something is broken, and several doctors look for the one cause.
+
+1. Triage: each doctor says in a few words where it would look, and which files and checks it needs.
+2. Blind diagnosis: with those before them, each names the root cause alone, so that nobody follows the first guess.
+3. Convergence: they compare the names of the cause, unsigned, with what they asked for served in between, until two
+   of them are sure of the same one, nobody moves, or the bound is met.
+4. The person chooses: fix it now, a report only, or a line in the error log for later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from roundtable.core.decide import code_red as rule
+from roundtable.core.decide.positions import insufficient
+from roundtable.core.ports import Table
+from roundtable.core.text.wording import ended
+from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
+from roundtable.meetings.meeting import PlannedRound, Protocol
+from roundtable.meetings.requests import proven, serve
+from roundtable.meetings.shared_rounds import BY_APPLY
+
+TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
+BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
+CONVERGE = PlannedRound("converge", "diagnosis-json", Turns(visibility="previous_rounds"))
+
+CHOICES = {
+    "fix": f"note that it is to be fixed ({BY_APPLY})",
+    "report": "only report it",
+    "log": "write it into the error log for later",
+}
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `[meetings.code-red]` may set; `confidence` is out of ten."""
+
+    rounds: int = 3
+    doctors: Annotated[int, msgspec.Meta(ge=1)] = 2
+    confidence: float = 8
+    similarity: float = 0.7
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One round of convergence is to be expected, the others only where the doctors go on moving."""
+    more = [msgspec.structs.replace(CONVERGE, likely=False)] * (settings.rounds - 1)
+    return (TRIAGE, BLIND, *[CONVERGE] * (settings.rounds > 0), *more)
+
+
+async def code_red(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    criteria = rule.Criteria(settings.doctors, settings.confidence, settings.similarity)
+    triage = await _asked(table, "code-red/1-triage", TRIAGE)
+    await serve(table, triage)
+    blind = await _asked(table, "code-red/2-blind", BLIND)
+    if not blind.quorate:
+        return insufficient(blind)
+
+    rounds = [blind]
+    for number in range(3, settings.rounds + 3):
+        name = f"code-red/{number}-converge"
+        if rule.over(rounds, criteria) or not await table.may_open(name):
+            break
+        await serve(table, rounds[-1])
+        rounds.append(await _asked(table, name, CONVERGE, rule.findings(rounds[-1], table.labels)))
+    return await _outcome(table, await table.heed(rule.conclude(rounds, criteria)))
+
+
+async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
+    prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
+    return await proven(table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns))
+
+
+async def _outcome(table: Table, decision: Decision) -> Decision:
+    """What becomes of the diagnosis; a cause that was not found cannot be fixed."""
+    details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
+    found = f"Root cause: {ended(decision.position)}" if decision.winner else "No root cause was found."
+    question = f"{found} {decision.how} What next?"
+    choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
+    return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)
+
+
+PROTOCOL = Protocol(
+    "code-red",
+    1,
+    code_red,
+    Settings,
+    plan,
+    ("system", "triage", "blind", "converge"),
+    "Doctors look for one root cause: triage, blind diagnosis, convergence; then fix, report or log.",
+    gates=("outcome",),
+    minimum=2,
+    gathers=True,
+)

@@ -1,0 +1,103 @@
+"""The council: blind answers, a vote that is kept, and a debate only where the seats disagree.
+
+1. Every seat answers alone, with its position in one line. These votes are the bar, and they are kept.
+2. Positions become proposals: by the options given, or by one secret ballot over the anonymous positions.
+3. Only if they disagree, the seats read each other anonymously, twice at most. A change of mind must name
+   an error or cite a fact; a flip without either counts at the seat's blind position.
+4. More than half of those counted decide. The winning text is a seat's own; the minority is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide import positions as rule
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
+from roundtable.meetings.meeting import PlannedRound, Protocol
+from roundtable.meetings.requests import proven
+from roundtable.meetings.shared_rounds import RATING, chosen, compared, offered
+
+BALLOT = "council/2-ballot"
+
+ANSWER = PlannedRound("blind", "position", Turns(visibility="none"))
+READING = PlannedRound("reconsider", "reconsider", Turns(visibility="previous_rounds"))
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `[meetings.council]` may set."""
+
+    rounds: int = 2
+
+
+def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+    """One cross-reading is to be expected, the others only where the seats go on disagreeing."""
+    unlikely = msgspec.structs.replace(READING, likely=False)
+    readings = (READING, *[unlikely] * (settings.rounds - 1)) if settings.rounds > 0 else ()
+    return (ANSWER, *readings) if options else (ANSWER, RATING, *readings)
+
+
+async def council(table: Table) -> Decision:
+    """Hold the meeting."""
+    settings = msgspec.convert(table.charter.settings, Settings)
+    blind = await _answers(table)
+    if not blind.quorate:
+        return rule.insufficient(blind)
+
+    ratings: rule.Ratings = {}
+    if rule.differ(blind) and not table.charter.options and await table.may_open(BALLOT):
+        ratings = await compared(table, BALLOT, blind)
+    standing = rule.opening(blind, table.labels, table.charter.options, ratings)
+
+    for number in range(3, settings.rounds + 3):
+        round = f"council/{number}-reconsider"
+        if standing.settled or not await table.may_open(round):
+            break
+        standing = rule.reconsidered(standing, await _cross_reading(table, round, standing))
+
+    return rule.conclude(standing, await _tie_break(table, standing))
+
+
+async def _answers(table: Table) -> Round:
+    """The blind round: nobody knows what the others say."""
+    options = table.charter.options
+    return await table.ask(
+        "council/1-blind",
+        Prompt(ANSWER.template, {"choice": offered("Take as your position", options)}),
+        expect=Expect(ANSWER.codec, options),
+        turns=ANSWER.turns,
+    )
+
+
+async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> Round:
+    """Everyone reads the others, unsigned and shuffled, and answers again."""
+    ids = tuple(proposal.id for proposal in standing.proposals)
+    asked = await table.ask(
+        round,
+        Prompt(READING.template, lists={"proposals": standing.reading()}),
+        expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW)),
+        turns=READING.turns,
+    )
+    return await proven(table, asked)
+
+
+async def _tie_break(table: Table, standing: rule.Standing) -> str:
+    """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
+    outcome, _ = standing.outcome
+    if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
+        return ""
+    return await chosen(table, f"The seats ended in a {outcome}.", standing.proposals)
+
+
+PROTOCOL = Protocol(
+    "council",
+    1,
+    council,
+    Settings,
+    plan,
+    ("system", "blind", "ballot", "reconsider"),
+    "Blind answers and a vote; a debate only where the seats disagree.",
+    gates=("choose",),
+)

@@ -1,0 +1,45 @@
+"""What meetings have in common: offer the options, compare positions on a secret ballot, ask the person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtable.core.decide.positions import Ratings, positions_of
+from roundtable.core.ports import Table
+from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
+from roundtable.meetings.meeting import PlannedRound
+
+BY_APPLY = "`roundtable apply` then does it"
+"""What a yes to carrying out is told."""
+
+RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
+
+
+def offered(task: str, options: Sequence[str]) -> str:
+    """The options as they are read out, with what to do with one of them; nothing where there are none."""
+    return "\n".join((f"{task} exactly one of these:", *(f"- {it}" for it in options))) if options else ""
+
+
+async def compared(table: Table, name: str, answers: Round) -> Ratings:
+    """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
+    positions = positions_of(answers)
+    labels = {seat: table.labels[seat] for seat in positions}
+    ballot = await table.ask(
+        name,
+        Prompt(
+            RATING.template,
+            lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())},
+        ),
+        expect=Expect(RATING.codec, tuple(sorted(labels.values()))),
+        seats=tuple(positions),
+        turns=RATING.turns,
+    )
+    return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
+
+
+async def chosen(table: Table, why: str, proposals: Sequence[Proposal]) -> str:
+    """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
+    details = {proposal.id: proposal.text for proposal in proposals}
+    question = f"{why} Which proposal do you choose?"
+    choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
+    return "" if choice == "none" else choice

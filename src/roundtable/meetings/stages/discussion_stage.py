@@ -1,0 +1,97 @@
+"""A stage that comes to words: all answer blind, a judge says whether they agree, and what is open is argued.
+
+After the last round without agreement the person is shown the dispute and chooses a direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide.stage_outcome import missing
+from roundtable.core.stages import OWN, StageEnd, gate_within
+from roundtable.core.text.wording import many
+from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
+from roundtable.meetings.stages.context import Setting
+from roundtable.meetings.stages.judge import NEITHER, Judged, judged, unsigned
+
+
+async def discussed(setting: Setting) -> StageEnd:
+    """Hold the stage."""
+    return await setting.with_unshown(await _held(setting))
+
+
+async def _held(setting: Setting) -> StageEnd:
+    verdict, rounds = Judged(), tuple[Round, ...]()
+    for number in range(1, setting.stage.rounds + 1):
+        round = f"{setting.name}/{number}"
+        if not await setting.table.may_open(_name(round, number)):
+            break
+        held = await _asked(setting, round, number, verdict)
+        rounds = (*rounds, held)
+        if not held.moves:
+            break
+        verdict = await _judged(setting, round, held)
+        if verdict.consensus:
+            assert verdict.move is not None
+            text = verdict.move.verdict.summary
+            notices = (*missing(rounds), *verdict.notices)
+            end = setting.end(
+                how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words
+            )
+            return await _heeded(setting, end)
+    return await _disputed(setting, verdict, rounds) if rounds else setting.not_held()
+
+
+def _name(round: str, number: int) -> str:
+    return f"{round}-draft" if number == 1 else f"{round}-discuss"
+
+
+async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> Round:
+    """Drafts first, then what the others think of what is open."""
+    expect = Expect(tokens=setting.stage.tokens)
+    if number == 1:
+        prompt = setting.prompt("draft", shown=await setting.project())
+        turns = setting.turns(blind=setting.stage.speaking == "blind")
+    else:
+        prompt = setting.prompt("discuss", {"open": verdict.bullets})
+        turns = setting.turns(blind=False)
+        if setting.stage.speaking == "blind":
+            turns = msgspec.structs.replace(turns, concurrency="parallel", visibility="previous_rounds", order="listed")
+    return await setting.table.ask(_name(round, number), prompt, expect=expect, seats=setting.seats, turns=turns)
+
+
+async def _judged(setting: Setting, round: str, held: Round) -> Judged:
+    """The judge reads the last round, each answer under no name and in an order of its own."""
+    prompt = setting.prompt("judge")
+    prompt = msgspec.structs.replace(prompt, lists={"answers": unsigned(setting, held.moves)})
+    expect = Expect("judge-discussion", tokens=setting.stage.tokens)
+    return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
+
+
+async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
+    """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
+    notices = list(end.notices)
+    for line in filter(None, map(str.strip, end.text.splitlines())):
+        decision = await setting.table.heed(Decision(Outcome.REACHED, "", position=line, text=end.text))
+        if decision.outcome is not Outcome.REACHED:
+            return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, decision.how))
+        notices += (it for it in decision.notices if it not in notices)
+    return msgspec.structs.replace(end, notices=tuple(notices))
+
+
+async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) -> StageEnd:
+    """The person chooses a direction; their own words go before any of the options."""
+    options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
+    details = {**options, OWN: "say it in your own words", NEITHER: "leave it open and end the stage here"}
+    gate = gate_within(setting.name, "dispute")
+    after = many(len(rounds), "round")
+    heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
+    question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
+    answer = await setting.table.gate(Gate(gate, question, tuple(details), NEITHER, details))
+    words = setting.table.words(gate)
+    text = "\n".join(filter(None, (options.get(answer, ""), words)))
+    how = "chosen" if text and answer != NEITHER else "failed"
+    notices = (*missing(rounds), *verdict.notices)
+    return setting.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words)

@@ -1,0 +1,129 @@
+"""A stage that runs the program. What goes wrong is analysed by itself, mended and, with the person's yes, run again.
+
+1. The project is run in the sandbox as its own files say. Where it fails for want of an install step, the person is
+   asked whether that may be run.
+2. Where it fails, all seats get what it said and write what mends it; a judge chooses, as in every stage of files.
+3. The person says whether it is run again with that, a bounded number of times.
+
+Each run and what follows from it is a lap of its own, `stage/1` and so on, so that seats hear of the last run only.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.decide import program_run as rule
+from roundtable.core.effects import PlanChange, Planned, ProjectRan, RunProject
+from roundtable.core.stages import Asked, How, StageEnd, Took, gate_within
+from roundtable.core.values import Digest, Gate
+from roundtable.meetings.stages.context import Setting
+from roundtable.meetings.stages.writing import written
+from roundtable.meetings.try_candidates import done
+
+RERUN = "rerun"
+"""What is answered ahead to the question whether a mended program is run again."""
+
+YES, NO, SHOW = "yes", "no", "show"
+INSTALL = {YES: "run its install step, with a network", NO: "do without it"}
+AGAIN = {YES: "run it with what was mended", NO: "leave it as it is now", SHOW: "show what was mended first"}
+
+
+class Course(msgspec.Struct):
+    """The project on its way through the stage, and which install steps the person has allowed or refused."""
+
+    stage: str
+    draft: Digest
+    number: int = 1
+    allowed: tuple[str, ...] = ()
+    refused: tuple[tuple[str, ...], ...] = ()
+    judge: str = ""
+    base: str = ""
+    took: tuple[Took, ...] = ()
+    notices: tuple[str, ...] = ()
+    own_words: bool = False
+
+    def take(self, fixes: StageEnd) -> None:
+        """Go on with what was mended; a yes to an install step was for the files as they were."""
+        self.allowed = self.allowed if fixes.draft == self.draft else ()
+        self.draft, self.base = fixes.draft, fixes.base
+        self.took += fixes.took
+
+    def gate(self, what: Asked) -> str:
+        """The name of a question to the person, numbered from the second run on."""
+        return gate_within(self.stage, what, self.number)
+
+
+async def ran(setting: Setting) -> StageEnd:
+    """Hold the stage."""
+    course = Course(setting.name, setting.draft)
+    while True:
+        lap = _lap(setting, course)
+        result = await _run(lap, course)
+        if result.passed:
+            return _end(setting, course, "ran", rule.came_to(result), *result.notes)
+        if result.stopped:
+            return _end(setting, course, "chosen", rule.came_to(result), rule.STOPPED)
+        if not await _mended(lap, course, result):
+            return _end(setting, course, "failed", rule.came_to(result), rule.given_up(result, course.number))
+        course.number += 1
+
+
+async def _mended(lap: Setting, course: Course, result: ProjectRan) -> bool:
+    """Whether the seats have mended it and the person wants it to be run again."""
+    if course.number > lap.settings.runs:
+        return False
+    fixes = await written(lap, "analyse")
+    course.judge, course.own_words, course.notices = fixes.judge, fixes.own_words, fixes.notices
+    if fixes.how == "failed":
+        return False
+    course.take(fixes)
+    again = await _again(lap, course, result, fixes)
+    course.notices += () if again else (rule.NOT_RUN,)
+    return again
+
+
+def _lap(setting: Setting, course: Course) -> Setting:
+    """The stage as it stands before this run: with the project as it was mended, and steps and rounds of its own."""
+    stage = msgspec.structs.replace(setting.stage, name=f"{setting.name}/{course.number}")
+    now = setting.end(how="failed", draft=course.draft)
+    return msgspec.structs.replace(setting, stage=stage, attempt=1, before=(*setting.before, now))
+
+
+async def _run(lap: Setting, course: Course) -> ProjectRan:
+    """Run it; with its install step where the person allows that."""
+    table = lap.table
+    result = await done(table, f"{lap.name}/run", RunProject(course.draft, course.allowed), ProjectRan)
+    wants = result.wants_install
+    if result.passed or result.stopped or not wants or wants in course.refused:
+        return result
+    gate = Gate(course.gate("install"), rule.install_question(wants), tuple(INSTALL), NO, INSTALL, writes=True)
+    if await table.gate(gate) == NO:
+        course.refused += (wants,)
+        return result
+    course.allowed = wants
+    return await done(table, f"{lap.name}/run-installed", RunProject(course.draft, wants), ProjectRan)
+
+
+async def _again(lap: Setting, course: Course, result: ProjectRan, fixes: StageEnd) -> bool:
+    """Whether the person wants it to be run with what was mended, which they can look at first."""
+    question = rule.rerun_question(result, fixes.took)
+    gate = Gate(course.gate("rerun"), question, tuple(AGAIN), NO, AGAIN, again_of=RERUN)
+    answer = await lap.table.gate(gate)
+    if answer == SHOW:
+        await done(lap.table, f"{lap.name}/shown", PlanChange(course.draft), Planned)
+        sure = {option: AGAIN[option] for option in (YES, NO)}
+        answer = await lap.table.gate(Gate(course.gate("rerun-shown"), question, tuple(sure), NO, sure))
+    return answer == YES
+
+
+def _end(setting: Setting, course: Course, how: How, text: str, *notices: str) -> StageEnd:
+    return setting.end(
+        how=how,
+        text=text,
+        draft=course.draft,
+        judge=course.judge,
+        base=course.base,
+        took=course.took,
+        notices=(*course.notices, *notices),
+        own_words=course.own_words,
+    )

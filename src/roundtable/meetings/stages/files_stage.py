@@ -1,0 +1,125 @@
+"""What a stage of files comes to: the judge's base with parts of the others, the person's choice, or nothing."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.decide import stage_files as rule
+from roundtable.core.decide.merge_ruling import candidate_names, with_seats
+from roundtable.core.decide.stage_outcome import missing
+from roundtable.core.effects import Candidate, CandidatesTried, ProjectListed, Synthesised
+from roundtable.core.stages import How, StageEnd, gate_within
+from roundtable.core.values import Gate, Prompt, Round, Turns
+from roundtable.meetings.splicing import Refining, Spliced, spliced
+from roundtable.meetings.stages.context import Setting
+from roundtable.meetings.stages.judge import NEITHER, Judged
+from roundtable.meetings.try_candidates import all_written
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What was written, what running it showed, and what the judge said of it."""
+
+    rounds: tuple[Round, ...]
+    result: CandidatesTried
+    verdict: Judged
+
+    @property
+    def found(self) -> tuple[Candidate, ...]:
+        """Those that can be chosen from."""
+        return rule.eligible(self.result)
+
+
+async def agreed(setting: Setting, work: Work) -> StageEnd:
+    """The judge's base with what it wants of the others."""
+    move = work.verdict.move
+    assert move is not None
+    assert move.verdict.directives is not None
+    directives = move.verdict.directives
+    names = candidate_names(work.found, setting.table.labels)
+    base = next(it for it in work.found if it.seat == names[directives.base])
+    wanted = [with_seats(it, names) for it in (*directives.incorporate, *directives.must_fix)]
+    made = _as_it_is(base)
+    if wanted:
+        drafts = {it.seat: it.draft for it in work.found}
+        refining = await _refining(setting, len(work.rounds))
+        tried = all_written(work.rounds, setting.draft)
+        made = await spliced(setting.table, setting.name, base, drafts, wanted, refining, tried)
+    return _end(setting, work, base, made, "agreed", rule.ruled(directives, tuple(names)))
+
+
+async def _refining(setting: Setting, number: int) -> Refining:
+    """What is left is asked of the base's author, who is shown the files as they have become."""
+
+    async def prompt(made: Synthesised) -> Prompt:
+        concerned = sorted({path for it in made.left for path in it.files})
+        listed = await setting.listed("merged", made.draft, " ".join(concerned))
+        if concerned:
+            listed = ProjectListed(tuple(it for it in listed.items if it.name in concerned))
+        return setting.prompt("refine", shown=listed)
+
+    expect = setting.changes(await setting.project())
+    turns = Turns(visibility="own", stage=setting.name)
+    return Refining(f"{setting.name}/{number}-refine", prompt, expect, turns)
+
+
+async def undecided(setting: Setting, work: Work) -> StageEnd:
+    """The person chooses; of one candidate there is no choice, and of none nothing comes.
+
+    Where no judge can be heard at all, running them decides if it puts one before the others.
+    """
+    if not work.found:
+        return _nothing(setting, work, *(tuple(rule.left_out(work.result, ())) or ("Nobody wrote anything.",)))
+    if len(work.found) == 1:
+        how = "same" if rule.several_wrote(work.found[0], work.result) else "alone"
+        return _end(setting, work, work.found[0], _as_it_is(work.found[0]), how)
+    if work.verdict.move is None and (first := rule.put_first(work.result, work.found)):
+        return _end(setting, work, first, _as_it_is(first), "run", rule.PUT_FIRST)
+    gate = _gate(setting, work)
+    answer = await setting.table.gate(gate)
+    chosen = next((it for it in work.found if it.seat == answer), None)
+    if chosen is None:
+        return _nothing(setting, work, "They do not agree, and none of their files was taken.")
+    return _end(setting, work, chosen, _as_it_is(chosen), "chosen", setting.table.words(gate.id))
+
+
+def _gate(setting: Setting, work: Work) -> Gate:
+    details = {it.seat: rule.ran_as(it, work.result) for it in work.found} | {
+        NEITHER: "take none of them and end the stage here"
+    }
+    verdict = work.verdict
+    question = rule.whose(setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard)
+    return Gate(gate_within(setting.name, "dispute"), question, tuple(details), NEITHER, details)
+
+
+def _as_it_is(base: Candidate) -> Spliced:
+    return Spliced(base.draft, Synthesised(base.draft))
+
+
+def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
+    return setting.end(
+        how="failed",
+        judge=work.verdict.judge,
+        notices=(*missing(work.rounds), *work.verdict.notices, *why),
+        own_words=work.verdict.own_words,
+    )
+
+
+def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How, ruling: str = "") -> StageEnd:
+    """Whose the files are, and what has to be known of them."""
+    took = rule.took_of(base, made.made)
+    return setting.end(
+        how=how,
+        text=rule.wrote(took, ruling),
+        draft=made.draft,
+        judge=work.verdict.judge,
+        base=base.seat,
+        took=took,
+        notices=(
+            *missing(work.rounds),
+            *work.verdict.notices,
+            *rule.left_out(work.result, work.found),
+            *rule.doubts(base),
+            *rule.unfulfilled(base.seat, made.undone, made.broke),
+        ),
+        own_words=work.verdict.own_words,
+    )

@@ -1,0 +1,115 @@
+"""A stage that comes to findings and their mending, whatever the size of the project.
+
+1. The project is cut into parts that fit every seat's window, each with a map of what in it hangs on the others. All
+   seats look at each part alone, and give file and line of what is wrong, with a program that shows it where one can.
+2. What several found, or one found from both ends, is one finding. The programs run on the project as it stands.
+3. A judge weighs the findings, once, by their words alone: no code is sent again. Where it wants more to be said, all
+   seats look at the findings once more, and after that the person decides.
+4. What is critical is mended part by part, and the programs run once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roundtable.core.decide.findings import Standing, Weighed, as_shown, pooled, weighed
+from roundtable.core.decide.ruled_findings import MENDED, NOT_MENDED, Weight, by_severity, told, unmended
+from roundtable.core.decide.ruling import listed
+from roundtable.core.decide.stage_outcome import refused
+from roundtable.core.effects import ClaimsProven, CutForReview, CutUp, ProveClaims, ReviewPart
+from roundtable.core.stages import StageEnd
+from roundtable.core.values import Digest, Expect, Move, Round
+from roundtable.meetings.stages.context import Setting
+from roundtable.meetings.stages.repair import Mended, mended
+from roundtable.meetings.stages.weighing import weighing_of
+from roundtable.meetings.try_candidates import done
+
+
+async def reviewed(setting: Setting) -> StageEnd:
+    """Hold the stage."""
+    cut = CutForReview(setting.draft, setting.settings.chunk, setting.stage.tokens, setting.stage.seats)
+    parts = await done(setting.table, f"{setting.name}/cut", cut, CutUp)
+    if not parts.chunks:
+        return setting.end(how="failed", notices=("There is no code to review.",))
+    rounds = await _read(setting, parts.chunks)
+    notices = (*refused(parts.refused, "reviewed"), *_unheard(parts, rounds))
+    if not any(_heard(it) for it in rounds):
+        return setting.end(how="failed", notices=notices)
+    found = weighed(pooled(*rounds), await _proofs(setting, rounds, setting.draft, "proofs"))
+    if not found:
+        text = "Nobody found anything wrong."
+        return setting.end(how="agreed", text=text, notices=notices)
+    weighing = await weighing_of(setting, len(parts.chunks), rounds, found)
+    ruled = weighing.ruled or by_severity(found)
+    critical = [it.finding for it in ruled.weighing(Weight.CRITICAL, found)] if weighing.ruled else []
+    mending = await mended(setting, parts.chunks, critical)
+    became = mending.became | await _still_shown(setting, rounds, found, mending)
+    return setting.end(
+        how=weighing.how,
+        text=told(ruled, found, became),
+        draft=mending.draft,
+        judge=weighing.verdict.judge,
+        took=mending.took,
+        notices=(*notices, *weighing.verdict.notices, *unmended(ruled, found, became), *mending.notices),
+        own_words=weighing.verdict.own_words,
+    )
+
+
+async def _read(setting: Setting, chunks: Sequence[ReviewPart]) -> list[Round]:
+    """All seats on each part, alone, as far as the limits of the session leave room for it."""
+    prompt = setting.prompt("chunk")
+    expect, turns = Expect("findings", tokens=setting.stage.tokens), setting.turns(blind=True)
+    rounds: list[Round] = []
+    for number, chunk in enumerate(chunks, 1):
+        name = f"{setting.name}/{number}-chunk"
+        if not await setting.table.may_open(name):
+            break
+        part = "all of the project" if len(chunks) == 1 else f"part {number} of {len(chunks)} of the project"
+        files = (*chunk.files, chunk.map) if chunk.map else chunk.files
+        about = msgspec.structs.replace(prompt, values={**prompt.values, "part": part}, files=files)
+        rounds.append(await setting.table.ask(name, about, expect=expect, seats=setting.seats, turns=turns))
+    return rounds
+
+
+async def _proofs(setting: Setting, rounds: Sequence[Round], draft: Digest, step: str) -> tuple[ClaimsProven, ...]:
+    """What the seats' programs show, once every part was read: nobody is told of them before."""
+    claimed = tuple(it.name for it in rounds if any(move.verdict.claims for move in _heard(it)))
+    ran = await setting.table.do(f"{setting.name}/{step}", ProveClaims(claimed, draft=draft)) if claimed else None
+    return (ran,) if isinstance(ran, ClaimsProven) else ()
+
+
+async def _still_shown(
+    setting: Setting, rounds: Sequence[Round], found: Sequence[Weighed], mending: Mended
+) -> dict[str, str]:
+    """What a program showed must not show any more where it was mended; no seat is taken at its word."""
+    mended = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
+    again = await _proofs(setting, rounds, mending.draft, "proofs-after") if mended else ()
+    words = {
+        Standing.REPRODUCED: f"{NOT_MENDED}a program still shows it.",
+        Standing.REFUTED: "Mended: the program that showed it does not find it any more.",
+    }
+    after = weighed([as_shown(it) for it in mended], again)
+    return {it.finding.id: words[it.standing] for it in after if it.standing in words}
+
+
+def _heard(round: Round) -> list[Move]:
+    """What could be read; an answer in no form says nothing, least of all that nothing is wrong."""
+    return [it for it in round.moves if it.verdict.counts]
+
+
+def _unheard(parts: CutUp, rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Who did not look at which parts, and which nobody did."""
+    total = len(parts.chunks)
+    missing: dict[str, list[str]] = {}
+    for number, held in enumerate(rounds, 1):
+        heard = {it.seat for it in _heard(held)}
+        for seat in (it for it in held.electorate if it not in heard):
+            missing.setdefault(seat, []).append(str(number))
+    said = [f"{seat} was not heard on part {listed(numbers)} of {total}." for seat, numbers in missing.items()]
+    if len(rounds) < total:
+        said.append(
+            f"{total - len(rounds)} of {total} parts were not reviewed: the limits of the session were reached."
+        )
+    return tuple(said)

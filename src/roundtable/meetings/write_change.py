@@ -1,0 +1,198 @@
+"""How a change reaches the workspace, in every meeting that writes: shown, approved, rehearsed, then written at once.
+
+1. The draft is held against the workspace and shown hunk by hunk. The person takes all, some or none of it, or asks
+   the table about a hunk. What would be lost for good needs a typed phrase.
+2. What was taken is rehearsed in a scratch tree. Checks that break there go back to who wrote it, a bounded number of
+   times; what comes of that is shown and approved anew. Any other mistake leads back to the question, with the reason.
+3. Then it is written: all of it or nothing. Without a person's yes on the record the workshop refuses.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.decide import change_outcome as rule
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    Drafted,
+    DraftMove,
+    ListProject,
+    PlanChange,
+    Planned,
+    ProjectListed,
+    Rehearse,
+    Rehearsed,
+)
+from roundtable.core.faults import Fault
+from roundtable.core.ports import Table
+from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
+from roundtable.meetings.meeting import PlannedRound
+from roundtable.meetings.try_candidates import WHOLE, done, form_of
+
+APPROVE, TESTS, DESTROY = "approve", "approve-tests", "destroy"
+GATES = {APPROVE: ("all", "ask", "none"), TESTS: ("all", "ask", "none"), DESTROY: ("confirm", "no")}
+"""What can be answered ahead: which hunks `some` means can only be told once they are shown.
+
+Tests that were there may not be changed by a yes that was given before anybody knew of it, unless it names just that.
+"""
+MOST_ASKS = 5
+"""How often the table can be asked about hunks before the person has to choose."""
+MOST_RETURNS = 5
+"""How often an answer that cannot be carried out leads back to the question."""
+
+ABOUT = PlannedRound("about", "free", Turns(visibility="own"), likely=False)
+REPAIR = PlannedRound("repair", WHOLE, Turns(visibility="own"), likely=False)
+
+CHOICES = {
+    "all": "write all of it",
+    "some": "write some of it: each hunk is taken, left or rewritten",
+    "ask": "ask the table about it first",
+    "none": "write nothing",
+}
+
+
+class Course(msgspec.Struct):
+    """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
+
+    `before` is what a person has to know first, such as what became of their answer; `trouble`, what stands in the way
+    of this draft; `insisted`, a choice that they were asked about once more; `held`, what passed before it was repaired
+    and has to pass still. One that is `apart` comes after stages of which its author need not hear again: it is shown
+    the files instead. Where others wrote as well, `authors` are all of them; `body` is what its commit says of how it
+    came about.
+    """
+
+    stage: str
+    seat: str
+    repairs: int = 2
+    dry_run: bool = False
+    branch: str = ""
+    rounds: int = 0
+    asked: int = 0
+    before: str = ""
+    trouble: str = ""
+    insisted: str = ""
+    held: tuple[str, ...] = ()
+    apart: bool = False
+    authors: tuple[str, ...] = ()
+    body: str = ""
+
+    def next_round(self, purpose: str) -> str:
+        """The name of the next round."""
+        self.rounds += 1
+        return f"{self.stage}/{self.rounds}-{purpose}"
+
+
+async def carried_out(table: Table, course: Course, decision: Decision, draft: Digest) -> Decision:
+    """Take a draft to the workspace as far as the person allows; the decision says how far it came."""
+    decision = await table.heed(decision)
+    if decision.outcome is not Outcome.REACHED:
+        return decision
+    for sitting in range(1, course.repairs + MOST_RETURNS + 2):
+        numbered = "" if sitting == 1 else f"-{sitting}"
+        planned = await done(table, f"{course.stage}/plan{numbered}", PlanChange(draft), Planned)
+        if planned.refused or not planned.hunks:
+            return rule.unwritten(decision, rule.against(planned, table.charter.slug))
+        if course.dry_run:
+            return rule.only_shown(decision, planned)
+        gate, answer = await _asked(table, course, planned)
+        if answer == "none":
+            return rule.left(decision, planned, course.trouble, answered=not table.by_default(gate))
+        choice = table.words(gate) if answer == "some" else ""
+        if answer == "some" and not choice:
+            _lead_back(course, "The answer `some` does not tell which hunks.")
+            continue
+        rehearsed = await done(table, f"{course.stage}/rehearse{numbered}", Rehearse(draft, choice), Rehearsed)
+        trouble = rule.trouble(rehearsed, () if choice else course.held)
+        if not trouble:
+            if weaker := await _weaker(table, course, draft, rehearsed, choice, f"{course.stage}/rehearse{numbered}"):
+                course.insisted = choice
+                _lead_back(course, weaker)
+                continue
+            return await _written(table, course, decision, planned, rehearsed, gate, choice)
+        if mended := await _repaired(table, course, rehearsed, trouble):
+            course.held = tuple(it.name for it in rehearsed.checks if it.passed)
+            draft, course.trouble, course.before = mended, "", rule.mended(trouble, course.seat)
+        else:
+            _lead_back(course, trouble)
+    return rule.unwritten(decision, course.trouble)
+
+
+def _lead_back(course: Course, why: str) -> None:
+    """A mistake at the gate is no decision: the same draft is asked about once more, and the person is told why."""
+    course.trouble, course.before = why, rule.back(why)
+
+
+async def _weaker(table: Table, course: Course, draft: Digest, part: Rehearsed, choice: str, step: str) -> str:
+    """What fails for what the person left or wrote anew, unless they were told and chose the same again."""
+    if not choice or choice == course.insisted or all(it.passed for it in part.checks):
+        return ""
+    return rule.weaker(part, await done(table, f"{step}/whole", Rehearse(draft), Rehearsed))
+
+
+async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, str]:
+    """The person's answer to a plan, and the gate it was given at; the table may be asked in between.
+
+    A yes that was given ahead holds for what a repair made of the draft, but not once the table was asked.
+    """
+    for left in range(MOST_ASKS, -1, -1):
+        course.asked += 1
+        name = TESTS if planned.tests else APPROVE
+        gate = name if course.asked == 1 else f"{name}-{course.asked}"
+        again_of = name if left == MOST_ASKS and gate != name and not course.trouble else ""
+        details = {option: meaning for option, meaning in CHOICES.items() if left or option != "ask"}
+        question = rule.approval(planned, course.authors or (course.seat,), course.before, course.branch)
+        answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
+        if answer != "ask":
+            return gate, answer
+        name = course.next_round("about")
+        if await table.may_open(name):
+            hunks = rule.asked_about(planned, table.words(gate))
+            turns = msgspec.structs.replace(ABOUT.turns, stage=course.stage) if course.apart else ABOUT.turns
+            await table.ask(name, Prompt(ABOUT.template, quotes={"hunks": hunks}), turns=turns)
+    raise AssertionError("the last question has no ask among its options")
+
+
+async def _repaired(table: Table, course: Course, rehearsed: Rehearsed, trouble: str) -> Digest:
+    """What the seat that wrote it makes of it, knowing what broke; nothing where it cannot."""
+    if not rehearsed.draft or not course.repairs:
+        return ""
+    course.repairs -= 1
+    name = course.next_round("repair")
+    if not await table.may_open(name):
+        return ""
+    prompt = Prompt(REPAIR.template, quotes={"trouble": trouble})
+    turns = REPAIR.turns
+    if course.apart:
+        shown = await done(
+            table,
+            f"{name}/files",
+            ListProject(rehearsed.draft, table.charter.limits.max_tokens, (course.seat,), trouble),
+            ProjectListed,
+        )
+        prompt = msgspec.structs.replace(prompt, files=shown.items)
+        turns = msgspec.structs.replace(turns, stage=course.stage)
+    said = await table.ask(name, prompt, expect=form_of(table), seats=(course.seat,), turns=turns)
+    if said.by(course.seat) is None:
+        return ""
+    drafted = await done(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), Drafted)
+    return "" if drafted.refused else drafted.draft
+
+
+async def _written(
+    table: Table, course: Course, decision: Decision, planned: Planned, rehearsed: Rehearsed, gate: str, choice: str
+) -> Decision:
+    """The last step; what would be lost for good is asked about once more, and only the phrase itself is a yes."""
+    if rehearsed.destroys:
+        id = DESTROY if gate == APPROVE else gate.replace(APPROVE, DESTROY)
+        asked = Gate(id, rule.destruction(rehearsed), ("confirm", "no"), "no", writes=True)
+        if await table.gate(asked) != "confirm":
+            return rule.left(decision, planned, answered=not table.by_default(id))
+        if table.words(id).strip() != rehearsed.phrase:
+            return rule.unclear(decision, "what would be lost for good was not confirmed with the phrase itself")
+    message = rule.message(table.charter.question, decision.position, course.body)
+    applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))
+    if isinstance(applied, Fault):
+        return rule.not_applied(decision, applied)
+    assert isinstance(applied, Applied)
+    return rule.written(decision, applied, rehearsed, table.charter.question, choice)

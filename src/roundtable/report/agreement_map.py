@@ -1,0 +1,138 @@
+"""The map of a meeting: the seats around a table, joined where they ended with the same answer.
+
+Nothing hangs on colour alone: every camp has its own sign, lines differ in kind, and the legend says it in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from itertools import combinations
+from math import cos, pi, sin
+
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import Decision
+from roundtable.report.stands import Stand, stands
+
+NODE = 24
+APART = 3 * NODE
+"""The least distance between two seats, from middle to middle."""
+REACH = 110
+"""From the middle of the table to a seat; more where there are many."""
+LABEL = (160, 40)
+"""The room that names have beside the seats, and above and below them."""
+COLORS = 6
+LONGEST_SIGN = 3
+LONGEST_NAME = 13
+
+Point = tuple[float, float]
+
+
+def agreement_map(session: Session) -> Iterator[str]:
+    """A figure in HTML, without script; nothing where nobody has said yet where it stands."""
+    ways = stands(session)
+    if not ways:
+        return
+    yield "<h2>Who stands with whom</h2>"
+    yield '<figure class="card map">'
+    yield from _Map(session, ways).figure()
+    yield "</figure>"
+
+
+class _Map:
+    def __init__(self, session: Session, ways: Mapping[str, Stand]) -> None:
+        self._decision = session.decision
+        self._ways = ways
+        self._seats = [seat.name for seat in session.charter.seats]
+        conforming = self._decision.conformity if self._decision else ()
+        self._ends = {seat: way.first if seat in conforming else way.last for seat, way in ways.items()}
+        self._texts = {it.id: it.text for it in self._decision.proposals} if self._decision else {}
+        camps = dict.fromkeys([*self._ends.values(), *(end for way in ways.values() for end in (way.first, way.last))])
+        self._signs = {camp: _sign(camp, place) for place, camp in enumerate(camps, 1)}
+        self._colors = {camp: f"c{place % COLORS}" for place, camp in enumerate(camps)}
+        turn = 2 * pi / len(self._seats)
+        self._reach = max(REACH, APART / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
+        self._places: dict[str, Point] = {
+            seat: (self._reach * sin(turn * place), -self._reach * cos(turn * place))
+            for place, seat in enumerate(self._seats)
+        }
+
+    def figure(self) -> Iterator[str]:
+        """The drawing, and the same in words under it."""
+        wide, high = (self._reach + NODE + room for room in LABEL)
+        box = f"{-wide:.0f} {-high:.0f} {2 * wide:.0f} {2 * high:.0f}"
+        yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._in_words())}">'
+        yield f'<circle class="board" r="{self._reach - 2 * NODE:.0f}"/>'
+        yield from self._lines()
+        for seat in self._seats:
+            yield from self._seat(seat)
+        yield "</svg>"
+        yield from self._legend()
+
+    def _lines(self) -> Iterator[str]:
+        """Those who differ first, so that those who agree lie above them."""
+        ends = self._ends
+        for one, other in sorted(combinations(ends, 2), key=lambda pair: ends[pair[0]] == ends[pair[1]]):
+            kind = f"together {self._colors[ends[one]]}" if ends[one] == ends[other] else "apart"
+            (x1, y1), (x2, y2) = self._places[one], self._places[other]
+            yield f'<line class="{kind}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
+
+    def _seat(self, seat: str) -> Iterator[str]:
+        x, y = self._places[seat]
+        way = self._ways.get(seat)
+        color = self._colors[self._ends[seat]] if way else ""
+        if way and way.moved:
+            yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE + 6}"/>'
+        unheard = "" if way else " unheard"
+        yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE}"/>'
+        sign = escape(self._signs[self._ends[seat]]) if way else "?"
+        yield f'<text class="mark" x="{x:.0f}" y="{y + 6:.0f}">{sign}</text>'
+        side, x, y = self._beside(x, y)
+        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(one_line(seat, LONGEST_NAME))}</text>'
+
+    def _beside(self, x: float, y: float) -> tuple[str, float, float]:
+        """Where the name of a seat begins or ends: away from the table, where no other seat is."""
+        right, down = x / self._reach, y / self._reach
+        if abs(right) < 0.25:
+            return "", x, y + (NODE + 26 if down > 0 else -NODE - 14)
+        return ("right", x + NODE + 12, y + 5 + 10 * down) if right > 0 else ("left", x - NODE - 12, y + 5 + 10 * down)
+
+    def _went(self, way: Stand) -> str:
+        if not way.moved:
+            return "held"
+        if self._ends[way.seat] != way.last:
+            return f"went to {self._signs[way.last]} without evidence"
+        why = {True: ", for a reason", False: ", without evidence", None: ""}[way.reasoned]
+        return f"came from {self._signs[way.first]}{why}"
+
+    def _legend(self) -> Iterator[str]:
+        yield "<ul>"
+        for camp, sign in self._signs.items():
+            seats = ", ".join(escape(self._with_way(it)) for it in self._ends if self._ends[it] == camp)
+            won = " (decided)" if _won(self._decision, camp) else ""
+            text = escape(one_line(self._texts.get(camp, camp), 160))
+            who = f'<span class="soft">{seats or "nobody in the end"}{won}</span>'
+            yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {who}</li>'
+        if unheard := [one_line(seat) for seat in self._seats if seat not in self._ways]:
+            yield f'<li><b>?</b><span class="soft">not heard: {escape(", ".join(unheard))}</span></li>'
+        yield "</ul>"
+        yield '<p class="soft">A thick line joins seats that ended with the same answer, a dotted one seats that did '
+        yield "not; a broken ring marks a seat that moved.</p>"
+
+    def _with_way(self, seat: str) -> str:
+        way = self._ways[seat]
+        return f"{one_line(seat)} ({self._went(way)})" if way.moved else one_line(seat)
+
+    def _in_words(self) -> str:
+        told = [f"{it.seat} {self._signs[self._ends[it.seat]]}, {self._went(it)}" for it in self._ways.values()]
+        return one_line(f"Where the seats ended: {'; '.join(told)}.")
+
+
+def _sign(camp: str, place: int) -> str:
+    """A proposal's own id where it is short enough to be one, else a number."""
+    return camp if len(camp) <= LONGEST_SIGN and camp.isalnum() else str(place)
+
+
+def _won(decision: Decision | None, camp: str) -> bool:
+    return decision is not None and decision.settled and camp == decision.winner

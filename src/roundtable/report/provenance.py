@@ -1,0 +1,373 @@
+"""From a hunk back to who wanted it, who wrote it and who said yes, as plain text for every view to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from roundtable.core.changeset import NO_NEWLINE, Choice, Hunk, Refusal
+from roundtable.core.decide.trial_outcome import doubt, is_doubted, repeats
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    Candidate,
+    CandidatesTried,
+    CheckOutcome,
+    Drafted,
+    DraftMove,
+    MergedTried,
+    PlanChange,
+    Planned,
+    Rehearse,
+    Rehearsed,
+    StageEnded,
+    Synthesise,
+    Synthesised,
+    Took,
+    TryMerged,
+)
+from roundtable.core.events import ChangeUndone, GateAnswered
+from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line, visible
+from roundtable.core.text.wording import many
+from roundtable.core.values import Digest, Gate
+from roundtable.report.stage_words import stage_ends
+
+R = TypeVar("R")
+
+CANDIDATE_HEAD = ("Candidate", "Checks", "Tests", "Alike", "Result")
+CHECK_HEAD = ("Check", "Before", "After")
+TOOK_HEAD = ("File", "Part", "From")
+UNASKED = "nobody asked for it"
+_ASKER = 60
+"""Characters of the task or decision that a hunk is traced back to."""
+
+
+class Provenance(NamedTuple):
+    """One hunk: what asked for it, who wrote it, what became of it by whose word, and what they wrote instead if so."""
+
+    hunk: Hunk
+    asked: str
+    wrote: tuple[str, ...]
+    became: str = ""
+    by: str = ""
+    rewritten: tuple[str, ...] = ()
+
+
+class Carried(NamedTuple):
+    """How far a change came: the plan, each hunk's story, the rehearsal, what was written."""
+
+    planned: Planned
+    hunks: tuple[Provenance, ...]
+    took: tuple[Took, ...] = ()
+    rehearsed: Rehearsed | None = None
+    applied: Applied | None = None
+    undone: ChangeUndone | None = None
+
+
+def asks_for_approval(gate: Gate) -> bool:
+    """Whether a gate asks about the hunks of a plan."""
+    return gate.writes and "some" in gate.options
+
+
+def asks_for_a_phrase(gate: Gate) -> bool:
+    """Whether it asks about what would be lost for good, which only the typed phrase allows."""
+    return gate.writes and "confirm" in gate.options
+
+
+def planned(session: Session) -> tuple[Digest, Planned] | None:
+    """The newest plan and the draft it is of."""
+    for step, result in reversed(session.results.items()):
+        effect = session.effects.get(step)
+        if isinstance(result, Planned) and isinstance(effect, PlanChange):
+            return effect.draft, result
+    return None
+
+
+def phrase(session: Session) -> str:
+    """What is to be typed where the newest rehearsal would lose something for good."""
+    return next((it.phrase for it in reversed(session.results.values()) if isinstance(it, Rehearsed)), "")
+
+
+def carried(session: Session) -> Carried | None:
+    """What became of the newest plan; None where a session planned nothing."""
+    found = planned(session)
+    if found is None:
+        return None
+    draft, plan = found
+    said = _approval(session)
+    authors = authors_of(session, draft)
+    hunks = tuple(_provenance(it, session, authors, said) for it in plan.hunks)
+    applied = _newest(session, Applied)
+    undone = session.undone.get(applied.undo) if applied else None
+    return Carried(plan, hunks, authors.took, _newest(session, Rehearsed), applied, undone)
+
+
+def candidates(session: Session) -> CandidatesTried | None:
+    """The candidates as they were tried last."""
+    return _newest(session, CandidatesTried)
+
+
+def doubt_of(session: Session, draft: Digest, author: str) -> str:
+    """That nothing showed whether a draft is right, in words; of one that is an author's, whatever became of it."""
+    result = candidates(session)
+    if result is None:
+        return str(session.charter.settings.get("doubt", ""))
+    found = [it for it in result.candidates if it.draft == draft] or [
+        it for it in result.candidates if it.seat == author
+    ]
+    return doubt(found[0]) if found else ""
+
+
+def _newest(session: Session, kind: type[R]) -> R | None:
+    return next((it for it in reversed(session.results.values()) if isinstance(it, kind)), None)
+
+
+def _approval(session: Session) -> GateAnswered | None:
+    """The answer that a written change rests on, or the last one given to a plan."""
+    applying = [it.gate for it in session.effects.values() if isinstance(it, ApplyChange)]
+    asked = applying[-1:] or [id for id, gate in session.gates.items() if asks_for_approval(gate)]
+    return next((session.answers[id] for id in reversed(asked) if id in session.answers), None)
+
+
+def choice_of(said: GateAnswered) -> Choice:
+    """Which hunks an answer leaves or rewrites; words that are no choice change nothing."""
+    try:
+        return msgspec.json.decode(said.text, type=Choice) if said.option == "some" else Choice()
+    except msgspec.MsgspecError:
+        return Choice()
+
+
+def said_words(said: GateAnswered) -> str:
+    """What a person wrote with an answer; a choice of hunks in words."""
+    choice = choice_of(said)
+    named = {"left out": choice.rejected, "rewritten": tuple(choice.edited)}
+    return "; ".join(f"{what} {', '.join(ids)}" for what, ids in named.items() if ids) or said.text
+
+
+class Authors(NamedTuple):
+    """Whose a draft is, and which parts of it came from others."""
+
+    seats: tuple[str, ...] = ()
+    took: tuple[Took, ...] = ()
+
+    def of(self, path: str) -> tuple[str, ...]:
+        """Who wrote what stands in a file."""
+        return tuple(dict.fromkeys((*self.seats, *(it.seat for it in self.took if it.path == path))))
+
+
+def authors_of(session: Session, draft: Digest) -> Authors:
+    """Trace a draft back through the steps that made it."""
+    for step, result in reversed(session.results.items()):
+        effect = session.effects.get(step)
+        match effect, result:
+            case DraftMove(), Drafted() if result.draft == draft:
+                before = authors_of(session, effect.over) if effect.over not in ("", draft) else Authors()
+                return Authors(tuple(dict.fromkeys((*before.seats, effect.seat))), before.took)
+            case Synthesise(), Synthesised() if result.draft == draft:
+                return Authors((effect.base,), result.took)
+            case TryMerged(), MergedTried() if result.candidate.draft == draft and effect.draft != draft:
+                return authors_of(session, effect.draft)
+            case Rehearse(), Rehearsed() if result.draft == draft and effect.draft != draft:
+                return authors_of(session, effect.draft)
+            case _, StageEnded() if draft and result.end.draft == draft:
+                return Authors(took=tuple(dict.fromkeys(it for end in stage_ends(session) for it in end.took)))
+            case _, CandidatesTried():
+                if wrote := [it.seat for it in result.candidates if it.draft == draft]:
+                    return Authors((wrote[0],))
+            case _:
+                pass
+    brought = session.charter.settings
+    if not draft or brought.get("draft") != draft:
+        return Authors()
+    wrote = str(brought.get("wrote", ""))
+    return msgspec.json.decode(wrote, type=Authors) if wrote else Authors((str(brought.get("by", "")),))
+
+
+def wrote_of(session: Session, draft: Digest) -> str:
+    """The same for the session that carries the draft out, which cannot trace it back; empty where it has no author."""
+    authors = authors_of(session, draft)
+    return msgspec.json.encode(authors).decode() if any(authors) else ""
+
+
+def provenance(hunk: Hunk, session: Session, authors: Authors) -> Provenance:
+    """Where a hunk comes from that nobody has decided about yet."""
+    return Provenance(hunk, asker_words(session, hunk.asked_by), authors.of(hunk.path))
+
+
+def _provenance(hunk: Hunk, session: Session, authors: Authors, said: GateAnswered | None) -> Provenance:
+    found = provenance(hunk, session, authors)
+    if said is None or said.option == "ask":
+        return found
+    choice = choice_of(said)
+    became = "rewritten" if hunk.id in choice.edited else "taken"
+    if said.option == "none" or hunk.id in choice.rejected:
+        became = "left out"
+    rewritten = tuple(f"+{visible(line)}" for line in choice.edited.get(hunk.id, "").splitlines())
+    return found._replace(became=became, by=said.by, rewritten=rewritten)
+
+
+def asker_words(session: Session, asked_by: str) -> str:
+    """What asked for a hunk: the task or the decision in its own words, or the claim by its name."""
+    charter = session.charter
+    of, position = (str(charter.settings.get(it, "")) for it in ("of", "position"))
+    if not asked_by or asked_by not in (of, charter.slug):
+        return asked_by
+    decided = position if not repeats(position, charter.question) else ""
+    words = one_line((decided or charter.question).strip().partition("\n")[0], _ASKER)
+    return f"the {'decision' if of and decided else 'task'} “{words}”"
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def provenance_words(it: Provenance) -> str:
+    """`asked for by the task “Log in”, written by gpt, taken (anna)`."""
+    words = [f"asked for by {it.asked}" if it.asked else UNASKED]
+    words += [f"written by {' and '.join(it.wrote)}"] if it.wrote else []
+    words += [f"{it.became} ({it.by})" if it.by else it.became] if it.became else []
+    return ", ".join(words)
+
+
+def diff_lines(hunk: Hunk) -> list[str]:
+    """The hunk as a diff has it; what a terminal would obey is written out, but for line ends that are all alike."""
+    lines = [f"{sign}{it}" for sign, side in hunk.sides for it in side]
+    crlf = all(line.endswith("\r") for line in lines if line[1:] != NO_NEWLINE)
+    return [visible(line.removesuffix("\r") if crlf else line) for line in lines]
+
+
+def place(hunk: Hunk) -> str:
+    """Which part of its file a hunk is about."""
+    if hunk.whole:
+        return hunk.whole
+    return f"line {hunk.first}" if is_text(hunk) else f"its {hunk.id.rpartition('#')[2]}"
+
+
+def is_text(hunk: Hunk) -> bool:
+    """Whether it is about lines; else it is about the file's name or mode."""
+    return hunk.id.rpartition("#")[2].isdecimal()
+
+
+def written_words(applied: Applied) -> Iterator[str]:
+    """What was written and how it is taken back."""
+    where = f" on the branch {applied.branch}" if applied.branch else ""
+    commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
+    yield f"Written{commit}: {', '.join(applied.files)}."
+    if applied.left:
+        yield f"Changed by somebody in that very moment, and left as they are: {', '.join(applied.left)}."
+    if applied.note:
+        yield applied.note
+    yield f"Take it back with: roundtable undo {applied.undo}"
+
+
+def became_words(it: Carried) -> Iterator[str]:
+    """What became of a change in the end: written, taken back again, or neither."""
+    if it.applied is None:
+        yield "Nothing was written."
+        return
+    *written, back = written_words(it.applied)
+    yield from written
+    yield undone_words(it.undone) if it.undone else back
+
+
+def undone_words(it: ChangeUndone) -> str:
+    """That a change is no longer there."""
+    return f"Change {it.change} was undone{f' by {it.by}' if it.by else ''}: {', '.join(it.files)}. {it.how}".strip()
+
+
+def plan_lines(plan: Planned) -> Iterator[str]:
+    """The plan in short: files and hunks, what nobody asked for, what is refused and what would be lost."""
+    yield from diffstat(plan.hunks)
+    for id in plan.unasked:
+        yield f"Nobody asked for {id}."
+    for test in plan.tests:
+        yield f"Changes a test that was there: {test}."
+    for it in plan.refused:
+        yield refusal_words("Not written", it)
+    for it in plan.destroys:
+        yield f"Lost for good: {it.rstrip('.')}."
+
+
+def diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
+    """A line per file: whether it comes or goes, in how many hunks it changes, and by how many lines."""
+    for path in dict.fromkeys(it.path for it in hunks):
+        own = [it for it in hunks if it.path == path]
+        lines = [it for it in own if is_text(it)]
+        more, less = (sum(map(_length, sides)) for sides in ([it.after for it in lines], [it.before for it in lines]))
+        what = next((it.whole for it in own if it.whole), "") or many(len(own), "hunk")
+        counts = [f"+{more}" if more or what != "deleted" else "", f"-{less}" if less or what != "new file" else ""]
+        yield f"{path}: {what}, {' '.join(filter(None, counts))}"
+
+
+def _length(side: Sequence[str]) -> int:
+    return sum(line != NO_NEWLINE for line in side)
+
+
+def refusal_words(what: str, it: Refusal) -> str:
+    """`Refused: .env (It may hold a secret).`; a refusal that is about no file is its sentence alone."""
+    why = it.sentence.rstrip(".")
+    return f"{what}: {it.path} ({why})." if it.path else f"{what}: {why}."
+
+
+def taken(it: Carried) -> list[Hunk]:
+    """The hunks that were taken, with the person's own lines where they wrote some, by the name the file has then."""
+    found = [one for one in it.hunks if one.became in ("taken", "rewritten")]
+    own = {one.hunk: tuple(line[1:] for line in one.rewritten) for one in found if one.became == "rewritten"}
+    stayed = {one.hunk.path: one.hunk.before[0] for one in it.hunks if one.became == "left out" and _renames(one.hunk)}
+    return [
+        msgspec.structs.replace(
+            one.hunk, path=stayed.get(one.hunk.path, one.hunk.path), after=own.get(one.hunk, one.hunk.after)
+        )
+        for one in found
+    ]
+
+
+def _renames(hunk: Hunk) -> bool:
+    return hunk.id.endswith("#rename")
+
+
+def candidate_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:
+    """A row per candidate under CANDIDATE_HEAD, best first."""
+    return [_candidate_row(it, tried.candidates) for it in tried.candidates]
+
+
+def _candidate_row(it: Candidate, others: Sequence[Candidate]) -> tuple[str, ...]:
+    alike = [other.seat for other in others if other.cluster == it.cluster and other is not it]
+    like = ", ".join(alike) or "nobody" if it.cluster else "–"
+    return (it.seat, _share(outcome.passed for outcome in it.checks), _share(it.tests.values()), like, _result(it))
+
+
+def _result(it: Candidate) -> str:
+    if it.refused or not it.draft:
+        return "refused"
+    if not it.checks:
+        return "unchecked"
+    if is_doubted(it):
+        return "in doubt"
+    return "passed" if it.passed else "failed"
+
+
+def _share(passed: Iterable[bool]) -> str:
+    ended = list(passed)
+    return f"{sum(ended)} of {len(ended)}" if ended else "–"
+
+
+def check_rows(rehearsed: Rehearsed) -> list[tuple[str, ...]]:
+    """A row per check under CHECK_HEAD."""
+    before = {it.name: it for it in rehearsed.before}
+    return [(it.name, _ended(before.get(it.name)), _ended(it)) for it in rehearsed.checks]
+
+
+def _ended(outcome: CheckOutcome | None) -> str:
+    if outcome is None:
+        return "–"
+    if outcome.limit is not None:
+        return f"stopped ({outcome.limit})"
+    return "passed" if outcome.passed else "stopped" if outcome.code is None else f"failed ({outcome.code})"
+
+
+def took_rows(took: Iterable[Took]) -> list[tuple[str, ...]]:
+    """A row per part under TOOK_HEAD."""
+    return [(it.path, it.symbol or "all of it", it.seat) for it in took]

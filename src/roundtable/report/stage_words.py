@@ -1,0 +1,67 @@
+"""What a meeting in stages came to, as every view tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from roundtable.core.decide.program_run import STOPPED, how_run
+from roundtable.core.decide.ruling import listed
+from roundtable.core.effects import CutUp, Delivered, ProjectListed, ProjectRan, StageEnded
+from roundtable.core.session import Session
+from roundtable.core.stages import HOW, StageEnd, last_attempts
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.wording import ended, many
+
+_AGREED = 300
+"""Characters of what a stage agreed on, where a line of it has to do."""
+
+
+def stage_ends(session: Session) -> tuple[StageEnd, ...]:
+    """How each stage of a session ended, the last attempt at each, in the order of the stages."""
+    return last_attempts(it.end for it in session.results.values() if isinstance(it, StageEnded))
+
+
+def stage_sentences(result: ProjectListed | CutUp | ProjectRan | Delivered | StageEnded) -> Iterator[str]:
+    """What came of a step, a sentence each."""
+    match result:
+        case ProjectListed():
+            rest = f"; {len(result.left)} left out for room" if result.left else ""
+            yield f"Shown of the project: {many(len(result.items), 'file')}{rest}."
+        case CutUp():
+            yield f"To be reviewed, one after the other: {many(len(result.chunks), 'part')}."
+        case ProjectRan():
+            yield from _ran(result)
+        case Delivered():
+            yield f"Handed over: {one_line(result.path)}."
+        case StageEnded():
+            yield from end_sentences(result.end)
+
+
+def end_sentences(end: StageEnd) -> Iterator[str]:
+    """How a stage ended: by whom, on whose work it rests, and what has to be known about it."""
+    again = f" (attempt {end.attempt})" if end.attempt > 1 else ""
+    yield f"{one_line(end.stage)}{again} {HOW[end.how]}{f' ({one_line(end.judge)} judged)' if end.judge else ''}."
+    if end.base:
+        others = sorted({it.seat for it in end.took} - {end.base})
+        yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
+    yield from (ended(one_line(it)) for it in end.remarks)
+
+
+def told_of(end: StageEnd) -> Iterator[str]:
+    """How a stage ended, and what of its files came from whom."""
+    yield from end_sentences(end)
+    yield from (f"- {one_line(it.path)}: {one_line(it.symbol or 'the file')} from {it.seat}" for it in end.took)
+
+
+def story(ends: Sequence[StageEnd]) -> str:
+    """How stages came to a change, a paragraph each: what was agreed, in a line, and whose the files are."""
+    held = [it for it in ends if it.how not in ("skipped", "failed")]
+    return "\n\n".join("\n".join((f"{it.id} {one_line(it.text, _AGREED)}".strip(), *told_of(it))) for it in held)
+
+
+def _ran(ran: ProjectRan) -> Iterator[str]:
+    yield from (ended(one_line(it)) for it in (how_run(ran), *ran.notes, ran.why) if it)
+    for it in ran.steps:
+        yield f"{one_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
+    if ran.stopped:
+        yield STOPPED

@@ -1,0 +1,243 @@
+"""What came of a step, in a sentence for people: files shown and refused, checks run, a child meeting's end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from roundtable.core.changeset import Refusal
+from roundtable.core.decide.change_outcome import NO_CHECKS
+from roundtable.core.decide.trial_outcome import reasons
+from roundtable.core.effects import (
+    Applied,
+    ApplyChange,
+    Candidate,
+    CandidatesTried,
+    CheckOutcome,
+    ChecksRun,
+    ChildEnded,
+    ClaimsProven,
+    CutForReview,
+    CutUp,
+    Deliver,
+    Delivered,
+    Drafted,
+    DraftMove,
+    Effect,
+    EndStage,
+    FilesRead,
+    Left,
+    ListProject,
+    MergedTried,
+    OpenChild,
+    PlanChange,
+    Planned,
+    ProjectListed,
+    ProjectRan,
+    Proof,
+    ProveClaims,
+    ReadFiles,
+    Rehearse,
+    Rehearsed,
+    Result,
+    RunChecks,
+    RunProject,
+    StageEnded,
+    Synthesise,
+    Synthesised,
+    TryCandidates,
+    TryMerged,
+)
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.wording import ended
+from roundtable.report.provenance import (
+    CANDIDATE_HEAD,
+    CHECK_HEAD,
+    TOOK_HEAD,
+    candidate_rows,
+    check_rows,
+    plan_lines,
+    refusal_words,
+    took_rows,
+    written_words,
+)
+from roundtable.report.stage_words import stage_sentences
+
+_LONGEST = 160
+_NOTHING = "Nothing came of it."
+_BEGUN: dict[type[Effect], str] = {
+    ReadFiles: "Reading the files that were asked for.",
+    RunChecks: "Running the checks that were asked for, in the sandbox.",
+    OpenChild: "Holding a meeting under this one.",
+    EndStage: "Putting down what the stage came to.",
+    PlanChange: "Holding the draft against the workspace.",
+    Rehearse: "Rehearsing it in a scratch tree, with the checks.",
+    ApplyChange: "Writing it.",
+    ProveClaims: "Running the proofs, in the sandbox.",
+    ListProject: "Reading the project.",
+    CutForReview: "Reading the project and drawing its map.",
+    RunProject: "Running the program, in the sandbox.",
+    Deliver: "Handing the project over.",
+}
+
+
+def served_words(result: Result) -> str:
+    """The result in a line; names and reasons come from outside and are cleaned."""
+    return " ".join(_sentences(result))
+
+
+def begun_words(effect: Effect) -> str:
+    """What is being done, while it is."""
+    match effect:
+        case TryCandidates():
+            return f"Running what {_names(effect.seats)} wrote, in the sandbox."
+        case TryMerged():
+            return f"Running what became of {one_line(effect.base)}'s, in the sandbox."
+        case Synthesise():
+            return f"Splicing into what {one_line(effect.base)} wrote."
+        case DraftMove():
+            return f"Drafting what {one_line(effect.seat)} wants to write."
+        case _:
+            return _BEGUN[type(effect)]
+
+
+def served_lines(result: Result) -> list[str]:
+    """The same for a terminal: what is a table is one."""
+    match result:
+        case CandidatesTried():
+            where = f" (in {one_line(result.sandbox)})" if result.sandbox else ""
+            how = [ended(one_line(result.how))] if result.how else []
+            table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
+            return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
+        case MergedTried():
+            it = result.candidate
+            table = _aligned(CANDIDATE_HEAD, candidate_rows(CandidatesTried((it,))))
+            return [f"What became of {one_line(it.seat)}'s:", *table, *_why_not((it,))]
+        case Synthesised() if result.took:
+            rows = _aligned(TOOK_HEAD, took_rows(result.took))
+            return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
+        case Rehearsed() if result.checks:
+            return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
+        case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed() | StageEnded():
+            return list(_sentences(result)) or [_NOTHING]
+        case _:
+            return [served_words(result) or _NOTHING]
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [[one_line(cell, _LONGEST) for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _sentences(result: Result) -> Iterator[str]:
+    match result:
+        case FilesRead():
+            if result.items:
+                yield f"Shown to all: {', '.join(one_line(item.name, _LONGEST) for item in result.items)}."
+            yield from _refused(result.refused)
+        case ChecksRun():
+            yield from map(_check, result.outcomes)
+            yield from _refused(result.refused)
+        case ChildEnded():
+            yield f"The meeting under it ended: {result.decision.outcome}."
+        case ClaimsProven():
+            yield from map(_proof, result.proofs)
+        case ProjectListed() | CutUp() | ProjectRan() | Delivered() | StageEnded():
+            yield from stage_sentences(result)
+        case _:
+            yield from _of_the_bench(result)
+
+
+def _of_the_bench(
+    result: CandidatesTried | MergedTried | Synthesised | Drafted | Planned | Rehearsed | Applied,
+) -> Iterator[str]:
+    match result:
+        case CandidatesTried():
+            yield from map(_candidate, result.candidates)
+            if result.how:
+                yield ended(one_line(result.how))
+        case MergedTried():
+            yield _candidate(result.candidate)
+        case Synthesised():
+            yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
+            yield from _taken_out(result)
+            yield from map(_unspliced, result.left)
+        case Drafted():
+            if result.files:
+                yield f"Drafted: {_names(result.files)}."
+            yield from map(_not_written, result.refused)
+        case Planned():
+            yield from map(_sentence, plan_lines(result))
+        case Rehearsed():
+            yield from map(_check, result.checks)
+            if not result.checks and not result.refused:
+                yield NO_CHECKS
+            yield from _went_wrong(result)
+        case Applied():
+            yield from map(_sentence, written_words(result))
+
+
+def _sentence(words: str) -> str:
+    words = one_line(words, _LONGEST)
+    return words if words.endswith((".", "…")) else f"{words}."
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(one_line(name, _LONGEST) for name in names)
+
+
+def _refused(refused: Mapping[str, str]) -> Iterator[str]:
+    for name, why in refused.items():
+        yield f"Refused: {one_line(name, _LONGEST)} ({one_line(why, _LONGEST).rstrip('.')})."
+
+
+def _not_written(refusal: Refusal) -> str:
+    path, sentence = one_line(refusal.path, _LONGEST), one_line(refusal.sentence, _LONGEST)
+    return refusal_words("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
+
+
+def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """The first reason against each candidate that did not pass."""
+    for it in candidates:
+        if why := next(reasons(it), ""):
+            yield f"  {one_line(it.seat)}: {one_line(why, _LONGEST)}"
+
+
+def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
+    if rehearsed.broke:
+        yield f"Broken by the change: {_names(rehearsed.broke)}."
+    if rehearsed.lost:
+        yield f"Lost in the merge: {_names(rehearsed.lost)}."
+    yield from map(_not_written, rehearsed.refused)
+
+
+def _taken_out(result: Synthesised) -> Iterator[str]:
+    return (_sentence(f"{it.symbol} was taken out of {it.path}") for it in result.removed)
+
+
+def _unspliced(it: Left) -> str:
+    return _sentence(f"Not spliced: {it.directive} ({it.why.rstrip('.')})")
+
+
+def _candidate(it: Candidate) -> str:
+    if it.refused:
+        return " ".join(
+            [f"{one_line(it.seat, _LONGEST)} wrote what cannot be written.", *map(_not_written, it.refused)]
+        )
+    failed = [outcome.name for outcome in it.checks if not outcome.passed]
+    verdict = f"failed {_names(failed)}" if failed else "passed every check" if it.draft else "wrote nothing"
+    return f"{one_line(it.seat, _LONGEST)} {verdict}."
+
+
+def _proof(it: Proof) -> str:
+    """Whose program it was, what it was about, and what running it showed."""
+    why = one_line(it.why, _LONGEST).rstrip(".")
+    ended = {True: "it is so", False: "it is not so", None: f"could not be run ({why})" if why else "could not be run"}
+    return f"The program of {one_line(it.seat)} about “{one_line(it.claim, _LONGEST)}”: {ended[it.held]}."
+
+
+def _check(outcome: CheckOutcome) -> str:
+    ended = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
+    return f"Check {one_line(outcome.name, _LONGEST)} {ended} after {outcome.seconds:.1f} s."

@@ -1,0 +1,141 @@
+"""A session for programs: plain data with a version, the same for `show --format json` and `status --json`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from roundtable.core.session import RoundRecord, Session, Turn
+from roundtable.core.text.sanitize import clean
+from roundtable.core.values import Seat
+from roundtable.report.costs import Cost, costs
+from roundtable.report.provenance import candidates, carried
+from roundtable.report.second_opinion_run import run_id
+from roundtable.report.status import degraded, newest_round, seat_states, turn_state
+
+VERSION = 1
+
+
+def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
+    """Where a session stands; with `texts`, also what every seat said."""
+    charter = session.charter
+    states = seat_states(session)
+    newest = newest_round(session)
+    decision = session.decision
+    data = {
+        "v": VERSION,
+        "id": session.id,
+        "slug": charter.slug,
+        "run_id": run_id(session),
+        "name": session.name,
+        "status": session.status,
+        "degraded": degraded(session),
+        "question": charter.question,
+        "options": list(charter.options),
+        "meeting": charter.meeting,
+        "workspace": charter.workspace,
+        "parent": charter.parent,
+        "recalled": [_whole(entry) for entry in charter.recalled],
+        "context": [_whole(item) for item in charter.context],
+        "seats": [_seat(seat, states[seat.name]) for seat in charter.seats],
+        "round": newest.name if newest else None,
+        "rounds": [round_summary(record, texts=texts) for record in session.rounds.values()],
+        "decision": None
+        if decision is None
+        else {**_whole(decision), "settled": decision.settled, "degraded": decision.degraded},
+        "candidates": None if (tried := candidates(session)) is None else _whole(tried),
+        "change": _change(session),
+        "usage": usage_summary(session),
+        "limits": _whole(session.limits),
+        "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
+        "open_gate": None if session.open_gate is None else _whole(session.open_gate),
+        "answers": {gate: {"option": said.option, "by": said.by} for gate, said in session.answers.items()},
+        "paused": session.paused,
+        "ended": session.ended,
+        "stopped": None if session.stopped is None else session.stopped.reason,
+        "seq": session.seq,
+        "opened_at": session.opened_at,
+        "updated_at": session.updated_at,
+    }
+    return cast("dict[str, Any]", _cleaned(data))
+
+
+def round_summary(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
+    """One round as plain data."""
+    closed = record.closed
+    data = {
+        "name": record.name,
+        "secret": record.opened.turns.secret,
+        "closed": None if closed is None else closed.how,
+        "counted": [] if closed is None else list(closed.counted),
+        "quorate": None if closed is None else closed.quorate,
+        "turns": [_turn(record.turns[seat], texts) for seat in record.opened.order],
+    }
+    return cast("dict[str, Any]", _cleaned(data))
+
+
+def usage_summary(session: Session) -> dict[str, Any]:
+    """The bill as plain data; `price` is what people read."""
+    bill = costs(session)
+    return {
+        "seats": {line.name: _cost(line) for line in bill.seats},
+        "rounds": {line.name: _cost(line) for line in bill.rounds},
+        "total": _cost(bill.total),
+    }
+
+
+def _change(session: Session) -> dict[str, Any] | None:
+    """The plan with every hunk's story, how its rehearsal went and what was written; None where nothing was planned."""
+    change = carried(session)
+    if change is None:
+        return None
+    hunks = [
+        {**_whole(it.hunk), "written_by": it.wrote, "became": it.became, "approved_by": it.by} for it in change.hunks
+    ]
+    return {
+        "plan": {**_whole(change.planned), "hunks": hunks},
+        "took": [_whole(it) for it in change.took],
+        "rehearsed": None if change.rehearsed is None else _whole(change.rehearsed),
+        "applied": None if change.applied is None else _whole(change.applied),
+        "undone": None if change.undone is None else _whole(change.undone),
+    }
+
+
+def _seat(seat: Seat, state: str) -> dict[str, Any]:
+    return {"name": seat.name, "voices": list(seat.voices), "judge": seat.judge, "role": seat.role, "state": state}
+
+
+def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {"seat": turn.seat, "state": turn_state(turn)}
+    if turn.move is not None:
+        made = turn.move
+        data |= {"voice": made.voice, "model": made.model, "seconds": made.timing.total}
+        data |= {"position": made.verdict.position, "parse": str(made.verdict.parse)}
+    elif turn.missed is not None:
+        data["fault"] = msgspec.to_builtins(turn.missed.fault)
+    if texts:
+        data |= {"text": turn.move.text if turn.move else "", "partial": "" if turn.move else turn.partial}
+    return data
+
+
+def _cost(line: Cost) -> dict[str, Any]:
+    told = {"cost_usd": line.cost_usd, "cached_share": line.cached_share, "priced": line.priced, "price": line.price}
+    return {"calls": line.calls, "failed": line.failed, **_whole(line.used), **told}
+
+
+def _whole(value: msgspec.Struct) -> dict[str, Any]:
+    """Every field by name, also those the record leaves out because they have their default."""
+    return {key: msgspec.to_builtins(item) for key, item in msgspec.structs.asdict(value).items()}
+
+
+def _cleaned(data: object) -> object:
+    match data:
+        case str():
+            return clean(data)
+        case dict():
+            return {key: _cleaned(item) for key, item in cast("dict[str, object]", data).items()}
+        case list() | tuple():
+            return [_cleaned(item) for item in cast("list[object]", data)]
+        case _:
+            return data

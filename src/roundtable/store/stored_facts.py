@@ -1,0 +1,129 @@
+"""What every store does with a fact before it is written and after it is read, whatever it keeps it in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from roundtable.core.events import PERSONS, SCHEMA_VERSION, Event, SessionOpened, decode_event, encode_event, kind_of
+from roundtable.core.faults import NotFound, RecordError, UsageError
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.values import Digest, digest_of
+
+LONG_TEXT = 8192
+"""Texts with more UTF-8 bytes than this are kept as blobs."""
+
+BLOB_LIMIT = 16 * 1024 * 1024
+
+_BLOB = "$blob"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Body(NamedTuple):
+    """A fact ready to be written: redacted, its long texts put aside in `blobs`."""
+
+    kind: str
+    event: Event
+    data: bytes
+    blobs: dict[Digest, bytes]
+
+
+def stamp() -> str:
+    """Now, in UTC, the way the record writes it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def digests_in(body: str) -> set[Digest]:
+    """The blobs that a written fact refers to."""
+    return set(_DIGEST.findall(body))
+
+
+def check_blob(data: bytes, limit: int) -> None:
+    """Refuse what is too large to be kept."""
+    if len(data) > limit:
+        raise UsageError(
+            f"A text or file of {len(data):,} bytes is larger than the {limit:,} the record takes.",
+            "Give a smaller file, or only the part of it that matters.",
+        )
+
+
+def admit(session: str, event: Event, last: int, leased: bool) -> None:
+    """Refuse a fact that has no place here: openings come first and once, and only people write without a lease."""
+    if isinstance(event, SessionOpened):
+        if last:
+            raise RecordError(f"Session {session} has already been opened.", "Open a new one under another id.")
+    elif not last:
+        raise NotFound(f"There is no session {session}.", "`roundtable list` shows those there are.")
+    elif not leased and not isinstance(event, PERSONS):
+        raise RecordError(
+            f"A {kind_of(event)} fact needs the lease of its session.", "This is a bug: please report it."
+        )
+
+
+def with_free_slug(event: Event, taken: Callable[[str], bool]) -> Event:
+    """An opening under a slug that no other session has: a number behind it, where the one it came with is taken."""
+    if not isinstance(event, SessionOpened) or not (slug := event.charter.slug) or not taken(slug):
+        return event
+    free = next(name for number in count(2) if not taken(name := f"{slug}-{number}"))
+    return SessionOpened(msgspec.structs.replace(event.charter, slug=free))
+
+
+def pack(event: Event, redactor: Redactor | None) -> Body:
+    """Make a fact ready to be written."""
+    try:
+        data = encode_event(event)
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The text holds characters that are not Unicode.", "Save it as UTF-8 and try again."
+        ) from error
+    if redactor is not None and (clean := redactor.redact_json(data)) != data:
+        data, event = clean, decode_event(clean)
+    blobs: dict[Digest, bytes] = {}
+    if len(data) > LONG_TEXT:  # JSON is never shorter than the text in it
+        short = _put_aside(msgspec.json.decode(data), blobs)
+        data = msgspec.json.encode(short) if blobs else data
+    return Body(kind_of(event), event, data, blobs)
+
+
+def unpack(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
+    """Read a written fact; `fetch` is given where long texts were put aside."""
+    try:
+        if fetch is not None and version <= SCHEMA_VERSION:
+            data = msgspec.json.encode(_put_back(msgspec.json.decode(data), fetch))
+        return decode_event(data, version)
+    except (msgspec.MsgspecError, UnicodeDecodeError, NotFound) as error:
+        raise RecordError(
+            f"A fact on the record cannot be read: {error}.", "Restore the record from a copy."
+        ) from error
+
+
+def _put_aside(node: Any, blobs: dict[Digest, bytes]) -> Any:
+    if isinstance(node, str):
+        if len(node) * 4 <= LONG_TEXT or len(raw := node.encode()) <= LONG_TEXT:
+            return node
+        digest = digest_of(raw)
+        blobs[digest] = raw
+        return {_BLOB: digest}
+    if isinstance(node, dict):
+        # A key that already starts with `$` gets a second one, so that nobody's own `$blob` is taken for ours.
+        fields = cast("dict[str, Any]", node)
+        return {f"${key}" if key.startswith("$") else key: _put_aside(value, blobs) for key, value in fields.items()}
+    if isinstance(node, list):
+        return [_put_aside(item, blobs) for item in cast("list[Any]", node)]
+    return node
+
+
+def _put_back(node: Any, fetch: Callable[[Digest], bytes]) -> Any:
+    if isinstance(node, dict):
+        fields = cast("dict[str, Any]", node)
+        if _BLOB in fields:
+            return fetch(fields[_BLOB]).decode()
+        return {key.removeprefix("$") if key[:1] == "$" else key: _put_back(v, fetch) for key, v in fields.items()}
+    if isinstance(node, list):
+        return [_put_back(item, fetch) for item in cast("list[Any]", node)]
+    return node

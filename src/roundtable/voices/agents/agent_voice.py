@@ -1,0 +1,336 @@
+"""A seat that speaks through an agent command line somebody is logged in to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Message, Reply, Request, Usage
+from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
+from roundtable.voices.agents.catalog import Agent, editing
+from roundtable.voices.agents.faults import Judge
+from roundtable.voices.agents.output_rules import Reading
+from roundtable.voices.agents.paying import bill
+from roundtable.voices.agents.process import LEAVING, Child, Heard
+from roundtable.voices.agents.prompting import conversation_text, system_text
+from roundtable.voices.agents.workdirs import SEAT_VARIABLE, Kept, Memory, allowed, filled, goes_on, secrets_in
+from roundtable.voices.rate_limits import Pace, TooSlow, rushed
+
+MAX_ANSWER = 4 * 1024 * 1024
+"""Characters of one answer; more is no answer."""
+
+AFTERTHOUGHT = 1.0
+"""Seconds an agent has to explain a failure it means to retry, before it is ended for it."""
+
+BREATH = 1.0
+"""Seconds without a word after which an agent at work gives a sign of life."""
+
+_TROUBLES = 40
+_RUSTLE = 0.05
+_CUT = {"length", "max_tokens", "max_turn_requests"}
+_REFUSED = {"refusal", "content-filter", "content_filter"}
+
+Kind = Literal["cli", "acp"]
+"""How an agent is talked to: by its own command line, or by the Agent Client Protocol."""
+
+
+class AgentVoice:
+    """One agent and one model. All voices of an agent share its pace."""
+
+    def __init__(self, agent: Agent, model: str, environ: Mapping[str, str], pace: Pace, kind: Kind = "cli") -> None:
+        agent = over_acp(agent) if kind == "acp" else agent
+        self.name = f"{kind}:{agent.name}:{model}" if model else f"{kind}:{agent.name}"
+        self.vendor = agent.vendor_of(model)
+        self.structured = agent.structured
+        self.plain_when_long = False
+        self.edits = agent.can_edit and kind == "cli"
+        self._agent = agent
+        self._model = model
+        self._environ = environ
+        self._pace = pace
+        self._kind: Kind = kind
+        self._memory = Memory()
+
+    async def speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+        """Ask once; retries are the engine's. A session the agent has lost is told anew, which asks no model twice."""
+        try:
+            async with self._pace.turn(request.timeout), aclosing(self._speak(request)) as speech:
+                yield ""
+                async for item in speech:
+                    if not isinstance(item, str):
+                        self._pace.heard(item)
+                    yield item
+        except TooSlow as error:
+            yield rushed(self.name, error)
+
+    async def close(self) -> None:
+        """Forget the native sessions and remove their folders. Nothing of ours runs between calls."""
+        self._memory.clear()
+
+    async def _speak(self, request: Request) -> AsyncGenerator[str | Reply | Fault]:
+        program = program_of(self._agent, self._environ)
+        if isinstance(program, Fault):
+            yield program
+            return
+        kept = self._memory.take(request)
+        try:
+            while True:
+                agent = editing(self._agent) if request.workplace else self._agent
+                run = _Run(agent, self._model, request, kept, self._environ, self._kind)
+                async with aclosing(run.speak(program)) as speech:
+                    async for piece in speech:
+                        yield piece
+                if not run.lost:
+                    break
+                kept.forget()
+            yield await run.billed()
+        finally:
+            self._memory.give_back(request, kept)
+
+
+def program_of(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
+    """Where the agent's program is."""
+    found = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
+    if found:
+        return str(Path(found).absolute())
+    how = f"Install {agent.title or agent.name}, or give its path as command under [agents.{agent.name}]."
+    return Fault.of(FaultKind.MISSING, f"There is no program `{agent.command}` here.", help=agent.install or how)
+
+
+class _Run:
+    """One process of an agent, from its start to its verdict."""
+
+    def __init__(
+        self, agent: Agent, model: str, request: Request, kept: Kept, environ: Mapping[str, str], kind: Kind
+    ) -> None:
+        self._agent = agent
+        self._model = model
+        self._request = request
+        self._kept = kept
+        self._work = Path(request.workplace) if request.workplace else kept.folder.work
+        self._names = {**kept.folder.names, "work": str(self._work)}
+        self._environment = self._variables(environ)
+        # A run that is stopped half-way leaves a native session nobody should continue: only a good end gives it back.
+        self._id, kept.id = kept.id, ""
+        self._resumes = bool(self._id)
+        self._used_before = kept.used
+        held = request.schema is not None
+        self._reading = Dialogue(agent, self._errand()) if kind == "acp" else Reading(agent, held=held)
+        self._troubles: deque[str] = deque(maxlen=_TROUBLES)
+        self._retrying = self._noted = ""
+        self.lost = False
+        self.ending: Reply | Fault = Fault.of(FaultKind.CANCELLED, f"{agent.name} was stopped.")
+
+    async def speak(self, program: str) -> AsyncGenerator[str]:
+        """The words as they come; afterwards `ending` says how it ended."""
+        kept, values = self._kept, self._values()
+        kept.folder.write(self._agent.files, values)
+        argv = [program, *(filled(word, values) for word in self._argv())]
+        try:
+            greeting = self._reading.reply()
+            opening = greeting or self._stdin()
+            child = await Child.start(argv, opening, self._work, self._environment, stays=bool(greeting))
+        except OSError as error:
+            message = f"{self._agent.name} cannot be started: {error.strerror}."
+            self.ending = Fault.of(FaultKind.CRASHED, message, retryable=False)
+            return
+        try:
+            async with aclosing(self._listen(child)) as words:
+                async for piece in words:
+                    yield piece
+        finally:
+            child.tell(self._reading.farewell())
+            await child.end()
+        self._settle()
+
+    async def _listen(self, child: Child) -> AsyncGenerator[str]:
+        loop = asyncio.get_running_loop()
+        began = spoke = breathed = loop.time()
+        reading = self._reading
+        while not (reading.over or reading.failure):
+            limit = AFTERTHOUGHT if self._retrying else self._agent.idle or self._request.timeout
+            left = min(spoke + limit, began + self._request.timeout) - loop.time()
+            heard = await child.hear(max(left, 0.0))
+            if heard is None:
+                self.ending = self._out_of_patience(limit, loop.time() - began)
+                return
+            if heard.what == "line":
+                words = reading.line(heard.text)
+                child.tell(reading.reply())
+                spoke = loop.time() if self._goes_on(words) else spoke
+                if reading.size > MAX_ANSWER:
+                    self.ending = self._judge().flooded()
+                    return
+                if words or spoke - breathed >= BREATH:
+                    breathed = spoke
+                    yield words
+            elif heard.what == "trouble":
+                spoke = loop.time() if self._overhear(heard) else spoke
+            else:
+                self.ending = await self._broken(child, heard)
+                return
+        code = await child.leave(LEAVING if reading.failure is None else AFTERTHOUGHT / 4)
+        await self._catch_up(child)
+        self.ending = self._verdict(code)
+
+    def _goes_on(self, words: str) -> bool:
+        """Whether a line is progress; a note that it failed and tries again begins the afterthought."""
+        if words:
+            self._retrying = ""
+        if self._retrying:
+            return False
+        noted, self._noted = self._noted, self._reading.note
+        if noted != self._noted:
+            self._troubled(self._noted)
+        return True
+
+    def _overhear(self, heard: Heard) -> bool:
+        """Keep what it says of its troubles; whether this is a failure it means to retry in silence."""
+        line = heard.text.decode(errors="replace").strip()
+        if line and not (self._agent.chatter and self._agent.chatter in line):
+            self._troubles.append(line)
+        return self._troubled(line)
+
+    def _troubled(self, line: str) -> bool:
+        agent = self._agent
+        if self._retrying or not agent.retrying or not re.search(agent.retrying, line):
+            return False
+        self._retrying = line
+        return True
+
+    async def _broken(self, child: Child, heard: Heard) -> Fault:
+        if heard.what == "flood":
+            return self._judge().flooded()
+        code = await child.leave()
+        await self._catch_up(child)
+        return self._judge().broke_off(self._reading, code)
+
+    async def _catch_up(self, child: Child) -> None:
+        """Read what it still had to say of its troubles, where there are any."""
+        while not self._spoke_well() and (heard := await child.hear(_RUSTLE)) is not None:
+            if heard.what == "trouble":
+                self._overhear(heard)
+
+    def _spoke_well(self) -> bool:
+        return self._reading.over and self._reading.failure is None and bool(self._reading.text.strip())
+
+    def _judge(self) -> Judge:
+        return Judge(self._agent, secrets_in(self._environment), list(self._troubles))
+
+    def _out_of_patience(self, limit: float, waited: float) -> Fault:
+        judge = self._judge()
+        if self._retrying:
+            found = re.search(self._agent.retrying, self._retrying)
+            return judge.named(found[found.lastindex or 0] if found else self._retrying)
+        if waited >= self._request.timeout:
+            return judge.late(self._reading, waited)
+        return judge.silent(self._reading, limit)
+
+    def _verdict(self, code: int | None) -> Reply | Fault:
+        reading, judge = self._reading, self._judge()
+        if reading.failure is not None:
+            return judge.told(reading, code)
+        if reading.finish in _REFUSED:
+            return judge.refused()
+        if not reading.text.strip():
+            return judge.wordless(reading)
+        model = reading.model or self._model
+        return Reply(reading.text, model=model, truncated=reading.finish in _CUT)
+
+    async def billed(self) -> Reply | Fault:
+        """How it ended, with what that used and cost: a turn that failed was paid for all the same."""
+        usage = await bill(self._agent, self._reading, self._spent(), self._model, self._environment)
+        return msgspec.structs.replace(self.ending, usage=usage)
+
+    def _spent(self) -> Usage:
+        """What this turn used; some agents count the whole native session."""
+        used, before = self._reading.usage, self._used_before
+        if not (self._agent.cumulative and self._resumes):
+            return used
+        return msgspec.structs.replace(
+            used,
+            input_tokens=max(0, used.input_tokens - before.input_tokens),
+            output_tokens=max(0, used.output_tokens - before.output_tokens),
+            cached_tokens=max(0, used.cached_tokens - before.cached_tokens),
+            cache_write_tokens=max(0, used.cache_write_tokens - before.cache_write_tokens),
+        )
+
+    def _settle(self) -> None:
+        """Remember what a good turn left in the native session; a bad one is never continued."""
+        kept = self._kept
+        if isinstance(self.ending, Reply):
+            kept.id = self._reading.session if self._agent.keeps_session else ""
+            kept.said = (*self._request.messages, Message("assistant", self.ending.text))
+            kept.used = self._reading.usage
+            return
+        told = " ".join((*self._troubles, self._reading.note))
+        self.lost = self._resumes and bool(self._agent.lost) and self._agent.lost in told
+
+    # --- what the agent is given ------------------------------------------------------------------
+
+    def _argv(self) -> list[str]:
+        """The arguments, with each part that applies put in its place."""
+        agent = self._agent
+        kept = agent.keeps_session and goes_on(self._request)
+        parts = {
+            "{hands}": agent.hands,
+            "{model}": agent.model if self._model else (),
+            "{schema}": agent.schema if self._request.schema is not None else (),
+            "{session}": agent.resume if self._resumes else () if kept else agent.alone,
+        }
+        return [word for place in agent.argv for word in parts.get(place, (place,))]
+
+    def _values(self) -> dict[str, str]:
+        return {
+            **self._names,
+            "id": self._id,
+            "name": self._model,
+            "form": json.dumps(self._request.schema) if self._request.schema is not None else "",
+            "system": system_text(self._request.messages),
+        }
+
+    def _errand(self) -> Errand:
+        agent, model = self._agent, self._model
+        assert agent.acp is not None
+        return Errand(
+            self._prompt(),
+            str(self._work),
+            mode=agent.acp.mode,
+            model="" if "{model}" in agent.argv else model,
+            session=self._id,
+            meta=_filled_in(agent.acp.meta, self._values()),
+        )
+
+    def _stdin(self) -> bytes:
+        text = self._prompt()
+        return filled(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
+
+    def _prompt(self) -> str:
+        new = self._request.messages[len(self._kept.said) :] if self._resumes else self._request.messages
+        text = conversation_text(new)
+        if self._agent.system_in_prompt and not self._resumes:
+            text = f"<instructions>\n{system_text(new)}\n</instructions>\n\n{text}"
+        return text
+
+    def _variables(self, environ: Mapping[str, str]) -> dict[str, str]:
+        agent = self._agent
+        variables = allowed(environ, (*agent.variables, *agent.key_variables))
+        variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
+        return variables | {name: filled(value, self._names) for name, value in agent.set.items()}
+
+
+def _filled_in(data: Any, values: Mapping[str, str]) -> Any:
+    """The same data, with every text in it filled in."""
+    if isinstance(data, dict):
+        return {name: _filled_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
+    return filled(data, values) if isinstance(data, str) else data

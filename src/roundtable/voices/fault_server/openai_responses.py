@@ -1,0 +1,195 @@
+"""The OpenAI responses dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from roundtable.voices.fault_server.openai_chat import OPENAI_TROUBLES, openai_error
+from roundtable.voices.fault_server.wire import (
+    CACHED_TOKENS,
+    INPUT_TOKENS,
+    Event,
+    Finish,
+    Speech,
+    ToolCall,
+    Trouble,
+    Wire,
+    objects,
+)
+
+_INCOMPLETE = {"length": "max_output_tokens", "filtered": "content_filter"}
+
+
+class ResponsesWire(Wire):
+    """Numbered, named events; items that are added, filled and done; the last event repeats everything."""
+
+    troubles = OPENAI_TROUBLES | {
+        "context_overflow": Trouble(
+            400, "Your input exceeds the context window of this model.", "context_length_exceeded"
+        ),
+        "overloaded": Trouble(503, "Our servers are currently overloaded.", "server_is_overloaded"),
+    }
+
+    def __init__(self, model: str, tokens: int) -> None:
+        super().__init__(model, tokens)
+        self._number = -1
+        self._output: list[dict[str, Any]] = []
+        self._said = ""
+        self._speaking = False
+
+    def opening(self) -> Iterator[Event]:
+        """The response exists, and is being worked on."""
+        yield self._event("response.created", response=self._response("in_progress"))
+        yield self._event("response.in_progress", response=self._response("in_progress"))
+
+    def thought(self, text: str) -> Iterator[Event]:
+        """An item of its own, with a summary."""
+        item: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": []}
+        yield self._event("response.output_item.added", output_index=self._index, item=item)
+        place = {"item_id": "rs_1", "output_index": self._index, "summary_index": 0}
+        yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
+        yield self._event("response.reasoning_summary_text.done", **place, text=text)
+        yield from self._done({**item, "summary": [{"type": "summary_text", "text": text}]})
+
+    def word(self, text: str) -> Iterator[Event]:
+        """A delta of the message's one part."""
+        if not self._speaking:
+            yield from self._begin({"type": "output_text", "text": "", "annotations": []})
+        self._said += text
+        yield self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+
+    def refusal(self, text: str) -> Iterator[Event]:
+        """A part of another type in the message."""
+        yield from self._begin({"type": "refusal", "refusal": ""})
+        yield self._event("response.refusal.delta", **self._place, delta=text)
+        yield self._event("response.refusal.done", **self._place, refusal=text)
+        part = {"type": "refusal", "refusal": text}
+        yield self._event("response.content_part.done", **self._place, part=part)
+        self._speaking = False
+        yield from self._done(_message(part))
+
+    def tool(self, call: ToolCall) -> Iterator[Event]:
+        """An item of its own; the arguments are text."""
+        arguments = json.dumps(call.arguments)
+        begun = {**_function_call(call), "arguments": "", "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=self._index, item=begun)
+        place = {"item_id": begun["id"], "output_index": self._index}
+        yield self._event("response.function_call_arguments.delta", **place, delta=arguments)
+        yield self._event("response.function_call_arguments.done", **place, arguments=arguments)
+        yield from self._done(_function_call(call))
+
+    def closing(self, finish: Finish) -> Iterator[Event]:
+        """Everything that is still open is done, and the whole is said again."""
+        if self._speaking:
+            part = _text(self._said)
+            yield self._event("response.output_text.done", **self._place, text=self._said, logprobs=[])
+            yield self._event("response.content_part.done", **self._place, part=part)
+            self._speaking = False
+            yield from self._done(_message(part))
+        status = "incomplete" if finish in _INCOMPLETE else "completed"
+        yield self._event(f"response.{status}", response=self._response(status, finish))
+
+    def failure(self, trouble: Trouble) -> Event:
+        """The response has failed, and says why."""
+        error = {"code": trouble.code, "message": trouble.message}
+        return self._event("response.failed", response={**self._response("failed"), "error": error})
+
+    def error(self, trouble: Trouble) -> Any:
+        """OpenAI's error object."""
+        return openai_error(trouble)
+
+    def whole(self, speech: Speech) -> Any:
+        """The response object with everything in it."""
+        if speech.thought:
+            summary = [{"type": "summary_text", "text": speech.thought}]
+            self._output.append({"id": "rs_1", "type": "reasoning", "summary": summary})
+        if speech.words:
+            self._output.append(_message(_text(speech.text)))
+        if speech.refusal:
+            self._output.append(_message({"type": "refusal", "refusal": speech.refusal}))
+        if speech.tool is not None:
+            self._output.append(_function_call(speech.tool))
+        return self._response("incomplete" if speech.finish in _INCOMPLETE else "completed", speech.finish)
+
+    def attempts(self, body: dict[str, Any], target: str) -> tuple[ToolCall, ...]:
+        """Codex has had three names for its shell; the one it offers is taken."""
+        command = f"touch '{target}'"
+        shells = {
+            "exec_command": {"cmd": command},
+            "shell_command": {"command": command},
+            "shell": {"command": ["bash", "-lc", command]},
+        }
+        offered = [tool.get("name") for tool in objects(body.get("tools"))]
+        name = next((it for it in shells if it in offered), "shell")
+        return (ToolCall(name, shells[name]),)
+
+    def results(self, body: dict[str, Any]) -> int:
+        """Items that are the output of a call."""
+        return sum(item.get("type") == "function_call_output" for item in objects(body.get("input")))
+
+    @property
+    def _index(self) -> int:
+        return len(self._output)
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": "msg_1", "output_index": self._index, "content_index": 0}
+
+    def _event(self, kind: str, **fields: Any) -> Event:
+        self._number += 1
+        return kind, {"type": kind, "sequence_number": self._number, **fields}
+
+    def _begin(self, part: dict[str, Any]) -> Iterator[Event]:
+        self._speaking = True
+        item = {**_message(), "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=self._index, item=item)
+        yield self._event("response.content_part.added", **self._place, part=part)
+
+    def _done(self, item: dict[str, Any]) -> Iterator[Event]:
+        yield self._event("response.output_item.done", output_index=self._index, item=item)
+        self._output.append(item)
+
+    def _response(self, status: str, finish: Finish = "stop") -> dict[str, Any]:
+        reason = _INCOMPLETE.get(finish)
+        return {
+            "id": "resp_1",
+            "object": "response",
+            "created_at": 1789500000,
+            "status": status,
+            "error": None,
+            "incomplete_details": {"reason": reason} if reason else None,
+            "model": self.model,
+            "output": list(self._output),
+            "usage": None if status in ("in_progress", "failed") else self._usage(),
+        }
+
+    def _usage(self) -> dict[str, Any]:
+        return {
+            "input_tokens": INPUT_TOKENS,
+            "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
+            "output_tokens": self.tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": INPUT_TOKENS + self.tokens,
+        }
+
+
+def _message(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": list(parts)}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _function_call(call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments)
+    return {
+        "id": f"fc_{call.number}",
+        "type": "function_call",
+        "call_id": f"call_{call.number}",
+        "name": call.name,
+        "arguments": arguments,
+        "status": "completed",
+    }

@@ -1,0 +1,35 @@
+"""What a status means, and how much of somebody else's words is repeated: one answer for servers and programs alike."""
+
+from __future__ import annotations
+
+from roundtable.core.faults import FaultKind
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.sanitize import one_line
+
+EXCERPT = 240
+
+_BY_STATUS = {
+    401: FaultKind.UNAUTHORIZED,
+    402: FaultKind.QUOTA,
+    403: FaultKind.UNAUTHORIZED,
+    404: FaultKind.MISSING,
+    408: FaultKind.TIMEOUT,
+    409: FaultKind.SERVER,
+    413: FaultKind.CONTEXT_OVERFLOW,
+    425: FaultKind.SERVER,
+    429: FaultKind.RATE_LIMITED,
+    503: FaultKind.OVERLOADED,
+    529: FaultKind.OVERLOADED,
+}
+
+
+def kind_of_status(status: int) -> FaultKind:
+    """The fault an HTTP status stands for."""
+    return _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
+
+
+def excerpt(text: str, *secrets: str) -> str:
+    """Somebody else's words: short, on one line and without the keys they were given."""
+    text = one_line(Redactor(secrets).redact(text))
+    # Cut between words: half a key of somebody else's would not be known for one.
+    return text if len(text) <= EXCERPT else text[:EXCERPT].rpartition(" ")[0] + "…"

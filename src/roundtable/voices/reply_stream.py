@@ -1,0 +1,170 @@
+"""One answer as it comes off the wire: cut into events, read by its dialect, brought to one ending."""
+
+from __future__ import annotations
+
+import msgspec
+
+from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.values import Reply, Usage
+from roundtable.voices import http_client
+from roundtable.voices.dialects.dialect import Answer, sound
+from roundtable.voices.provider_text import excerpt
+
+MAX_WORDS = 4 * 1024 * 1024
+"""Characters of one answer; more is no answer."""
+
+MAX_EVENT = 2 * MAX_WORDS
+"""Bytes of one event: the last one may hold all words again."""
+
+MAX_WIRE = 16 * MAX_WORDS
+"""Bytes of one answer with everything around the words; of thoughts, hundreds of bytes come for every token."""
+
+_ENDLESS = "The model does not come to an end. Lower --max-tokens, or use another voice."
+_MORE_ROOM = "Raise --max-tokens: its thoughts count, too. Or ask for less."
+
+
+class Hearing:
+    """Splits the stream and keeps what the ending needs; what the events mean is the dialect's affair."""
+
+    def __init__(self, who: str, key: str, answer: Answer) -> None:
+        self._who = who
+        self._key = key
+        self._answer = answer
+        self._read = answer.read
+        self._rest = b""
+        self._open: list[bytes] = []
+        self._parts: list[str] = []
+        self._said = 0
+        self._size = 0
+        self._heard = False
+        self.fault: Fault | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come."""
+        return self._answer.done
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer is whole; counts and an end mark may still follow."""
+        return self._answer.done or self._answer.finished
+
+    def feed(self, chunk: bytes) -> str:
+        """Take bytes off the wire and return the words in them."""
+        self._size += len(chunk)
+        lines = (self._rest + chunk).split(b"\n") if self._rest else chunk.split(b"\n")
+        self._rest = lines.pop()
+        if self._size > MAX_WIRE or len(self._rest) > MAX_EVENT:
+            self.fault = self._too_much()
+            return ""
+        text = ""
+        for line in lines:
+            if line[:5] == b"data:":
+                text += self._event(line[5:])
+            elif self._open and not line.strip():
+                text += self._continued()
+        return self._taken(text)
+
+    def whole(self, body: bytes) -> str:
+        """Take an answer that came in one piece, from a server that does not stream."""
+        if len(body) > MAX_WIRE:
+            self.fault = self._too_much()
+            return ""
+        self._heard = True
+        try:
+            text = self._answer.whole(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.fault = self._malformed("sent something that is not JSON")
+            return ""
+        self._answer.done = True
+        return self._taken(text)
+
+    def broke(self, error: Exception) -> None:
+        """The connection failed; an answer that was already complete still counts."""
+        if self.fault is None and not self.complete:
+            self.fault = http_client.from_exception(self._who, error, bool(self._size))
+
+    def ending(self, asked: int) -> Reply | Fault:
+        """The one Reply or Fault, with what the call used; `asked` is about how many tokens it was asked with."""
+        text = "".join(self._parts)
+        fault = self.fault or self._fault_of(text)
+        used = self._used(asked, text)
+        if fault is not None:
+            return msgspec.structs.replace(fault, usage=used)
+        return Reply(text, used, self._answer.model, truncated=self._answer.truncated)
+
+    def _fault_of(self, text: str) -> Fault | None:
+        """What is wrong with an answer that came without an error."""
+        answer = self._answer
+        if answer.filtered or (answer.refusal and not text.strip()):
+            said = f": {excerpt(answer.refusal, self._key)}" if answer.refusal else "."
+            return Fault.of(FaultKind.REFUSED, f"{self._who} declined to answer{said}")
+        if not self.complete:
+            return self._cut_off()
+        if text.strip():
+            return None
+        if answer.truncated:
+            message = f"{self._who} said nothing within its token limit."
+            return Fault.of(FaultKind.EMPTY, message, retryable=False, help=_MORE_ROOM)
+        return Fault.of(FaultKind.EMPTY, f"{self._who} said nothing.")
+
+    def _used(self, asked: int, text: str) -> Usage:
+        """What the server counted; where it did not, about four bytes a token, if there was an answer at all."""
+        said = len(sound(text).encode()) // 4
+        counted = self._answer.usage()
+        if counted is None:
+            answered = text or (self.complete and self.fault is None)
+            return Usage(asked, said) if answered else Usage()
+        if self.complete:
+            return counted
+        # What broke off was counted when it began.
+        return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, said))
+
+    def _event(self, data: bytes) -> str:
+        self._heard = True
+        if self._open:
+            self._open.append(data)
+            return ""
+        try:
+            return self._read(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._unfinished(data)
+
+    def _unfinished(self, data: bytes) -> str:
+        """The end mark, or an event whose data goes on in the next line."""
+        if data.strip() == b"[DONE]":
+            self._answer.done = True
+        else:
+            self._open.append(data)
+        return ""
+
+    def _continued(self) -> str:
+        """An event over several lines, now that it is over."""
+        data, self._open = b"\n".join(self._open), []
+        try:
+            return self._read(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.fault = self._malformed("sent an event that is not JSON")
+            return ""
+
+    def _taken(self, text: str) -> str:
+        if self._answer.error is not None and self.fault is None:
+            self.fault = http_client.from_error(self._who, self._answer.error, self._key)
+        if text:
+            self._parts.append(text)
+            self._said += len(text)
+            if self._said > MAX_WORDS:
+                self.fault = self._too_much()
+        return text
+
+    def _cut_off(self) -> Fault:
+        if not self._heard:
+            return self._malformed("sent no event stream" if self._size > 1 else "sent an empty answer")
+        return Fault.of(FaultKind.TRUNCATED, f"{self._who} was cut off in the middle of its answer.")
+
+    def _too_much(self) -> Fault:
+        message = f"{self._who} sent more than an answer can have."
+        return Fault.of(FaultKind.MALFORMED, message, retryable=False, help=_ENDLESS)
+
+    def _malformed(self, what: str) -> Fault:
+        return Fault.of(FaultKind.MALFORMED, f"{self._who} {what}.")

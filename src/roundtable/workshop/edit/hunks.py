@@ -1,0 +1,131 @@
+"""A draft in the pieces a person decides on, and the draft again that their choice leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from roundtable.core.changeset import NO_NEWLINE, Choice, DraftFile, Hunk, Refusal, RefusalKind
+from roundtable.workshop.edit.differing import Run, runs_between
+
+_AROUND = 2
+"""Lines on each side that show where a piece stands."""
+
+
+def hunks_of(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
+    """Every piece of a draft under an id that only depends on the draft: `path#1`, `path#rename`, `path#mode`."""
+    return tuple(hunk for file in files for hunk in _hunks(file))
+
+
+def chosen(files: Sequence[DraftFile], choice: Choice) -> tuple[DraftFile, ...] | Refusal:
+    """What a choice leaves of a draft; files of which nothing is left are not in it."""
+    ids = {hunk.id: hunk.path for hunk in hunks_of(files)}
+    for named in (*choice.rejected, *choice.edited):
+        if named not in ids:
+            return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk called {named}.")
+    for named in choice.edited:
+        if named in choice.rejected or not named.rpartition("#")[2].isdigit():
+            sentence = f"{named} cannot be rewritten: it is left out, or it has no text of its own."
+            return Refusal(ids[named], RefusalKind.CONTRADICTION, sentence)
+    return tuple(left for file in files if (left := _chosen(file, choice)) is not None)
+
+
+def _hunks(file: DraftFile) -> Iterable[Hunk]:
+    if file.was:
+        yield Hunk(_id(file, "rename"), file.path, 0, (file.was,), (file.path,), file.asked_by)
+    if _changes_mode(file):
+        before, after = (("executable" if it else "plain",) for it in (file.was_executable, file.executable))
+        before = before if file.before is not None else ()
+        yield Hunk(_id(file, "mode"), file.path, 0, before, after, file.asked_by)
+    old, new = _lines(file.before), _lines(file.after)
+    runs = _runs(file)
+    ends, starts = [0, *(it.old[1] for it in runs)], [*(it.old[0] for it in runs[1:]), len(old)]
+    for number, (run, least, most) in enumerate(zip(runs, ends, starts, strict=False), 1):
+        (start, end), id = run.old, _id(file, str(number))
+        before, after = _shown(old[start:end]), _shown(new[slice(*run.new)])
+        above, below = old[max(least, start - _AROUND) : start], old[end : min(most, end + _AROUND)]
+        around = _shown(above), _shown(below)
+        whole = "new file" if file.before is None else "deleted" if file.after is None else ""
+        yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *around, whole)
+
+
+def _chosen(file: DraftFile, choice: Choice) -> DraftFile | None:
+    after = _content(file, choice)
+    renamed = bool(file.was) and _id(file, "rename") not in choice.rejected
+    kept_mode = file.after is None or _id(file, "mode") in choice.rejected
+    executable = after is not None and (file.was_executable if kept_mode else file.executable)
+    if not renamed and file.before == after and (after is None or executable == file.was_executable):
+        return None
+    return msgspec.structs.replace(
+        file,
+        path=file.path if renamed else file.was or file.path,
+        was=file.was if renamed else "",
+        after=after,
+        executable=executable,
+    )
+
+
+def _content(file: DraftFile, choice: Choice) -> bytes | None:
+    old, new = _lines(file.before), _lines(file.after)
+    if file.before is None or file.after is None:
+        return _whole(file, choice)
+    pieces: list[bytes] = []
+    at = 0
+    for number, run in enumerate(_runs(file), 1):
+        hunk = _id(file, str(number))
+        one, other = old[slice(*run.old)], new[slice(*run.new)]
+        pieces += old[at : run.old[0]]
+        at = run.old[1]
+        if hunk in choice.edited:
+            pieces.append(_own(choice.edited[hunk], other or one))
+        else:
+            pieces += one if hunk in choice.rejected else other
+    return b"".join((*pieces, *old[at:]))
+
+
+def _whole(file: DraftFile, choice: Choice) -> bytes | None:
+    """A file that comes or goes does so as a whole, or has the person's text instead."""
+    hunk = _id(file, "1")
+    if hunk in choice.edited:
+        return _own(choice.edited[hunk], _lines(file.after) or _lines(file.before))
+    return file.before if hunk in choice.rejected else file.after
+
+
+def _own(text: str, model: Sequence[bytes]) -> bytes:
+    """A person's own lines, ending as the lines do in whose place they stand."""
+    plain = text.replace("\r\n", "\n")
+    if plain.rstrip("\n").endswith(f"\n{NO_NEWLINE}"):
+        plain = plain.rstrip("\n").removesuffix(f"\n{NO_NEWLINE}")
+    elif plain and not plain.endswith("\n") and (not model or model[-1].endswith(b"\n")):
+        plain += "\n"
+    crlf = bool(model) and model[0].endswith(b"\r\n")
+    return (plain.replace("\n", "\r\n") if crlf else plain).encode(errors="replace")
+
+
+def _runs(file: DraftFile) -> list[Run]:
+    """The runs of lines that differ; a file that comes or goes is one, even an empty one."""
+    old, new = _lines(file.before), _lines(file.after)
+    if file.before is None or file.after is None:
+        return [Run((0, len(old)), (0, len(new)))]
+    return runs_between(old, new)
+
+
+def _changes_mode(file: DraftFile) -> bool:
+    return file.after is not None and file.executable != file.was_executable
+
+
+def _id(file: DraftFile, part: str) -> str:
+    return f"{file.path}#{part}"
+
+
+def _lines(data: bytes | None) -> list[bytes]:
+    lines = (data or b"").split(b"\n")
+    ended = [line + b"\n" for line in lines[:-1]]
+    return [*ended, lines[-1]] if lines[-1] else ended
+
+
+def _shown(lines: Sequence[bytes]) -> tuple[str, ...]:
+    """Lines for people, and git's own word for a last one that does not end."""
+    texts = [line.decode(errors="replace").removesuffix("\n") for line in lines]
+    return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, NO_NEWLINE])

@@ -1,0 +1,71 @@
+"""The tree a change is rehearsed on: what its commit would hold, and whether all that was approved stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changeset import DraftFile, Hunk
+from roundtable.core.file_kinds import is_sensitive
+from roundtable.workshop.edit.hunks import hunks_of
+from roundtable.workshop.edit.revisions import checked_out
+from roundtable.workshop.edit.scratch_trees import copied, laid_over, made_tree, names_in_submodules
+from roundtable.workshop.repo.git import git_of, own_head
+from roundtable.workshop.rooted_files import Astray, Beneath
+
+
+def committed_tree(workspace: Path, into: Path, files: Sequence[DraftFile] = ()) -> None:
+    """Write out the last commit, submodules as they are here, and a draft on top; without git, the workspace as is."""
+    head = own_head(workspace)
+    if head is None:
+        made_tree(workspace, into, files)
+        return
+    into.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if head:
+        checked_out(workspace, head, into)
+        copied(workspace, into, names_in_submodules(workspace))
+    laid_over(into, files)
+
+
+def lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
+    """The hunks of a draft that do not stand in a tree; where more than they changed in a file, all of that file's."""
+    kept = {it.path for it in files if it.after is not None}
+    with Beneath.of(tree) as below:
+        return tuple(id for it in files for id in _lost(below, it, kept))
+
+
+def _lost(below: Beneath, file: DraftFile, kept: set[str]) -> Iterator[str]:
+    approved = {_lines(it): it.id for it in hunks_of((file,))}
+    standing = {_lines(it) for it in hunks_of((_as_it_stands(below, file, kept),))}
+    if standing != approved.keys():
+        yield from [id for lines, id in approved.items() if lines not in standing] or approved.values()
+
+
+def _lines(it: Hunk) -> tuple[object, ...]:
+    """A hunk without its number, which depends on how many stand before it."""
+    return it.first, it.before, it.after
+
+
+def _as_it_stands(below: Beneath, file: DraftFile, kept: set[str]) -> DraftFile:
+    try:
+        found = below.read(file.path)
+    except Astray:
+        found = None
+    left_behind = file.was not in kept and below.has(file.was) if file.was else False
+    return msgspec.structs.replace(
+        file,
+        after=None if found is None else found.data,
+        executable=found is not None and found.executable,
+        was="" if left_behind else file.was,
+    )
+
+
+def uncommitted_beside(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
+    """What the working tree has and the commit of a draft would not: other files that are changed or new."""
+    if own_head(workspace) is None:
+        return ()
+    own = {name for it in files for name in (it.path, it.was)}
+    with git_of(workspace) as git:
+        return tuple(name for name in git.differing() if name not in own and not is_sensitive(name))

@@ -1,0 +1,139 @@
+"""What stands against a draft, and what of it could not be brought back by looking into the history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.workshop.edit.lost_tests import lost_tests
+from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.symbols.languages import language_of
+from roundtable.workshop.symbols.syntax_trees import syntax_error
+
+FEW = 5
+"""So many files may be deleted at once without a typed word."""
+
+_CONFLICT = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.M)
+_FENCE = re.compile(rb"(?:`{3,}|~{3,})[\w+.-]*\s*")
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".ipynb")
+_SCHEMA = re.compile(r"(?:.*/)?(?:migrations?|migrate|alembic|versions)/.*|.*\.sql")
+_DROPS = re.compile(
+    rb"\b(?:DROP\s+(?:TABLE|DATABASE|SCHEMA|COLUMN|VIEW|INDEX)|TRUNCATE\b|DELETE\s+FROM\s+[\w.\"`]+\s*;)"
+    rb"|\bdrop_(?:table|column|index|database)\b|\bdropTable\b|\bdropColumn\b|\bDeleteModel\b|\bRemoveField\b",
+    re.I,
+)
+_SCRIPT = re.compile(
+    r".*\.(?:sh|bash|zsh|fish|ps1|bat|cmd|mk|ya?ml|toml)|(?:.*/)?(?:Makefile|Dockerfile|Justfile|package\.json|Rakefile)"
+)
+_WIPES = re.compile(
+    rb"\brm\s+(?:-[\w-]{1,20}\s+){0,9}-\w{0,9}[rR]\w{0,20}\b|\bfind\b.{0,400}\s-delete\b|\bmkfs\b"
+    rb"|\bdd\s.{1,400}\bof=/dev/|\bRemove-Item\b.{0,400}-Recurse"
+    rb"|\bdel\s+/s\b|\brmdir\s+/s\b"
+)
+_REWRITES = re.compile(
+    rb"\bgit\s+(?:push\s+(?:.{0,400}\s)?(?:--force\b|-f\b|--force-with-lease\b)|reset\s+--hard|filter-branch|filter-repo"
+    rb"|reflog\s+expire|clean\s+-\w*f|branch\s+-D|update-ref\s+-d|gc\s+--prune)"
+)
+_CI = re.compile(
+    r"\.github/workflows/.*|\.gitlab-ci\.ya?ml|\.circleci/.*|Jenkinsfile|azure-pipelines\.ya?ml|\.travis\.ya?ml"
+)
+_LOCK = re.compile(
+    r"(?:.*/)?(?:uv|poetry|Cargo|Gemfile|composer|flake|pdm|Pipfile)\.lock|(?:.*/)?(?:package-lock\.json|yarn\.lock"
+    r"|pnpm-lock\.yaml|go\.sum|bun\.lockb?)"
+)
+
+
+def objections(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+    """What must not be written as it is: broken syntax, marks of a merge or of a reply, tests that would be lost."""
+    found = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
+    return (*found, *lost_tests(files))
+
+
+def destroyed(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:
+    """What would be lost for good, or would make others lose it, in sentences that a person has to agree to."""
+    deleted = [file.path for file in files if file.after is None]
+    found: list[str] = []
+    if len(deleted) > FEW:
+        found.append(f"{len(deleted)} files are deleted: {', '.join(deleted)}.")
+    unknown = _untracked(files, root)
+    for file in files:
+        found += _destroyed(file, untracked=(file.was or file.path) in unknown)
+    return tuple(found)
+
+
+def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
+    path, before = file.path, file.before or b""
+    if len(_CONFLICT.findall(after)) > len(_CONFLICT.findall(before)):
+        yield Refusal(path, RefusalKind.CONFLICT_MARKERS, f"{path} would hold the marks of a merge that is not done.")
+        return
+    if _leaks_fence(path, after) and not _leaks_fence(path, before):
+        yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would hold the fence of a code block.")
+        return
+    error = syntax_error(path, after)
+    if error and (file.before is None or syntax_error(file.was or path, before) is None):
+        yield Refusal(path, RefusalKind.SYNTAX, f"{path} would not parse: {error}")
+
+
+def _leaks_fence(path: str, data: bytes) -> bool:
+    """Whether a file has fences where only a reply has them: at the edges, or without another that closes it."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if not lines:
+        return False
+    if path.lower().endswith(_PROSE):
+        return re.fullmatch(rb"`{3,}(?:markdown|md)\s*", lines[0]) is not None
+    odd = language_of(path) is None and sum(1 for line in lines if _FENCE.fullmatch(line)) % 2
+    return bool(odd) or any(_FENCE.fullmatch(line) for line in (lines[0], lines[-1]))
+
+
+def _untracked(files: Sequence[DraftFile], root: Path) -> set[str]:
+    """The files there that no history could bring back, among those that lose something."""
+    losing = {file.was or file.path for file in files if file.before}
+    if not losing:
+        return set()
+    with git_of(root) as git:
+        known = set(git.files()) - set(git.untracked()) if git.repository else set[str]()
+    return losing - known
+
+
+def _destroyed(file: DraftFile, *, untracked: bool) -> Iterator[str]:
+    path = file.path
+    if file.after is None:
+        if untracked:
+            yield f"{path} is deleted, and git does not know it."
+        if _CI.fullmatch(path):
+            yield f"{path} is deleted, which is what runs the checks elsewhere."
+        if _LOCK.fullmatch(path):
+            yield f"{path} is deleted, which pins what everything is built from."
+        return
+    if file.before and file.before.strip() and not file.after.strip():
+        yield f"{path} is emptied."
+    elif untracked and _kept(file.before or b"", file.after) < 0.5:
+        yield f"Most of {path} is replaced, and git does not know it."
+    fresh = _fresh(file)
+    if _SCHEMA.fullmatch(path) and (match := _DROPS.search(fresh)):
+        yield f"{path} drops data where it is run: {_line(fresh, match)}."
+    if _SCRIPT.fullmatch(path) or fresh.startswith(b"#!"):
+        if match := _WIPES.search(fresh):
+            yield f"{path} deletes whole folders where it is run: {_line(fresh, match)}."
+        if match := _REWRITES.search(fresh):
+            yield f"{path} rewrites history where it is run: {_line(fresh, match)}."
+
+
+def _fresh(file: DraftFile) -> bytes:
+    """The lines that were not in the file before."""
+    known = set((file.before or b"").split(b"\n"))
+    return b"\n".join(line for line in (file.after or b"").split(b"\n") if line not in known)
+
+
+def _kept(before: bytes, after: bytes) -> float:
+    """How much of the lines that were there still are."""
+    lines = [line for line in before.split(b"\n") if line.strip()]
+    left = set(after.split(b"\n"))
+    return sum(line in left for line in lines) / len(lines) if lines else 1.0
+
+
+def _line(data: bytes, match: re.Match[bytes]) -> str:
+    start = data.rfind(b"\n", 0, match.start()) + 1
+    return data[start : start + 120].split(b"\n")[0].decode(errors="replace").strip()

@@ -1,0 +1,193 @@
+"""A whole project handed over where nothing stood: as a folder, a zip, or a repository with a commit per version.
+
+It is made beside its place and put there in one step. What is made of the same versions is the same, bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changeset import DraftFile
+from roundtable.core.decide.handing_over import Form, is_nameless
+from roundtable.core.faults import UsageError
+from roundtable.core.text.sanitize import one_line
+from roundtable.core.values import digest_of
+from roundtable.workshop.edit.path_rules import twins_among
+from roundtable.workshop.edit.scratch_trees import laid_over, names_for_trees
+from roundtable.workshop.identity import own_folder
+from roundtable.workshop.project.staging_folder import beside
+from roundtable.workshop.repo.commits import Commit, GitRefused, RefMove, Repository
+from roundtable.workshop.repo.git import run_git
+from roundtable.workshop.rooted_files import Astray, Beneath
+
+Files = Mapping[str, DraftFile]
+
+_GITS_OWN = ("/.git/index", "/.git/logs")
+"""These say when a repository was made, so that no two are alike."""
+_PART = 1 << 16
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A project at one time: its files by path, when that was, and what a commit says of it.
+
+    `papers` are texts about it that only its repository has.
+    """
+
+    files: dict[str, DraftFile]
+    at: str
+    commit: Commit
+    papers: dict[str, str] = {}
+
+
+def files_of(workspace: Path) -> dict[str, DraftFile]:
+    """The files that a workspace has: what is neither ignored nor secret nor a link."""
+    found: dict[str, DraftFile] = {}
+    with Beneath.of(workspace) as tree:
+        for path in names_for_trees(workspace):
+            with suppress(Astray):
+                if content := tree.read(path):
+                    found[path] = DraftFile(path, None, content.data, executable=content.executable)
+    return found
+
+
+def laid_on(base: Files, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
+    """The files of a project once a draft is laid over it."""
+    gone = {it.was or it.path for it in draft}
+    stays = {path: it for path, it in base.items() if path not in gone}
+    return {**stays, **{it.path: it for it in draft if it.after is not None}}
+
+
+def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) -> str:
+    """Put the last of these versions there, all of it or nothing; a repository's last commit is returned.
+
+    Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
+    """
+    into = into.absolute()
+    named = one_line(str(into), 200)
+    if is_nameless(into.name):
+        raise UsageError(f"{named} does not say what the project is to be called.", "Name a new folder or zip.")
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with beside(into) as folder:
+            made = folder / "made"
+            commit = _made(made, form, versions, into.name, by)
+            if not _is_put(made, into) and not _is_same(into, made):
+                raise UsageError(f"{named} is there already, and nothing is written over it.", "Name another place.")
+            return commit
+    except OSError as error:
+        why = f"{named} could not be written: {error.strerror or type(error).__name__}."
+        raise UsageError(why, "Name another place.") from error
+
+
+def _made(made: Path, form: Form, versions: Sequence[Version], name: str, by: str) -> str:
+    last = versions[-1]
+    if form == "zip":
+        _zipped(made, last, name.removesuffix(".zip"))
+        return ""
+    made.mkdir()
+    files = _with_papers(last) if form == "git" else last.files
+    laid_over(made, list(files.values()))
+    return _committed(made, versions, by) if form == "git" else ""
+
+
+def _zipped(path: Path, version: Version, folder: str) -> None:
+    """Every file below one folder, in the order of their names and of the version's time."""
+    at = datetime.fromisoformat(version.at)
+    when = (at.year, at.month, at.day, at.hour, at.minute, at.second)
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as zip:
+        for name, file in sorted(version.files.items()):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", when)
+            entry.create_system = 3  # Unix, so that the mode is heeded
+            entry.external_attr = (stat.S_IFREG | (0o755 if file.executable else 0o644)) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            zip.writestr(entry, file.after or b"")
+
+
+# --- a repository ----------------------------------------------------------------------------------
+
+
+def _committed(folder: Path, versions: Sequence[Version], by: str) -> str:
+    """A repository in a folder that has the last version's files: a commit for each version in which files change."""
+    usual = run_git(folder, ("config", "--get", "init.defaultBranch")).said.decode(errors="replace").strip()
+    told = run_git(folder, ("init", "--quiet", "--template=", f"--initial-branch={usual or 'main'}"))
+    repository = Repository.of(folder)
+    if told.code or repository is None:
+        raise GitRefused(f"Git would not make a repository: {told.complaint}.", "Mend that, or take the folder.")
+    tip, standing = "", dict[str, str]()
+    with own_folder() as scratch:
+        for version in versions:
+            entries = repository.stored(_placed(Path(scratch), _with_papers(version)))
+            changed = {path: entries.get(path) for path in {**standing, **entries}}
+            changed = {path: entry for path, entry in changed.items() if entry != standing.get(path)}
+            if changed:
+                index = Path(scratch) / "index"
+                tip = repository.committed(tip, changed, version.commit.text, by, index, version.at)
+                standing = entries
+    repository.move(RefMove(repository.checked_out(), "", tip), "handed over")
+    repository.stage("", tip, list(standing))
+    return tip
+
+
+def _placed(folder: Path, files: Files) -> dict[str, tuple[Path, bool]]:
+    """Where git finds the bytes of each file."""
+    places: dict[str, tuple[Path, bool]] = {}
+    for path, file in sorted(files.items()):
+        data = file.after or b""
+        place = folder / digest_of(data).removeprefix("sha256:")
+        place.write_bytes(data)
+        places[path] = place, file.executable
+    return places
+
+
+def _with_papers(version: Version) -> dict[str, DraftFile]:
+    """The files and the papers, which give way where they would stand in the way of a file."""
+    papers = {path: DraftFile(path, None, text.encode()) for path, text in version.papers.items()}
+    together = {**papers, **version.files}
+    return dict(version.files) if twins_among(list(together)) else together
+
+
+# --- what stands there -----------------------------------------------------------------------------
+
+
+def _is_put(made: Path, into: Path) -> bool:
+    """Put it there unless something stands there; a folder that is empty is as good as none."""
+    try:
+        if made.is_file():
+            into.touch(exist_ok=False)  # A folder takes the place of an empty one alone, but a file that of any file.
+        os.rename(made, into)
+    except OSError:
+        if os.path.lexists(into):
+            return False
+        raise
+    return True
+
+
+def _is_same(one: Path, other: Path, at: str = "") -> bool:
+    """Whether two files, or two folders with all that is in them, are the same; of git's, what stays as it is made."""
+    found, made = one.lstat(), other.lstat()
+    if stat.S_IFMT(found.st_mode) != stat.S_IFMT(made.st_mode):
+        return False
+    if at in _GITS_OWN:
+        return True
+    if stat.S_ISDIR(made.st_mode):
+        names = os.listdir(other)
+        inside = ((one / name, other / name, f"{at}/{name}") for name in names)
+        return set(os.listdir(one)) == set(names) and all(_is_same(*it) for it in inside)
+    alike = found.st_size == made.st_size and (found.st_mode ^ made.st_mode) & stat.S_IXUSR == 0
+    return alike and _has_same_bytes(one, other)
+
+
+def _has_same_bytes(one: Path, other: Path) -> bool:
+    with one.open("rb") as a, other.open("rb") as b:
+        while (part := a.read(_PART)) == b.read(_PART):
+            if not part:
+                return True
+    return False

@@ -1,0 +1,159 @@
+"""A program's files read into its map: each symbol with those places in other files that use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from roundtable.core.text.sanitize import one_line
+from roundtable.workshop.project.map.import_resolution import Project
+from roundtable.workshop.project.map.mentions import LONGEST, Lines, Mention, mentions
+from roundtable.workshop.project.map.name_resolution import AllNames, Meant, plain_name
+from roundtable.workshop.project.map.project_map import Entry, MappedFile, ProgramMap, Use
+from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.outline import Outline, Symbol, outline
+
+_CONSTRUCTORS = ("__init__", "constructor", "initialize", "__construct")
+_OWN = {"self", "this", "cls"}
+_WORD = re.compile(r"[^\W\d][\w$]*")
+_TYPES = re.compile(
+    r"\b([a-z_]\w*)[ \t]{0,4}(?::=|[:=]?)[ \t]{0,4}(?:(?:await|new|mut)[ \t]{1,4}|[&*]){0,3}(?:\w+[.:]{1,2}){0,4}"
+    r"([A-Z]\w*|(?:dict|list|set|tuple|str|bytes|int|float|string|number)\b)"
+    r"|\b([A-Z]\w*)(?:<[^<>;]{0,99}>)?[\s*&]{1,8}([a-z_]\w*)[ \t]{0,4}[=;,)]"
+)
+_SEVERAL_WORDS = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
+_MOST_OWNERS = 3
+
+
+def program_map(files: Mapping[str, bytes]) -> ProgramMap:
+    """The map of a program. Who uses what is told by names and imports; nothing is run."""
+    outlines = {path: read for path, text in sorted(files.items()) if isinstance(read := outline(path, text), Outline)}
+    names = AllNames(Project(outlines, files))
+    uses: dict[Symbol, list[Use]] = {}
+    for path in outlines:
+        _File(names, path).add_to(uses)
+    return ProgramMap(tuple(_mapped(path, names, uses) for path in sorted(files)))
+
+
+class _File:
+    """One file as a user of the others."""
+
+    def __init__(self, names: AllNames, path: str) -> None:
+        self._names = names
+        self._path = path
+        self._read = names.files[path].read
+        self._lines = Lines(self._read.source)
+        self._said = list(mentions(self._read, names.telling | names.files[path].bound.keys() | {"new"}))
+
+    def add_to(self, uses: dict[Symbol, list[Use]]) -> None:
+        """Add each use of another file's symbol: what names tell alone, then methods of the classes so known.
+
+        Where a class is only named, as for a type, the first place in the file is enough.
+        """
+        told = [(said, self._names.meant(self._path, said)) for said in self._said]
+        known = self._classes(it for _, found in told for it in found)
+        noted: set[tuple[Symbol, int]] = set()
+        imports = self._names.files[self._path].imports
+        for said, found in told:
+            for it in found or self._names.written_out(self._methods(said, known)):
+                if it.path == self._path:
+                    continue
+                symbol, line = self._called(said, it).symbol, self._lines.of(said.at)
+                only_named = symbol.kind is Kind.CLASS and not said.is_called
+                key = (symbol, 0 if only_named else line)
+                if key not in noted:
+                    text = "" if only_named else self._lines.text(line)
+                    uses.setdefault(symbol, []).append(Use(self._path, line, text, self._within(said.at)))
+                    imports.add(it.path)
+                noted.add(key)
+
+    def _within(self, at: int) -> str:
+        around = [it for it in self._read.symbols if it.start <= at < it.end and it.kind is not Kind.SCOPE]
+        return plain_name(around[-1]) if around else ""
+
+    def _classes(self, used: Iterable[Meant]) -> set[str]:
+        """Classes this file knows of: those it says, and those in the signatures of what it uses."""
+        said = {word for it in self._said for word in (it.name, *(it.chain or ()))}
+        signatures = {word for it in used for word in _WORD.findall(it.symbol.signature)}
+        return said | signatures | self._names.files[self._path].bound.keys()
+
+    @cached_property
+    def _types(self) -> dict[str, set[str]]:
+        """The types that are written beside names, as far as one line tells."""
+        found: dict[str, set[str]] = {}
+        for name, kind, kind_before, name_after in _TYPES.findall(self._read.source.decode(errors="replace")):
+            found.setdefault(name or name_after, set()).add(kind or kind_before)
+        return found
+
+    @cached_property
+    def _own(self) -> set[str]:
+        return {it.simple for it in self._read.symbols}
+
+    def _methods(self, said: Mention, known: set[str]) -> list[Meant]:
+        """The methods that `x.name()` may be, in files that this one reaches: of its type, else of known classes.
+
+        Where no class is known, a name of several words that only one class has is enough.
+        """
+        every = self._names.methods.get(said.name, [])
+        if not every or not said.is_called or said.chain == ():
+            return []
+        last = said.chain[-1] if said.chain else ""
+        if last in _OWN and said.name in self._own:
+            return []
+        reached = self._names.reached(self._path)
+        near = [(owner, it) for owner, it in every if it.path in reached]
+        types = self._types.get(last, set())
+        typed = [it for owner, it in near if owner in types]
+        if typed or (types and not any(owner in types for owner, _ in every) and not types & known):
+            return typed
+        likely = [(owner, it) for owner, it in near if owner in known]
+        if not likely and len({owner for owner, _ in every}) == 1 and _SEVERAL_WORDS.search(said.name):
+            likely = near
+        called = [it for owner, it in likely if last and owner.lower() in last.replace("_", "").lower()]
+        return called or ([it for _, it in likely] if len({owner for owner, _ in likely}) <= _MOST_OWNERS else [])
+
+    def _called(self, said: Mention, meant: Meant) -> Meant:
+        """For a class that is called, its constructor, if it says how."""
+        if not said.is_called or meant.symbol.kind is not Kind.CLASS:
+            return meant
+        defined, name = self._names.files[meant.path].defined, plain_name(meant.symbol)
+        ways = (*_CONSTRUCTORS, meant.symbol.simple)
+        made = next((defined[f"{name}.{way}"] for way in ways if f"{name}.{way}" in defined), None)
+        return Meant(meant.path, made[0]) if made else meant
+
+
+def _mapped(path: str, names: AllNames, uses: Mapping[Symbol, list[Use]]) -> MappedFile:
+    if path not in names.files:
+        return MappedFile(path)
+    read = names.files[path].read
+    lines = Lines(read.source)
+    entries = tuple(
+        Entry(
+            one_line(it.name),
+            it.kind,
+            one_line(it.signature, LONGEST).rstrip(":"),
+            lines.of(it.node.start_byte),
+            _is_private(read, it),
+            tuple(sorted(uses.get(it, ()), key=lambda use: (use.path, use.line))),
+        )
+        for it in read.symbols
+        if it.kind is not Kind.SCOPE
+    )
+    return MappedFile(path, entries, tuple(sorted(names.files[path].imports)))
+
+
+def _is_private(read: Outline, symbol: Symbol) -> bool:
+    """Whether a symbol is its file's own affair, as its language says it."""
+    simple, before = symbol.simple, symbol.signature.split("(")[0].split()
+    if simple.startswith(("_", "#")) and simple not in _CONSTRUCTORS and not simple.endswith("__"):
+        return True
+    match read.language.name:
+        case "Go":
+            return simple[:1].islower()
+        case "Rust":
+            return not any(it.startswith("pub") for it in before)
+        case "C" | "C++":
+            return "static" in before
+        case _:
+            return "private" in before

@@ -1,0 +1,1 @@
+"""Git: what a repository holds, and every way a repository is changed."""

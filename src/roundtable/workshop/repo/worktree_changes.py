@@ -1,0 +1,149 @@
+"""What was done in a folder since the commit it began at, asked of the repository it came from.
+
+Whoever works in the folder may have put anything there, so nothing in it is believed or run: git looks at its files
+over a copy of our own index, made anew for each look, and never into a repository that stands within.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from roundtable.workshop.identity import own_folder
+from roundtable.workshop.repo.commits import GitRefused
+from roundtable.workshop.repo.git import DIFF, IGNORED, LONGEST, names_in, no_filters, run_git
+
+_NOTHING, _LINK, _REPOSITORY = "000000", "120000", "160000"
+_FORGET = ("update-index", "--force-remove", "-z", "--stdin")
+_LONGEST_LIST = 100_000_000
+"""Bytes of a list of all files: it is never shown, and cut short it would leave out what must be known."""
+
+
+@contextmanager
+def looked_into(workspace: Path, folder: Path, base: str, known: Path) -> Generator[FolderChanges]:
+    """A look at a folder that began at this commit of the workspace; `known` is our index of it from then."""
+    with own_folder() as place:
+        index = Path(place, "index")
+        try:
+            shutil.copy2(known, index)  # With its time: git distrusts files that were written in the same second.
+        except FileNotFoundError:
+            raise GitRefused(f"Nobody knows what the worktree {folder.name} began with.") from None
+        yield FolderChanges(workspace, folder, base, index)
+
+
+class Difference(NamedTuple):
+    """What git knows of a file that is not as it was: its mode and digest then, and its mode now."""
+
+    was: str
+    digest: str
+    now: str
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link, or was one."""
+        return _LINK in (self.was, self.now)
+
+
+class FolderChanges:
+    """What one look finds: `files` are those that are not as they were at the beginning, committed there or not.
+
+    `inner` are the repositories within, and submodules in whose place there is anything.
+    """
+
+    def __init__(self, workspace: Path, folder: Path, base: str, index: Path) -> None:
+        self._folder = folder
+        self._base = base
+        repository = os.fsdecode(run_git(workspace, ("rev-parse", "--absolute-git-dir")).said).strip()
+        self._place = ("--literal-pathspecs", f"--git-dir={repository}", f"--work-tree={folder}")
+        self._config = {
+            **no_filters(workspace),
+            "core.sparseCheckout": "false",
+            "core.splitIndex": "false",
+            "diff.autoRefreshIndex": "true",
+        }
+        self._variables = {"GIT_INDEX_FILE": str(index)}
+        self.inner = self._made_known()
+        self.files = self._differing()
+
+    def diff(self, without: Collection[str] = ()) -> bytes:
+        """The same as git shows it, but for some of these files: in their place it sees what was there before."""
+        before = [(path, it) for path in without if (it := self.files[path]).was != _NOTHING]
+        self._told_of((path for path in without if self.files[path].was == _NOTHING), *_FORGET)
+        entries = (f"{it.was} {it.digest}\t{path}" for path, it in before)
+        self._told_of(entries, "update-index", "--add", "-z", "--index-info")
+        self._told_of((path for path, _ in before), "update-index", "--skip-worktree", "-z", "--stdin")
+        return self._asked("diff", *DIFF, self._base, "--", longest=LONGEST)
+
+    def ignored(self) -> list[str]:
+        """The files that are ignored, and the folders that are as a whole."""
+        return names_in(self._asked(*IGNORED, "-z"))
+
+    def _differing(self) -> dict[str, Difference]:
+        told = names_in(self._asked("diff", "--raw", "--no-abbrev", "-z", *DIFF, "--no-renames", self._base, "--"))
+        found: dict[str, Difference] = {}
+        for how, path in zip(told[::2], told[1::2], strict=True):
+            was, now, digest, *_ = how.removeprefix(":").split(" ")
+            found[path] = Difference(was, digest, now)
+        return found
+
+    def _made_known(self) -> tuple[str, ...]:
+        """Have the index know every file of the folder and no repository, so that git never looks into one."""
+        skipped, submodules = self._special()
+        self._told_of(submodules, *_FORGET)
+        there = (path for path in skipped if os.path.lexists(self._folder / path))
+        self._told_of(there, "update-index", "--no-skip-worktree", "-z", "--stdin")
+        self._told_of(self._files_once(), *_FORGET)
+        inner: set[str] = set()
+        files: list[str] = []
+        for name in names_in(self._asked("ls-files", "-o", "--exclude-standard", "-z")):
+            path = name.rstrip("/")
+            within = next((it for it in and_above(path) if it in submodules), path if name != path else "")
+            if within:
+                inner.add(within)
+            else:
+                files.append(name)
+        self._told_of(files, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+        return tuple(sorted(inner))
+
+    def _special(self) -> tuple[list[str], set[str]]:
+        """The files that a sparse checkout left out, and the submodules."""
+        skipped: list[str] = []
+        submodules: set[str] = set()
+        for line in names_in(self._asked("ls-files", "-t", "-s", "-z")):
+            told, _, path = line.partition("\t")
+            tag, mode, *_ = told.split(" ")
+            if mode == _REPOSITORY:
+                submodules.add(path)
+            elif tag == "S":
+                skipped.append(path)
+        return skipped, submodules
+
+    def _files_once(self) -> list[str]:
+        """The files in whose place there is a repository now."""
+        told = names_in(self._asked("diff-files", "-z", "--diff-filter=T", "--ignore-submodules=all"))
+        return [path for how, path in zip(told[::2], told[1::2], strict=True) if how.split(" ")[1] == _REPOSITORY]
+
+    def _told_of(self, paths: Iterable[str], *args: str) -> None:
+        """A command of git that takes paths or entries of its index, where there are any."""
+        if told := "".join(f"{path}\0" for path in paths):
+            self._asked(*args, input=os.fsencode(told))
+
+    def _asked(self, *args: str, input: bytes = b"", longest: int = _LONGEST_LIST) -> bytes:
+        told = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, longest)
+        if len(told.said) >= longest:
+            raise GitRefused(f"More was changed in the worktree {self._folder.name} than one change may be.")
+        if told.code:
+            raise GitRefused(f"Git cannot tell what was done in the worktree {self._folder.name}: {told.complaint}.")
+        return told.said
+
+
+def and_above(path: str) -> Iterable[str]:
+    """A path and every folder it lies in."""
+    yield path
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

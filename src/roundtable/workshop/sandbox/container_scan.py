@@ -1,0 +1,174 @@
+"""Reads the Dockerfiles and compose files of a project before anything is built, and names what must not be."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+import msgspec
+
+from roundtable.workshop.sandbox.compose_file import is_compose, scan_compose
+from roundtable.workshop.sandbox.findings import Finding, FindingKind, finding, sets_a_secret
+from roundtable.workshop.sandbox.shell_text import ShellText
+
+_KNOWN = """
+FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL
+MAINTAINER
+"""
+_COMMANDS = frozenset({"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"})
+_ELSEWHERE = re.compile(r"^(?:[a-z+]+://|git@|\$)|\.git(?:#|$)", re.IGNORECASE)
+_PLAIN_SHELL = re.compile(
+    r"(?:\S*/)?(?:(?:ba|da|z|k|a)?sh|pwsh|powershell|cmd)(?:\.exe)?(?: [-+/]\w+| (?:err|pipe)\w+)*", re.I
+)
+"""A shell with its options: anything more is run before every command of the file."""
+_HEREDOC = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
+_DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(\S+)\s*$")
+_ENGINE_SOCKET = re.compile(r"(?:docker|podman|containerd)\.sock")
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """One instruction of a Dockerfile: its line, its word in capitals, and all that follows, with here-documents."""
+
+    line: int
+    word: str
+    text: str
+
+
+def scanned(files: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Everything that stands against building these files; nothing means that none of the known dangers was seen."""
+    found: list[Finding] = []
+    for path, text in files.items():
+        if is_dockerfile(path):
+            found += scan_dockerfile(path, text)
+        elif is_compose(path):
+            found += scan_compose(path, text)
+    return tuple(found)
+
+
+def is_dockerfile(path: str) -> bool:
+    """Whether it is one by its name."""
+    name = PurePosixPath(path).name.lower()
+    return any(word in name for word in ("dockerfile", "containerfile"))
+
+
+def scan_dockerfile(path: str, text: str) -> list[Finding]:
+    """What stands against building one."""
+    shell = ShellText()
+    found = [finding(path, line, kind) for line, kind in _directives(text)]
+    for it in instructions(text):
+        kinds = dict.fromkeys(_refused(it, shell))
+        found += [finding(path, it.line, kind) for kind in kinds]
+    return found
+
+
+def _refused(it: Instruction, shell: ShellText) -> Iterator[FindingKind]:
+    if it.word == "ONBUILD":
+        word, _, text = it.text.partition(" ")
+        yield from _refused(Instruction(it.line, word.upper(), text), shell)
+    elif it.word not in _KNOWN.split():
+        yield FindingKind.UNREADABLE
+    if _ENGINE_SOCKET.search(it.text):
+        yield FindingKind.ENGINE_SOCKET
+    if it.word in _COMMANDS:
+        yield from _options(it.text)
+        if shell.refuses(_command(it.text)):
+            yield FindingKind.PIPE_TO_SHELL
+    if it.word == "SHELL" and not _PLAIN_SHELL.fullmatch(_command(it.text)):
+        yield FindingKind.PIPE_TO_SHELL
+    if it.word in ("ADD", "COPY"):
+        head, _, script = it.text.partition("\n")
+        shell.writes(_HEREDOC.sub(r"\2", head).split(), script)
+    if it.word == "ADD" and any(_ELSEWHERE.search(source) for source in _sources(it.text)):
+        yield FindingKind.REMOTE
+    if it.word == "FROM" and "$" in _image(it.text):
+        yield FindingKind.UNREADABLE
+    if it.word in ("ARG", "ENV"):
+        shell.sets(_variables(it.text))
+        if sets_a_secret(it.text):
+            yield FindingKind.SECRET
+
+
+def _options(text: str) -> Iterator[FindingKind]:
+    """What the options of RUN ask for, and what a docker command inside it would; the builder takes quotes away."""
+    text = re.sub(r"[\"'\\]", "", text)
+    if re.search(r"--security[= ]+insecure|--privileged\b", text):
+        yield FindingKind.PRIVILEGED
+    if re.search(r"--net(?:work)?[= ]+host", text):
+        yield FindingKind.HOST_NETWORK
+    if re.search(r"--(?:pid|ipc|uts|userns)[= ]+host", text):
+        yield FindingKind.HOST_PROCESSES
+    if re.search(r"--mount[= ]\S*type=ssh", text) or re.search(r"--mount[= ]\S*(?:source|src|from)=[./]*\.\.", text):
+        yield FindingKind.HOST_MOUNT
+
+
+def _command(text: str) -> str:
+    """A command as a shell would see it; the other form is a list in JSON."""
+    start = text.find("[")
+    if start >= 0 and text.rstrip().endswith("]"):
+        try:
+            return " ".join(map(str, json.loads(text[start:])))
+        except ValueError:
+            return text
+    return text
+
+
+def _variables(text: str) -> dict[str, str]:
+    """What ARG or ENV sets; `ENV NAME value` is the old way to write it."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    if words and "=" not in words[0]:
+        return {words[0]: " ".join(words[1:])}
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _image(text: str) -> str:
+    """What FROM begins with."""
+    return next((it for it in text.split() if not it.startswith("--")), "")
+
+
+def _sources(text: str) -> list[str]:
+    words = [it for it in re.split(r"[\s,\[\]\"']+", text) if it and not it.startswith("--")]
+    return words[:-1] or words
+
+
+def _directives(text: str) -> Iterator[tuple[int, FindingKind]]:
+    """Another builder than the usual one is a program of its own."""
+    for number, builder in builders(text):
+        if not builder.startswith(("docker/dockerfile:", "docker/dockerfile@")):
+            yield number, FindingKind.REMOTE
+
+
+def builders(text: str) -> Iterator[tuple[int, str]]:
+    """The images that a Dockerfile wants to be built by, with their lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        directive = _DIRECTIVE.match(line.strip())
+        if directive is None:
+            return
+        if directive[1].lower() == "syntax":
+            yield number, directive[2]
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    escape = "`" if re.match(r"(?:#.*\n)*#\s*escape\s*=\s*`", text, re.IGNORECASE) else "\\"
+    lines = iter(enumerate(text.splitlines(), 1))
+    for number, line in lines:
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        whole = line.strip()
+        while whole.endswith(escape):
+            _, following = next(lines, (0, ""))
+            if following.lstrip().startswith("#"):
+                continue
+            whole = whole[:-1] + " " + following.strip()
+        for _, name in _HEREDOC.findall(whole):
+            for _, body in lines:
+                if body.strip() == name:
+                    break
+                whole += "\n" + body
+        word, _, rest = whole.replace("\t", " ").partition(" ")
+        yield Instruction(number, word.upper(), rest.strip())

@@ -1,0 +1,224 @@
+"""A symbol taken from another file of the same name, with the imports and helpers it needs and the base lacks."""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from roundtable.workshop.symbols.declaring import declared_alike, lacking_fields
+from roundtable.workshop.symbols.exporting import listed_too
+from roundtable.workshop.symbols.fragments import FRAME, Variant
+from roundtable.workshop.symbols.imports import ANNOTATIONS, Import, goes_first
+from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.outline import Outline, Symbol, outlined
+from roundtable.workshop.symbols.signatures import takes
+from roundtable.workshop.symbols.spans import line_end
+from roundtable.workshop.symbols.splice import Read, newline_of, read_text, sound, spliced
+from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts, sort_of
+from roundtable.workshop.symbols.syntax_trees import Refused
+
+
+class Grafted(NamedTuple):
+    """The file with the symbol, the symbols and imports that were taken for it, and what may not fit together."""
+
+    source: bytes
+    symbols: tuple[str, ...]
+    imports: tuple[str, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def grafted(path: str, source: bytes, symbol: str, text: bytes) -> Grafted | Refused:
+    """Put a symbol out of a text into the source, and what it needs of the text's helpers and imports."""
+    read = read_text(path, source, symbol, text)
+    return read if isinstance(read, Refused) else with_needs(read)
+
+
+def with_needs(read: Read) -> Grafted | Refused:
+    """Splice a symbol, and with it what it needs of the helpers and imports that stand beside it."""
+    made = spliced(read)
+    if isinstance(made, Refused):
+        return made
+    path, source, (within, first) = read.base.path, read.base.source, read.variant
+    made, stale = declared_alike(read, made)
+    taken, clashes = [first], list(stale)
+    for helper in _needed(within, taken):
+        base = outlined(within.language, path, made)
+        at_home = _at_home(helper, read)
+        there = counterparts(base, within, at_home)
+        if there:
+            clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
+        elif helper.simple not in {it.name for it in (*base.imports, *within.imports)}:
+            more = spliced(Read(base, Wanted(tuple(at_home.name.split("."))), None, Variant(within, helper)))
+            if isinstance(more, Refused):
+                clashes.append(more.sentence)
+            else:
+                made = more
+                taken.append(helper)
+    clashes += lacking_fields(outlined(within.language, path, made), within, taken)
+    made, unlisted = _listed_too(path, made, within, taken[1:] if read.target else taken)
+    base = outlined(within.language, path, source)
+    lines, unfit = _imports_needed(base, within, taken)
+    whole = sound(base, with_imports(path, base, made, lines))
+    if isinstance(whole, Refused):
+        return whole
+    return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unlisted, *unfit))
+
+
+def _at_home(helper: Symbol, read: Read) -> Symbol:
+    """A helper as it is called in the base: beside a method that came without its class it is of the same class."""
+    scope = read.target.scope if read.target else ".".join(read.name.parts[:-1])
+    own = helper.name.removeprefix(f"{FRAME}.")
+    return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
+
+
+def _listed_too(path: str, made: bytes, donor: Outline, new: Sequence[Symbol]) -> tuple[bytes, list[str]]:
+    """The file with its new symbols where it lists what others may have, and a sentence on each that is not there."""
+    unlisted: list[str] = []
+    for it in new:
+        more = listed_too(outlined(donor.language, path, made), donor, it, newline_of(made))
+        unlisted += [] if more else [f"{it.name} is exported where it comes from, and not in {path}."]
+        made = more or made
+    return made, unlisted
+
+
+def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
+    """The donor's other symbols that what was taken so far speaks of. `taken` grows while this is read."""
+    seen = set(taken)
+    at = 0
+    while at < len(taken):
+        one = taken[at]
+        words = donor.words(one)
+        at += 1
+        for helper in donor.symbols:
+            beside = not helper.owner or helper.scope == one.scope
+            if helper in seen or helper.kind in {Kind.SCOPE, Kind.PROTOTYPE} or not beside or _inside(helper, one):
+                continue
+            owned = bool(helper.scope) and helper.scope == one.scope
+            bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
+            said = bare | words.members if owned else bare
+            if helper.simple in (words.called if helper.name == one.name else said):
+                seen.add(helper)
+                yield helper
+
+
+def _inside(symbol: Symbol, other: Symbol) -> bool:
+    return (other.start <= symbol.start and symbol.end <= other.end) or (
+        symbol.start <= other.start and other.end <= symbol.end
+    )
+
+
+def _differ(there: Sequence[Symbol], helper: Symbol) -> bool:
+    """Whether none of these is called as the helper is."""
+    if sort_of(there[0]) is not sort_of(helper):
+        return True
+    return sort_of(helper) is Kind.FUNCTION and all(takes(it.node) != takes(helper.node) for it in there)
+
+
+def _clash(path: str, helper: Symbol, there: Symbol) -> str:
+    return f"It was written for `{helper.signature}`, and {path} has `{there.signature}`."
+
+
+def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
+    """The import statements to add, and those that stand against one of the base."""
+    words = [donor.words(it) for it in taken]
+    said = {name for it in words for name in it.used | it.called}.union(*map(donor.said_above, taken))
+    said |= {ANNOTATIONS} if any(_is_annotated(it.outer) for it in taken) else set()
+    while more := {name for it in donor.imports if it.name in said for name in it.needs} - said:
+        said |= more
+    ours = {it.name: it for it in base.imports if it.name}
+    written = {_plain(it.text) for it in base.imports}
+    defined = {it.simple for it in base.symbols}
+    add: dict[str, None] = {}
+    unfit: list[str] = []
+    for it in donor.imports:
+        if not it.name or it.name not in said or it.name in defined or _plain(it.text) in written:
+            continue
+        other = ours.get(it.name)
+        if other and not _both_stand(it, other):
+            unfit.append(f"It needs `{it.text}`, and {base.path} has `{other.text}`.")
+        else:
+            add[it.text] = None
+    everything = base.words()
+    known = {*everything.used, *everything.members, *everything.made, *defined, *(it.name for it in donor.imports)}
+    known.update(it.simple for it in donor.symbols)
+    if any(name not in known for it in words for name in it.used | it.members):
+        add.update({it.text: None for it in donor.imports if not it.name and _plain(it.text) not in written})
+    return tuple(add), unfit
+
+
+def _is_annotated(node: Node) -> bool:
+    """Whether types stand in it as Python writes them."""
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "type":
+            return True
+        waiting.extend(at.named_children)
+    return False
+
+
+def _both_stand(one: Import, other: Import) -> bool:
+    """`import a.b` and `import a.c` bring in the same name and do not disturb each other."""
+    return all(re.fullmatch(r"import [\w.]+", it.text) for it in (one, other))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s;'\"]", "", text)
+
+
+def with_imports(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
+    """The file with these import statements where its imports stand; the first ones if it has none."""
+    waiting = list(lines)
+    if first := [it for it in waiting if goes_first(it)]:
+        made = _at_the_top(outlined(base.language, path, made), first)
+    later = [it for it in waiting if it not in first]
+    return _among_imports(outlined(base.language, path, made), later) if later else made
+
+
+def _among_imports(now: Outline, lines: Sequence[str]) -> bytes:
+    made, newline = now.source, newline_of(now.source)
+    code = [it.start for it in now.symbols if it.kind is not Kind.VALUE]
+    limit = min(code, default=len(made))
+    imports = [it for it in now.imports if not goes_first(it.text)]
+    ends = [it.end for it in imports if it.start < limit] or [it.end for it in imports[:1]]
+    if not ends:
+        return _at_the_top(now, lines)
+    at = line_end(made, len(made[: max(ends)].rstrip()))
+    return made[:at] + newline + _written(lines, newline) + made[at:]
+
+
+def _at_the_top(now: Outline, lines: Sequence[str]) -> bytes:
+    made, newline = now.source, newline_of(now.source)
+    text = _written(lines, newline)
+    at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
+    if at:
+        return made[:at] + newline * 2 + text + made[at:]
+    at = len(BOM_UTF8) if made.startswith(BOM_UTF8) else 0
+    gap = 1 if now.imports else now.language.gap
+    return made[:at] + text + newline * (gap + 1) + made[at:]
+
+
+def _written(lines: Sequence[str], newline: bytes) -> bytes:
+    return newline.join(line.encode().replace(b"\r\n", b"\n").replace(b"\n", newline) for line in lines)
+
+
+def _after_preamble(file: Outline, limit: int) -> int:
+    at = 0
+    for node in file.root.children:
+        has_body = node.child_by_field_name("body") is not None
+        if node.type not in file.language.preamble or has_body or node.end_byte > limit or _is_code(file, node):
+            break
+        at = line_end(file.source, node.start_byte + len((node.text or b"").rstrip()))
+    return at
+
+
+def _is_code(file: Outline, node: Node) -> bool:
+    """Whether this only looks like a preamble: a statement that is no string, or a comment of the first symbol."""
+    if node.type == "expression_statement":
+        return node.named_children[0].type != "string"
+    return "comment" in node.type and any(it.start <= node.start_byte < it.bare for it in file.symbols)

@@ -1,0 +1,188 @@
+"""What a symbol is called and of which kind it is, read off its node."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from roundtable.workshop.symbols.languages import Kind, Language
+from roundtable.workshop.symbols.literals import FUNCTIONS, holds_functions, written_out
+
+_DECLARED = {
+    "identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name", "operator_name",
+    "operator_cast",
+}  # fmt: skip
+_PLAIN = {"identifier", "constant", "property_identifier", "private_property_identifier"}
+_WITH_BODY = {"struct_specifier", "union_specifier", "enum_specifier", "class_specifier"}
+_ELEMENTS = ("_declarator", "_element", "variable_declaration")
+_BETWEEN = re.compile(r"::|\.|\\|\s+")
+_OPERATOR = re.compile(
+    r"(?:^|(?<=[.:\\]))"
+    r"(?:operator(?:\s+\w[^(]*|\s*(?:\(\)|\[\]|[^\w\s.(\[]+))|\[\]=?|[-+*/%^&|~!=<>]+@?)"
+    r"(?=\s*(?:\(|$))"
+)
+"""A name made of signs: `operator==` and `operator bool` in C++ and C#, `==` and `[]=` in Ruby."""
+
+
+def spelled(node: Node | None) -> str:
+    """The source text of a node."""
+    return (node.text or b"").decode(errors="replace") if node else ""
+
+
+def name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], Kind] | None:
+    """The parts of a symbol's own name and what it is, or None where the node names nothing that could be spliced."""
+    kind = language.symbols[node.type]
+    is_empty = node.child_by_field_name("body") is None and not any(it.type == "end" for it in node.children[-1:])
+    if is_empty and (kind is Kind.SCOPE or node.type in _WITH_BODY):
+        return None
+    declarators = node.children_by_field_name("declarator")
+    if declarators:
+        return _declared(declarators, kind)
+    match node.type:
+        case "assignment_expression":
+            return _assigned_member(node)
+        case "export_statement":
+            return _default(node)
+        case "operator_declaration" | "conversion_operator_declaration" | "indexer_declaration":
+            return parts_of(_signs(node)), kind
+        case "destructor_declaration":
+            return (f"~{spelled(node.child_by_field_name('name'))}",), kind
+        case _:
+            pass
+    found = _named(node)
+    if found is None:
+        return None
+    name = parts_of(spelled(found))
+    owner = _receiver(node)
+    return (((owner, *name) if owner else name), _kind_of(node.child_by_field_name("value"), kind)) if name else None
+
+
+def _kind_of(value: Node | None, kind: Kind) -> Kind:
+    """A name that is given to a function or a class is one."""
+    if value is not None and value.type in FUNCTIONS:
+        return Kind.FUNCTION
+    return Kind.CLASS if value is not None and value.type == "class" else kind
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """A written name as its parts: `N::V<T>::m`, `N.V.m` and `N\\V\\m` are the same."""
+    if signs := _OPERATOR.search(text):
+        return (*_plain_parts(text[: signs.start()]), re.sub(r"\s+(?!\w)|(?<=\s)\s+", "", signs[0]))
+    return _plain_parts(text)
+
+
+def _plain_parts(text: str) -> tuple[str, ...]:
+    kept: list[str] = []
+    depth = 0
+    for sign in text:
+        depth += sign in "<["
+        if not depth:
+            kept.append(sign)
+        depth -= sign in ">]" and depth > 0
+    return tuple(part for part in _BETWEEN.split("".join(kept)) if part)
+
+
+def between_commas(text: str) -> list[str]:
+    """What stands between the commas of a list, with the commas inside brackets left alone."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth = max(0, depth + (sign in "{[(<") - (sign in "}])>"))
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [it for it in parts if it.strip()]
+
+
+def _named(node: Node) -> Node | None:
+    match node.type:
+        case "impl_item":
+            return node.child_by_field_name("type")
+        case "assignment":
+            left = node.child_by_field_name("left")
+            return left if left is not None and left.type in _PLAIN else None
+        case "variable_declarator" | "field_definition" | "public_field_definition":
+            found = node.child_by_field_name("name") or node.child_by_field_name("property")
+            return found if found is not None and found.type in _PLAIN and not _required(node) else None
+        case "pair":
+            key = node.child_by_field_name("key")
+            matters = _kind_of(node.child_by_field_name("value"), Kind.VALUE) is not Kind.VALUE or holds_functions(node)
+            return key if key is not None and key.type in _PLAIN and matters else None
+        case "field_declaration" | "const_declaration" | "property_declaration" | "event_field_declaration" if (
+            not node.child_by_field_name("name")
+        ):
+            return _element(node)
+        case "const_spec" | "var_spec" if len(node.children_by_field_name("name")) > 1:
+            return None
+        case _:
+            return node.child_by_field_name("name")
+
+
+def _element(node: Node) -> Node | None:
+    """The name in the one element of a declaration (C# fields, PHP constants and properties)."""
+    at: Node | None = node
+    while at is not None and at.type not in {"identifier", "name"}:
+        inner = [it for it in at.named_children if it.type.endswith(_ELEMENTS)]
+        if len(inner) > 1:
+            return None
+        at = inner[0] if inner else at.child_by_field_name("name") or (at.named_children or [None])[0]
+    return at
+
+
+def _required(node: Node) -> bool:
+    value = node.child_by_field_name("value")
+    return value is not None and spelled(value.child_by_field_name("function")) == "require"
+
+
+def _assigned_member(node: Node) -> tuple[tuple[str, ...], Kind] | None:
+    """`exports.name = function …`, `Type.prototype.name = function …` and `module.exports = {…}`."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None or left.type != "member_expression":
+        return None
+    whole = spelled(left).split(".")
+    parts = tuple(it for it in whole if it not in {"module", "exports", "prototype"}) or tuple(whole)
+    if not all(it.isidentifier() for it in parts):
+        return None
+    if right.type in FUNCTIONS:
+        return parts, Kind.METHOD if len(parts) > 1 else Kind.FUNCTION
+    return (parts, Kind.VALUE) if holds_functions(node) else None
+
+
+def _default(node: Node) -> tuple[tuple[str, ...], Kind] | None:
+    """What a file exports without giving it a name."""
+    kind = _kind_of(node.child_by_field_name("value"), Kind.VALUE)
+    return (("default",), kind) if kind is not Kind.VALUE or written_out(node) is not None else None
+
+
+def _signs(node: Node) -> str:
+    """How an operator or an indexer of C# is called: `operator +`, `operator int`, `this`."""
+    taken = node.child_by_field_name("parameters")
+    before = (node.text or b"")[: taken.start_byte - node.start_byte] if taken is not None else b""
+    found = re.search(rb"\boperator\b.*|\bthis\b", before, re.S)
+    return " ".join(found[0].decode(errors="replace").split()) if found else ""
+
+
+def _receiver(node: Node) -> str:
+    receiver = node.child_by_field_name("receiver")
+    found = re.search(r"([\w]+)\s*(?:\[[^\]]*\])?\s*\)$", spelled(receiver)) if receiver else None
+    return found[1] if found else ""
+
+
+def _declared(declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kind] | None:
+    """A name out of the declarators of C, C++ and Java. A declaration of several things at once is nobody's."""
+    if len(declarators) > 1:
+        return None
+    at, is_function = declarators[0], False
+    while at.type not in _DECLARED:
+        within = at.child_by_field_name("declarator") or at.child_by_field_name("name")
+        inner = within or next((it for it in reversed(at.named_children) if it.type not in {"type_qualifier"}), None)
+        if inner is None:
+            return None
+        if at.type == "function_declarator":
+            is_function = inner.type != "parenthesized_declarator"
+        at = inner
+    if kind is Kind.PROTOTYPE and not is_function and at.type not in {"operator_cast"}:
+        kind = Kind.VALUE
+    name = parts_of(spelled(at))
+    return (name, kind) if name else None

@@ -1,0 +1,191 @@
+"""Where a new symbol goes: beside the neighbours it had, else after the last one, else into the empty body."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from roundtable.core.changeset import RefusalKind
+from roundtable.workshop.symbols.fragments import FRAME, Variant
+from roundtable.workshop.symbols.languages import Kind, Language
+from roundtable.workshop.symbols.literals import written_out
+from roundtable.workshop.symbols.outline import Outline, Symbol
+from roundtable.workshop.symbols.spans import comma_after, indentation, line_end, line_start
+from roundtable.workshop.symbols.surroundings import Headings, conditions
+from roundtable.workshop.symbols.symbol_lookup import Wanted, ends
+from roundtable.workshop.symbols.syntax_trees import Refused
+
+_SLIGHT = {Kind.VALUE, Kind.PROTOTYPE}
+
+
+class Place(NamedTuple):
+    """An offset, the indentation there, the newlines around what is put there, and what it is then called.
+
+    `closing` is the indentation of what follows on the same line, if something does; `lead` and `tail` are the commas
+    that an object needs.
+    """
+
+    at: int
+    indent: bytes
+    above: int
+    below: int
+    name: str
+    closing: bytes = b""
+    lead: bytes = b""
+    tail: bytes = b""
+
+    def around(self, newline: bytes) -> tuple[bytes, bytes]:
+        """What is written before and after the symbol's text."""
+        return self.lead + newline * self.above + self.indent, self.tail + newline * self.below + self.closing
+
+
+def place_for(base: Outline, name: Wanted, variant: Variant) -> Place | Refused:
+    """The place for a symbol in a file that has none of this name."""
+    holder = _holder(base, name, variant)
+    if isinstance(holder, Refused):
+        return holder
+    own = _own_name(variant.symbol)
+    called = f"{holder.name}.{own}" if holder else own
+    under = conditions(variant.within, variant.symbol)
+    siblings = [it for it in base.symbols if it.holder is holder and it.alone and conditions(base, it) == under]
+    if under and not siblings:
+        sentence = f"{variant.symbol.name} stands under `{under[0]}`, and nothing in {base.path} does."
+        return Refused(RefusalKind.NOT_FOUND, sentence)
+    siblings = _under_heading(base, holder, variant, siblings, called)
+    if isinstance(siblings, Place):
+        return siblings
+    anchor, is_before = _anchor(siblings, variant)
+    if anchor and holder and written_out(holder.node) is not None:
+        return _in_object(base.source, anchor, is_before, called)
+    gap = 1 if holder else base.language.gap
+    if anchor:
+        return _beside(base.source, anchor, is_before, 0 if _slight(anchor, variant) else gap, called)
+    return _inside(base, holder, called) if holder else _at_end(base, called)
+
+
+def _under_heading(
+    base: Outline, holder: Symbol | None, variant: Variant, siblings: list[Symbol], name: str
+) -> list[Symbol] | Place:
+    """The siblings that are seen by the same as the new one; where a heading has none yet, the place below it.
+
+    What came without its class is for all to see.
+    """
+    ours, theirs = Headings(holder), variant.symbol.holder
+    wanted = (Headings(theirs).over(variant.symbol),) if theirs and theirs.name != FRAME else ("public", "")
+    first = ours.first()
+    if holder is None or first is None:
+        return siblings
+    for said in wanted:
+        if found := [it for it in siblings if ours.over(it) == said]:
+            return found
+    indent = indentation(base.source, holder.start) + _step(base.source, base.language)
+    last = next((it for said in wanted if (it := ours.last(said))), None)
+    if last is not None:
+        return Place(line_end(base.source, last.end_byte), indent, 1, 0, name)
+    return siblings if wanted[-1] else Place(line_start(base.source, first.start_byte), indent, 0, 2, name)
+
+
+def _slight(anchor: Symbol, variant: Variant) -> bool:
+    return {anchor.kind, variant.symbol.kind} <= _SLIGHT
+
+
+def _scope(variant: Variant) -> str:
+    """The class or module that the symbol stands inside where it was found."""
+    holder = variant.symbol.holder
+    return holder.name.removeprefix(f"{FRAME}.") if holder and holder.name != FRAME else ""
+
+
+def _holder(base: Outline, name: Wanted, variant: Variant) -> Symbol | Refused | None:
+    scope = _scope(variant) or ".".join(name.parts[:-1])
+    free = variant.symbol.holder is None and "." in variant.symbol.name
+    if not scope or free:
+        return None
+    parts = tuple(scope.split("."))
+    holders = [it for it in base.symbols if _can_hold(it) and ends(it.name.split("."), parts)]
+    holders = [it for it in holders if it.name == scope] or holders
+    origin = variant.symbol.holder
+    same = [it for it in holders if origin and it.signature == origin.signature]
+    blocks = [it for it in holders if it.node.type == "impl_item" and " for " not in it.signature]
+    holders = same or blocks or holders
+    if len(holders) == 1:
+        return holders[0]
+    if holders:
+        return Refused(RefusalKind.AMBIGUOUS, f"{base.path} has {len(holders)} places called {scope}.")
+    if PurePosixPath(base.path).with_suffix("").parts[-len(parts) :] == parts:
+        return None
+    return Refused(RefusalKind.NOT_FOUND, f"{base.path} has no {scope} to add {name.parts[-1]} to.")
+
+
+def _can_hold(symbol: Symbol) -> bool:
+    return symbol.kind in {Kind.CLASS, Kind.SCOPE} or written_out(symbol.node) is not None
+
+
+def _anchor(siblings: list[Symbol], variant: Variant) -> tuple[Symbol | None, bool]:
+    """The neighbour to stand beside, and whether before it: the nearest above where it came from, else below."""
+    there = [it for it in variant.within.symbols if it.holder is variant.symbol.holder]
+    at = there.index(variant.symbol)
+    last = {_own_name(it): it for it in siblings}
+    first = {_own_name(it): it for it in reversed(siblings)}
+    above = next((last[it] for it in map(_own_name, reversed(there[:at])) if it in last), None)
+    below = next((first[it] for it in map(_own_name, there[at + 1 :]) if it in first), None)
+    if above or below:
+        return above or below, above is None
+    return (siblings[-1] if siblings else None), False
+
+
+def _own_name(symbol: Symbol) -> str:
+    return symbol.name.removeprefix(f"{symbol.holder.name}.") if symbol.holder else symbol.name
+
+
+def _beside(source: bytes, anchor: Symbol, is_before: bool, gap: int, name: str) -> Place:
+    indent = indentation(source, anchor.start)
+    if is_before:
+        at = line_start(source, anchor.start)
+        return Place(at, indent, 0, gap + 1, name, b"" if at != anchor.start else indent)
+    end = line_end(source, anchor.end)
+    rest = source[anchor.end : end].strip()
+    if not rest or rest.startswith((b"#", b"//", b"/*")):
+        return Place(end, indent, gap + 1, 0, name)
+    return Place(anchor.end, indent, gap + 1, 1, name, indent)
+
+
+def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> Place:
+    comma = comma_after(anchor.node)
+    if is_before or not comma:
+        place = _beside(source, anchor, is_before, 0, name)
+        return place._replace(tail=b",") if is_before else place._replace(at=anchor.end, lead=b",")
+    end, indent = line_end(source, comma.end_byte), indentation(source, anchor.start)
+    if source[comma.end_byte : end].strip():
+        return Place(comma.end_byte, indent, 1, 1, name, indent, tail=b",")
+    return Place(end, indent, 1, 0, name, tail=b",")
+
+
+def _inside(base: Outline, holder: Symbol, name: str) -> Place:
+    """The end of a body that has no symbol yet."""
+    source, outer = base.source, indentation(base.source, holder.start)
+    body = holder.node.child_by_field_name("body") or written_out(holder.node) or holder.node
+    indent = outer + _step(base.source, base.language)
+    last = (body.children or [body])[-1]
+    if last.type == "}" or body is holder.node or body.type == "body_statement":
+        close = last if last.type in {"}", "end"} else holder.node.children[-1]
+        at = line_start(source, close.start_byte)
+        if at != close.start_byte or source[:at].endswith(b"\n"):
+            return Place(at, indent, 0, 1, name)
+        return Place(at, indent, 1, 1, name, outer)
+    return Place(line_end(source, body.end_byte), indentation(source, body.start_byte) or indent, 2, 0, name)
+
+
+def _step(source: bytes, language: Language) -> bytes:
+    """One step of indentation: the first one in the file, else what is usual in the language."""
+    lines = (line for line in source.splitlines() if line[:1] in b" \t" and line.strip())
+    first = next(lines, language.indent + b"x")
+    return first[: len(first) - len(first.lstrip(b" \t"))]
+
+
+def _at_end(base: Outline, name: str) -> Place:
+    source, gap, closes = base.source, base.language.gap, base.language.closes
+    if not source.strip():
+        return Place(len(source), b"", 0, 1, name)
+    if closes and source.rstrip().endswith(closes):
+        return Place(source.rindex(closes), b"", 0, gap + 1, name)
+    return Place(len(source), b"", gap + (not source.endswith(b"\n")), 1, name)

@@ -1,0 +1,87 @@
+"""What a new version of a file lost or changed without having been asked, put back as it was."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from roundtable.workshop.symbols.fragments import Variant
+from roundtable.workshop.symbols.graft import with_needs
+from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.outline import Outline, Symbol, outline
+from roundtable.workshop.symbols.splice import paired
+from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts
+from roundtable.workshop.symbols.syntax_trees import Refused
+
+_HOLDERS = frozenset({Kind.CLASS, Kind.SCOPE})
+
+
+class PutBack(NamedTuple):
+    """The new version, and the symbols in it that are as they were before it."""
+
+    source: bytes
+    symbols: tuple[str, ...]
+
+
+def put_back(
+    path: str, before: bytes, after: bytes, asked: Set[str], new: Set[str] = frozenset(), *, changed: bool
+) -> PutBack:
+    """Put back what is gone and, with `changed`, what is another, unless its name was asked for; with what it needs.
+
+    What has another name or comes from elsewhere now is not gone. What does not fit stays as it is. `new` are the names
+    that the whole change defines: what is called so has moved, and what now uses one was changed for it.
+    """
+    was, now = outline(path, before), outline(path, after)
+    found: list[str] = []
+    if isinstance(was, Refused) or isinstance(now, Refused):
+        return PutBack(after, ())
+    several = _several(was) | _several(now)
+    names, stays = {it.name for it in was.symbols}, asked | new
+    renamed = {without_name(now, it) for it in now.symbols if it.name not in names}
+    for symbol in was.symbols:
+        inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
+        if symbol.simple in stays or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
+            continue
+        there = counterparts(now, was, symbol)
+        if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
+            continue
+        if any(new & (_words(now, it) - _words(was, symbol)) for it in there):
+            continue
+        if not there and (without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
+            continue
+        made = _with_symbol_as_it_was(now, there, was, symbol)
+        if made is not None:
+            now = made
+            found.append(symbol.name)
+    return PutBack(now.source, tuple(found))
+
+
+def _several(file: Outline) -> set[str]:
+    """The names that more than one symbol has, so that nobody knows which of them is meant."""
+    return {name for name, times in Counter(it.name for it in file.symbols).items() if times > 1}
+
+
+def without_name(file: Outline, symbol: Symbol) -> bytes:
+    """What a symbol says, whatever it is called."""
+    return re.sub(rb"\b%b\b" % re.escape(symbol.simple.encode()), b"", _plain(file, symbol))
+
+
+def _plain(file: Outline, symbol: Symbol) -> bytes:
+    return file.text(symbol).replace(b"\r\n", b"\n")
+
+
+def _words(file: Outline, symbol: Symbol) -> set[str]:
+    return set(re.findall(r"\w+", file.text(symbol).decode("utf-8", "replace")))
+
+
+def _is_same(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> bool:
+    return any(_plain(now, it) == _plain(was, symbol) for it in there)
+
+
+def _with_symbol_as_it_was(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> Outline | None:
+    read = paired(now, Wanted(tuple(symbol.name.split("."))), there, [Variant(was, symbol)])
+    made = read if isinstance(read, Refused) else with_needs(read)
+    again = made if isinstance(made, Refused) else outline(now.path, made.source)
+    return None if isinstance(again, Refused) else again

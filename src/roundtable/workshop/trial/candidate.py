@@ -1,0 +1,196 @@
+"""What a seat wants written, as far as it can be, and the same with parts of it left out or as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.core.decide.trial_outcome import is_doubt
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.testing import holds_tests, is_test_file
+from roundtable.workshop.edit.validation import objections
+from roundtable.workshop.symbols.languages import language_of
+from roundtable.workshop.symbols.restore import put_back
+from roundtable.workshop.trial.check_files import as_it_was
+from roundtable.workshop.trial.task_words import defined
+
+BARRED = frozenset(
+    {
+        RefusalKind.ABSOLUTE,
+        RefusalKind.TRAVERSAL,
+        RefusalKind.REPOSITORY,
+        RefusalKind.OURS,
+        RefusalKind.SENSITIVE,
+        RefusalKind.RESERVED,
+        RefusalKind.ENCODED,
+    }
+)
+"""What is refused for its name alone, whatever stands in it."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
+
+    `own` is what the seat itself changed of the draft that its words were laid over.
+    `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
+    tests and checks that were there and stay as they were. `put_back` names what it took away or changed unasked.
+    """
+
+    seat: str
+    files: tuple[DraftFile, ...]
+    refused: tuple[Refusal, ...]
+    own: tuple[DraftFile, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
+    without: tuple[str, ...] = ()
+    dropped: tuple[Refusal, ...] = ()
+    restored: tuple[str, ...] = ()
+    put_back: tuple[str, ...] = ()
+    round: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of it can be written."""
+        return bool(self.own) and not self.refused
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """Whether nothing shows what it is for."""
+        return any(map(is_doubt, self.checks))
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of it can be written, and every check passed but that something shows what it is for."""
+        return self.ready and all(it.passed or is_doubt(it) for it in self.checks)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it can be written, and every check passed on it."""
+        return self.ready and all(it.passed for it in self.checks)
+
+    def failing(self, name: str, why: str) -> Wish:
+        """The same with a check of ours that did not pass; its first line is also what people are told."""
+        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, why)))
+
+
+def keeping_the_unasked(wish: Wish, asked: Set[str], *, changed: bool) -> Wish | None:
+    """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
+    after: dict[str, bytes] = {}
+    symbols: list[str] = []
+    new = {name for it in wish.own if not is_test(it) for name in _new_names(it)}
+    for it in wish.own:
+        if it.before is None or it.after is None or it.was or is_test(it):
+            continue
+        made = put_back(it.path, it.before, it.after, asked, new, changed=changed)
+        if made.symbols:
+            after[it.path] = made.source
+            symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
+    whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
+    narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
+    return narrower if symbols and narrower.ready and is_code(own) else None
+
+
+def _with_contents(files: Sequence[DraftFile], after: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
+    """The same files, some with other contents; one that is as it was before is none."""
+    now = [msgspec.structs.replace(it, after=after.get(it.path, it.after)) for it in files]
+    return tuple(
+        it for it in now if it.path not in after or (it.before, it.was_executable) != (it.after, it.executable)
+    )
+
+
+def _new_names(file: DraftFile) -> set[str]:
+    """What a file defines that it did not before."""
+    before, after = (defined(file.path, it) for it in (file.before, file.after))
+    return after - before
+
+
+def without_tests(wish: Wish) -> Wish:
+    """A wish for code alone: new tests are left out, and those that were there are as they were."""
+    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not is_test(it)))
+
+
+def without_barred(wish: Wish) -> Wish:
+    """What a seat wrote without the files that are barred by their names, if there is anything else."""
+    dropped = tuple(it for it in wish.refused if it.kind in BARRED)
+    refused = tuple(it for it in wish.refused if it not in dropped)
+    return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
+
+
+def without_new_tests(wish: Wish) -> Wish:
+    """A wish without its new tests; those that went for them stay."""
+    without = tuple(it.path for it in wish.own if is_new_test(it))
+    gone = {it.path for it in wish.own if without and it.after is None and is_test(it)}
+    files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
+    return msgspec.structs.replace(wish, files=files, own=own, without=without)
+
+
+def with_tests(wish: Wish, tests: Sequence[DraftFile]) -> Wish:
+    """A wish with these new files of tests instead of its own, and of what was refused of those."""
+    gone = {it.path for it in (*wish.own, *tests) if holds_new_tests(it)}
+    files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own))
+    refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
+    return msgspec.structs.replace(wish, files=files, own=own, refused=refused)
+
+
+def adds(wish: Wish, asked: Set[str]) -> bool:
+    """Whether any of its files defines something new of these names."""
+    return any(not asked.isdisjoint(_new_names(it)) for it in wish.own)
+
+
+def place_for_tests(files: Iterable[DraftFile], there: Iterable[str]) -> str:
+    """A path beside what is there for tests of the first of these files that is code in Python; nothing without one.
+
+    No two files of tests have one name: runners take them for one module.
+    """
+    code = next((Path(it.path).stem for it in files if it.after and it.path.endswith(".py") and not is_test(it)), "")
+    paths = [Path(it) for it in there]
+    folder = next((it for it in ("tests", "test") if any(path.parts[0] == it for path in paths)), "")
+    taken = {path.name for path in paths}
+    names = (f"test_{code}{number}.py" for number in ("", *(f"_{it}" for it in range(2, 100))))
+    return next((str(Path(folder, it)) for it in names if it not in taken), "") if code else ""
+
+
+def with_measures_as_they_were(files: Sequence[DraftFile], measures: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+    """The same files, with what a check is measured by as it was."""
+    paths = {it.path for it in measures}
+    kept = ((as_it_was(it) if it.path in paths else it) for it in files)
+    return tuple(it for it in kept if it is not None)
+
+
+def is_code(files: Sequence[DraftFile]) -> bool:
+    """Whether any of them, tests aside, is in a language that programs are written in."""
+    return any(language_of(it.path) is not None and not is_test_file(it.path) for it in files)
+
+
+def is_test(file: DraftFile) -> bool:
+    return is_test_file(file.path) or is_test_file(file.was)
+
+
+def is_new_test(file: DraftFile) -> bool:
+    return file.before is None and is_test(file)
+
+
+def holds_new_tests(file: DraftFile) -> bool:
+    return is_new_test(file) and holds_tests(file.path)
+
+
+def is_old_test(file: DraftFile) -> bool:
+    return file.before is not None and file.before != file.after and is_test(file)
+
+
+def tests_by_seat(wishes: Iterable[Wish]) -> dict[str, dict[str, str]]:
+    """The tests that seats wrote, by seat; of those whose files can be written."""
+    return {it.seat: tests_of(it.own) for it in wishes if it.ready}
+
+
+def tests_of(files: Sequence[DraftFile]) -> dict[str, str]:
+    """The files of tests among these, by their text; what is no text in UTF-8 is none."""
+    found: dict[str, str] = {}
+    for it in files:
+        if it.after is not None and is_test_file(it.path):
+            with suppress(UnicodeDecodeError):
+                found[it.path] = it.after.decode()
+    return found

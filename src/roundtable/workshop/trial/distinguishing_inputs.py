@@ -1,0 +1,186 @@
+"""Inputs that may tell candidates apart: calls in tests, in doctests and in the task, and inputs near to those."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple, cast
+
+from roundtable.workshop.trial import probe_calls
+from roundtable.workshop.trial.literals import is_literal_call
+from roundtable.workshop.trial.probes import text_of
+
+MOST = 200
+SETUP = f"{text_of(probe_calls)}\nlook_here()\n"
+"""What is run before any call, so that modules are found where projects keep them."""
+
+_OTHER_MARKS = str.maketrans(".,!;:?", ";:?.,!")
+"""Who counts the marks in an example one by one has forgotten others."""
+
+
+class Call(NamedTuple):
+    """A function by its module, and literal arguments; `near` where nobody wrote it so."""
+
+    module: str
+    name: str
+    arguments: str
+    near: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}({self.arguments})"
+
+    @property
+    def probe(self) -> str:
+        """The call as an expression that stands alone."""
+        return f"called({self._call})"
+
+    @property
+    def function(self) -> tuple[str, str]:
+        """What is called, with whatever arguments."""
+        return self.module, self.name
+
+    @property
+    def changeable(self) -> bool:
+        """Whether anything that it is given can be changed in place."""
+        given = ast.walk(ast.parse(f"_({self.arguments})", mode="eval").body)
+        return any(isinstance(it, ast.List | ast.Dict | ast.Set) or _is_empty_set(it) for it in given)
+
+    @property
+    def change(self) -> str:
+        """Whether it comes to something, and whether it changes what it is given, as such an expression."""
+        return f"came_and_changed({self._call})"
+
+    @property
+    def _call(self) -> str:
+        return f"{self.module!r}, {self.name!r}, lambda give: give({self.arguments})"
+
+
+def _is_empty_set(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node) == "set()"
+
+
+def module_of(path: str) -> str:
+    """The name under which a Python file is imported; nothing where it cannot be."""
+    parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
+    return ".".join(parts) if path.endswith(".py") and all(it.isidentifier() for it in parts) else ""
+
+
+def telling_calls(
+    tests: Iterable[str], changed: Mapping[str, Iterable[str]], asked: Iterable[str] = ()
+) -> tuple[Call, ...]:
+    """The calls of changed modules, each once: those in these test files, in the modules' own doctests, in the task.
+
+    `changed` has the versions of each module that the candidates wrote, `asked` the calls as the task has them. Inputs
+    near to these follow: what nobody wrote an example for is where work done apart goes apart.
+    """
+    found = [call for text in tests for call in _imported(text) if call.module in changed]
+    found += [call for module, sources in changed.items() for text in sources for call in _shown(module, text)]
+    wanted = [call for text in asked for call in _literal_calls(_parsed(text))]
+    found += [call for module, sources in changed.items() for text in sources for call in _own(module, text, wanted)]
+    near = chain.from_iterable(map(_neighbours, dict.fromkeys(found)))
+    calls: dict[str, Call] = {}
+    for call in (*found, *near):
+        calls.setdefault(str(call), call)
+    return tuple(calls.values())[:MOST]
+
+
+def _neighbours(call: Call) -> Iterator[Call]:
+    """The same call with one argument at a time turned into another of its kind."""
+    tree = ast.parse(f"_({call.arguments})", mode="eval").body
+    assert isinstance(tree, ast.Call)
+    for place in (*tree.args, *(it.value for it in tree.keywords)):
+        for value in _near(ast.literal_eval(place)):
+            other = ast.parse(repr(value), mode="eval").body
+            yield call._replace(arguments=_arguments(_with(tree, place, other)), near=True)
+
+
+def _with(call: ast.Call, place: ast.expr, other: ast.expr) -> ast.Call:
+    """A call with another argument in one place."""
+    args = [other if it is place else it for it in call.args]
+    named = [ast.keyword(it.arg, other if it.value is place else it.value) for it in call.keywords]
+    return ast.Call(call.func, args, named)
+
+
+def _near(value: Any) -> list[Any]:
+    """Plain values of the same kind: nothing, one, the next, the opposite, the other way round, with other marks."""
+    match value:
+        case bool():
+            return [not value]
+        case int() | float():
+            return [type(value)(it) for it in (0, 1, value + 1, -value, value * 10)]
+        case str():
+            return ["", value.upper(), value.lower(), f" {value} ", value[:1], value * 2, value.translate(_OTHER_MARKS)]
+        case list():
+            return _rows(cast("list[Any]", value))
+        case tuple():
+            return [tuple(it) for it in _rows([*cast("tuple[Any, ...]", value)])]
+        case _:
+            return []
+
+
+def _rows(items: list[Any]) -> list[list[Any]]:
+    return [[], items[:1], items[::-1], items * 2]
+
+
+def _imported(text: str) -> Iterator[Call]:
+    """Calls of what a test file imports by name, or of the members of a module that it imports."""
+    tree = _parsed(text)
+    names: dict[str, tuple[str, str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {it.asname or it.name: (node.module, it.name) for it in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {it.asname or it.name: (it.name, "") for it in node.names}
+    for call in _literal_calls(tree):
+        whole = ast.unparse(call.func)
+        first, _, rest = whole.rpartition(".")
+        if whole in names and names[whole][1]:
+            yield Call(*names[whole], _arguments(call))
+        elif first in names:
+            module, name = names[first]
+            yield Call(f"{module}.{name}" if name else module, rest, _arguments(call))
+
+
+def _shown(module: str, source: str) -> Iterator[Call]:
+    """Calls of a module's own functions in the examples of its docstrings."""
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            for example in _examples(ast.get_docstring(node) or ""):
+                yield from _own(module, source, _literal_calls(_parsed(example)))
+
+
+def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[Call]:
+    """Those among these that are of a module's own functions."""
+    own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for call in calls:
+        name = ast.unparse(call.func).removeprefix(f"{module}.")
+        if name in own:
+            yield Call(module, name, _arguments(call))
+
+
+def _examples(text: str) -> list[str]:
+    try:
+        return [it.source for it in doctest.DocTestParser().get_examples(text)]
+    except ValueError:
+        return []
+
+
+def _literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and is_literal_call(node):
+            yield node
+
+
+def _arguments(call: ast.Call) -> str:
+    named = (f"{it.arg}={ast.unparse(it.value)}" for it in call.keywords if it.arg)
+    return ", ".join((*map(ast.unparse, call.args), *named))
+
+
+def _parsed(text: str) -> ast.Module:
+    """A program, or an empty one where it is none: what candidates write need not be sound."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -1,0 +1,55 @@
+"""The checks that seats may ask for: by the names a person gave them, in a sandbox, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.effects import CheckOutcome, ChecksRun
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds, Job
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.sanitize import clean
+from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
+
+
+class Checks:
+    """What `[checks]` lists, ready to be run; nothing else can be."""
+
+    def __init__(
+        self,
+        commands: Mapping[str, Sequence[str]],
+        workspace: Path,
+        redactor: Redactor,
+        sandbox: SandboxSettings = SandboxSettings(),
+        bounds: Bounds | None = None,
+    ) -> None:
+        self._commands = commands
+        self._workspace = workspace
+        self._redactor = redactor
+        self._sandbox = sandbox
+        self._bounds = bounds or Bounds(sandbox.seconds)
+
+    async def run(self, names: Sequence[str]) -> ChecksRun:
+        """Run those that are listed; say of the others why they are not."""
+        known = f"There are: {', '.join(self._commands)}." if self._commands else "No checks are listed here."
+        refused = {name: f"There is no check of that name. {known}" for name in names if name not in self._commands}
+        wanted = [name for name in names if name in self._commands]
+        if not wanted:
+            return ChecksRun(refused=refused)
+        sandbox = await find_sandbox(self._sandbox)
+        if isinstance(sandbox, str):
+            return ChecksRun(refused=refused | dict.fromkeys(wanted, sandbox))
+        return ChecksRun(tuple([await self._check(sandbox, name) for name in wanted]), refused)
+
+    async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
+        argv = tuple(self._commands[name])
+        run = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
+        return recordable(run.as_check(name, argv), self._redactor)
+
+
+def recordable(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
+    """How a check ended, without what a terminal would obey and without secrets in what it said."""
+    return msgspec.structs.replace(outcome, output=redactor.redact(clean(outcome.output)).strip("\n"))

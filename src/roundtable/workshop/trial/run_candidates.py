@@ -1,0 +1,375 @@
+"""Runs candidates in the sandbox: the repository's checks, then each other's tests, then telling inputs."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from roundtable.core.decide.candidate_ranking import ERROR
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds, Job, Limit
+from roundtable.core.text.wording import many
+from roundtable.workshop.sandbox import ended
+from roundtable.workshop.sandbox.output_lines import Lines, Tell
+from roundtable.workshop.trial import probe_tests
+from roundtable.workshop.trial.distinguishing_commands import SECONDS, Command, commands_in
+from roundtable.workshop.trial.distinguishing_inputs import SETUP, Call, module_of, telling_calls
+from roundtable.workshop.trial.examples import examples_of
+from roundtable.workshop.trial.probe_runner import DIED
+from roundtable.workshop.trial.probes import Asked, observed, text_of
+from roundtable.workshop.trial.test_counts import no_fewer
+from roundtable.workshop.trial.trial_results import BEFORE, EXAMPLES, Trials
+
+T = TypeVar("T")
+
+ENDS = "a sudden end"
+
+_VALUE = "= "
+_NOTHING = "= None"
+_SLIPS = tuple(
+    f"{ERROR} {it}"
+    for it in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
+)
+"""Errors that come of a mistake more often than of a decision."""
+_SHOWN = 80
+_LONGEST = 1 << 20
+_CALL_SECONDS = 1.0
+_SECONDS = Bounds().seconds
+
+
+class Task(NamedTuple):
+    """What a person asks for, and the examples in it as a file of tests.
+
+    Without the words, nobody looks at what calls change in place and where they slip.
+    """
+
+    words: str = ""
+    examples: Mapping[str, str] = {}
+
+
+async def tried(
+    sandbox: Sandbox,
+    trees: Mapping[str, Path],
+    checks: Mapping[str, Sequence[str]],
+    tests: Mapping[str, Mapping[str, str]],
+    python: str,
+    tell: Tell | None = None,
+    task: Task = Task(),
+    seconds: float = _SECONDS,
+) -> Trials:
+    """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
+
+    Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
+    checks run again: each check is then a test of that seat. The examples in the task are one more check, of which only
+    those count that fail on the bare tree. `seconds` is how long each check may take.
+    """
+    bench = _Bench(sandbox, checks, python, tell or (lambda line: None), Bounds(seconds))
+    first = dict(zip(trees, await _together(bench.check(*it) for it in trees.items()), strict=True))
+    unsteady = await bench.unsteady(trees, first)
+    outcomes = bench.counted(first)
+    trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
+    examples: list[str] = []
+    if task.examples:
+        failures = await _together(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items())
+        shown = dict(zip(trees, failures, strict=True))
+        examples = _telling_examples(shown)
+        outcomes = _with_examples(outcomes, shown, examples)
+    found = {
+        author: dict(
+            zip(
+                trees,
+                await _together(bench.test(author, files, *it) for it in trees.items()),
+                strict=True,
+            )
+        )
+        for author, files in tests.items()
+        if files
+    }
+    told = await bench.tell_apart(trees, tests, task.words)
+    names = {author: list(dict.fromkeys(test for it in seen.values() for test in it)) for author, seen in found.items()}
+    return msgspec.structs.replace(
+        told,
+        checks=bench.lasting(outcomes, trees),
+        tests={
+            name: {
+                f"{author}: {test}": found[author].get(name, {}).get(test, False)
+                for author in names
+                for test in names[author]
+            }
+            for name in outcomes
+        },
+        authors={f"{author}: {test}": author for author in names for test in names[author]},
+        examples=len(examples),
+        unsteady=unsteady,
+    )
+
+
+async def checked(
+    sandbox: Sandbox,
+    name: str,
+    tree: Path,
+    checks: Mapping[str, Sequence[str]],
+    files: Mapping[str, str],
+    tell: Tell,
+    seconds: float,
+) -> tuple[CheckOutcome, ...]:
+    """Run checks on one candidate's tree alone, with these files laid over it."""
+    return await _Bench(sandbox, checks, "", tell, Bounds(seconds)).check(name, tree, files)
+
+
+async def _together(runs: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all of these come to, side by side; where one fails, or somebody stops them, each is waited for to end."""
+    tasks = [asyncio.create_task(it) for it in runs]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _hung(checks: Iterable[CheckOutcome]) -> bool:
+    """Whether the clock stopped a check: whatever else is run then would only wait for the clock again."""
+    return any(it.limit is Limit.TIME for it in checks)
+
+
+def _telling_examples(shown: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The examples in the task that count: one that held before says nothing of a change."""
+    before = shown.get(BEFORE, {})
+    return list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
+
+
+def _with_examples(
+    outcomes: Mapping[str, tuple[CheckOutcome, ...]], shown: Mapping[str, Mapping[str, str]], counted: Sequence[str]
+) -> dict[str, tuple[CheckOutcome, ...]]:
+    """The checks of every tree, and these examples in the task among them."""
+    if not counted:
+        return dict(outcomes)
+    found: dict[str, tuple[CheckOutcome, ...]] = {}
+    for name, checks in outcomes.items():
+        seen = shown.get(name, {})
+        failed = [seen.get(it, "One of them could not be run.") for it in counted if seen.get(it) != ""]
+        words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
+        found[name] = (*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed))))
+    return found
+
+
+class _Bench:
+    """One set of trials: what all of its runs share, and that no more run at once than there are processors."""
+
+    def __init__(
+        self, sandbox: Sandbox, checks: Mapping[str, Sequence[str]], python: str, tell: Tell, bounds: Bounds
+    ) -> None:
+        self._sandbox = sandbox
+        self._checks = checks
+        self._python = python
+        self._tell = tell
+        self._bounds = bounds
+        self._free = asyncio.Semaphore(os.cpu_count() or 1)
+        self._died: dict[str, set[str]] = {}
+
+    async def check(self, name: str, tree: Path, files: Mapping[str, str] | None = None) -> tuple[CheckOutcome, ...]:
+        """The repository's checks on one tree, with these files laid over it."""
+        return tuple([await self._checked(check, name, tree, files or {}) for check in self._checks])
+
+    async def unsteady(
+        self, trees: Mapping[str, Path], first: Mapping[str, tuple[CheckOutcome, ...]]
+    ) -> dict[str, tuple[str, ...]]:
+        """The checks that end otherwise on the same tree: what a candidate changed is run again, with it and without.
+
+        Nobody waits again for what had to be stopped.
+        """
+        bare = {it.name: it.passed for it in first.get(BEFORE, ())}
+        differ = {it.name for checks in first.values() for it in checks if it.passed != bare.get(it.name, it.passed)}
+        doubted = [
+            (it, name)
+            for name, checks in first.items()
+            for it in checks
+            if it.name in differ and it.code is not None and (name == BEFORE or it.passed != bare[it.name])
+        ]
+        if doubted:
+            self._tell("What did not end as it did before, once more:")
+        again = await _together(self._checked(it.name, name, trees[name], {}) for it, name in doubted)
+        found: dict[str, tuple[str, ...]] = {}
+        for (it, name), second in zip(doubted, again, strict=True):
+            if it.passed != second.passed:
+                found[name] = (*found.get(name, ()), it.name)
+        return found
+
+    def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
+        """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
+        found = {name: no_fewer(checks, outcomes.get(BEFORE, ())) for name, checks in outcomes.items()}
+        for name, checks in outcomes.items():
+            for old, new in zip(checks, found[name], strict=True):
+                if old.passed != new.passed:
+                    self._tell(f"{new.name} failed after all {_on(name)}: fewer tests ran than before")
+        return found
+
+    async def _checked(self, check: str, name: str, tree: Path, files: Mapping[str, str]) -> CheckOutcome:
+        argv = tuple(self._checks[check])
+        async with self._free:
+            said = Lines(lambda line: self._tell(f"{check} {_on(name)}: {line}") if line.strip() else None)
+            run = await ended(self._sandbox, Job(argv, str(tree), True, dict(files), self._bounds), said)
+            said.text()  # its last words need not end their line
+        self._tell(f"{check} {'passed' if run.code == 0 else 'failed'} {_on(name)}")
+        return run.as_check(check, argv)
+
+    async def test(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, bool]:
+        """One seat's tests on one candidate's tree."""
+        if not any(path.endswith(".py") for path in files):
+            return {it.name: it.passed for it in await self.check(name, tree, files)}
+        return {test: not why for test, why in (await self.failures(author, files, name, tree)).items()}
+
+    async def failures(self, author: str, files: Mapping[str, str], name: str, tree: Path) -> dict[str, str]:
+        """Why each test in Python fails on a tree, or nothing where it does not."""
+        python = [path for path in files if path.endswith(".py")]
+        runnable = [path for path in python if Path(path).name != "conftest.py"]
+        asked = Asked(
+            (text_of(probe_tests),),
+            (f"outcomes({runnable!r}, bare={name == BEFORE})",),
+            _SECONDS,
+            _SECONDS,
+            _LONGEST,
+        )
+        async with self._free:
+            seen = await observed(self._sandbox, tree, asked, python=self._python, files=dict(files))
+        if seen.rows and seen.rows[0][0] == DIED:
+            self._died.setdefault(author, set()).add(name)
+        why = _read(seen.rows[0][0]) if seen.rows else {}
+        self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
+        return why
+
+    def lasting(
+        self, outcomes: Mapping[str, tuple[CheckOutcome, ...]], trees: Collection[str]
+    ) -> dict[str, tuple[CheckOutcome, ...]]:
+        """The checks of every tree; a candidate that ends a program which lasts on other trees has one that failed."""
+        found = dict(outcomes)
+        for author, died in self._died.items():
+            candidates = set(trees) - {BEFORE}
+            for name in candidates & died if candidates - died else ():
+                why = f"It ends the program before {_tests_of(author)} are done."
+                found[name] = (*found[name], CheckOutcome(ENDS, (), 1, why))
+        return found
+
+    async def tell_apart(self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str) -> Trials:
+        """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
+        texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
+        laid = {path for files in tests.values() for path in files}
+        changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
+        calls = telling_calls(texts, changed, [it.call for it in examples_of(task)])
+        commands = commands_in(
+            task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
+        )
+        inputs: list[Call | Command] = [*calls, *commands]
+        asked = calls if task else ()
+        changeable = [it for it in asked if it.changeable]
+        candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
+        if not inputs or not (asked or len(candidates) > 1):
+            return Trials()
+        seconds = SECONDS if commands else _CALL_SECONDS
+        probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
+        self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
+        seen = await self._asked(candidates, [*probes, *changes], seconds)
+        outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
+        if len({frozenset(it.items()) for it in outputs.values()}) > 1:
+            again = await self._asked(candidates, probes, seconds)
+            outputs = _lasting(outputs, {name: _by_input(inputs, said) for name, said in again.items()})
+        bare = {BEFORE: trees[BEFORE]} if asked else {}
+        before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BEFORE, {})
+        return Trials(
+            outputs=outputs if changeable or len(candidates) > 1 else {},
+            in_place={name: _in_place(changeable, before, said) for name, said in seen.items()},
+            slips={name: _slips(asked, before, said) for name, said in seen.items()},
+        )
+
+    async def _asked(
+        self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
+    ) -> dict[str, dict[str, str]]:
+        """What each of these shows on each tree, by the probe; nothing where nothing could be observed."""
+        asked = Asked((SETUP,), probes, seconds, _SECONDS)
+
+        async def one(tree: Path) -> dict[str, str]:
+            async with self._free:
+                seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
+            return dict(zip(probes, seen.rows[0], strict=False)) if seen.rows else {}
+
+        return dict(zip(trees, await _together(map(one, trees.values())), strict=True))
+
+
+def _by_input(inputs: Sequence[Call | Command], said: Mapping[str, str]) -> dict[str, str]:
+    return {str(it): _came(it, said[it.probe]) for it in inputs if it.probe in said}
+
+
+def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Without the inputs for which something else comes out of the same candidate each time: chance tells nothing."""
+    chance = {it for name, seen in outputs.items() for it, said in seen.items() if again[name].get(it) != said}
+    return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
+
+
+def _slips(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """The calls that came to something and end in such an error now, each in a sentence.
+
+    A function that came to None whatever it was given was only a place for one.
+    """
+    came = {it: was for it in calls if (was := before.get(it.probe, "")).startswith(_VALUE)}
+    did = {it.function for it, was in came.items() if was != _NOTHING}
+    return tuple(
+        f"{it} came to {was.removeprefix(_VALUE)[:_SHOWN]} before, and ends in {said.removeprefix(f'{ERROR} ')} now."
+        for it, was in came.items()
+        if it.function in did and (said := now.get(it.probe, "")) in _SLIPS
+    )
+
+
+def _in_place(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """The calls that come to something and change what they are given, of functions that are known to have left it."""
+    left = ("= (True, False)", "= (False, False)")
+    others = {it.function for it in calls if before.get(it.change) not in left}
+    return tuple(str(it) for it in calls if now.get(it.change) == "= (True, True)" and it.function not in others)
+
+
+def _programs(tree: Path) -> list[str]:
+    return [path.name for path in tree.glob("*.py")]
+
+
+def _came(call: Call | Command, said: str) -> str:
+    """What came out; of an input that nobody thought of, not which error it was."""
+    return ERROR if call.near and said.startswith(ERROR) else said
+
+
+def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
+    """The modules that are not the same in all trees, with their several texts."""
+    texts: dict[str, list[str]] = {}
+    for tree in trees:
+        for path in tree.rglob("*.py"):
+            name = path.relative_to(tree).as_posix()
+            if name not in tests and path.is_file() and not path.is_symlink():
+                texts.setdefault(name, []).append(path.read_text("utf-8", "replace"))
+    return {
+        module: list(dict.fromkeys(found))
+        for name, found in texts.items()
+        if (module := module_of(name)) and (len(set(found)) > 1 or len(found) < len(trees))
+    }
+
+
+def _read(said: str) -> dict[str, str]:
+    """The outcomes as the sandbox wrote them; nothing where they are no such thing."""
+    try:
+        found: object = ast.literal_eval(said.removeprefix("= "))
+        return msgspec.convert(found, dict[str, str])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}
+
+
+def _tests_of(author: str) -> str:
+    return author if author == EXAMPLES else f"{author}'s tests"
+
+
+def _on(name: str) -> str:
+    return f"with {name}" if name != BEFORE else "before"

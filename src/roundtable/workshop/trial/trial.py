@@ -1,0 +1,373 @@
+"""Runs what the seats wrote: a scratch tree for each, in the sandbox, beside the tree without any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from roundtable.core.changeset import Changeset, Create, DraftFile, Edit, Refusal, RefusalKind
+from roundtable.core.decide.trial_outcome import SIDE_EFFECTS, SLIPS, asks_for_tests
+from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
+from roundtable.core.ports import Sandbox
+from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.unreadable import Unreadable
+from roundtable.core.session import Session
+from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.testing import is_test_file
+from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.sanitize import clean
+from roundtable.core.values import Move
+from roundtable.workshop.edit.draft import drafted
+from roundtable.workshop.edit.lost_tests import changed_tests
+from roundtable.workshop.edit.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
+from roundtable.workshop.edit.stored_drafts import Drafts, since
+from roundtable.workshop.edit.validation import objections
+from roundtable.workshop.sandbox.output_lines import Tell
+from roundtable.workshop.trial.candidate import (
+    Wish,
+    adds,
+    holds_new_tests,
+    is_new_test,
+    is_old_test,
+    is_test,
+    keeping_the_unasked,
+    place_for_tests,
+    tests_by_seat,
+    tests_of,
+    with_measures_as_they_were,
+    with_tests,
+    without_barred,
+    without_new_tests,
+    without_tests,
+)
+from roundtable.workshop.trial.check_files import yardsticks
+from roundtable.workshop.trial.distinguishing_inputs import module_of
+from roundtable.workshop.trial.examples import Example, examples_of, unittest_of
+from roundtable.workshop.trial.listed_checks import recordable
+from roundtable.workshop.trial.repository_checks import Commands, brought_checks, checks_here, own_checks, python_for
+from roundtable.workshop.trial.run_candidates import Task, checked, tried
+from roundtable.workshop.trial.task_words import (
+    asked_words,
+    asks_for_errors,
+    asks_to_change,
+    asks_to_change_in_place,
+    asks_to_change_tests,
+)
+from roundtable.workshop.trial.trial_results import BEFORE, Trials
+from roundtable.workshop.trial.verdicts import (
+    CHANGES_IN_PLACE,
+    SLIPPED,
+    as_measured_before,
+    held_to,
+    judged,
+    ordered,
+    standing,
+    told_apart,
+    without_who_is_alone,
+)
+from roundtable.workshop.trial.workspace_mount import InPlace, beside
+
+Made = Callable[[Path, Path, Sequence[DraftFile]], None]
+"""Makes the tree that a draft of a workspace is run on."""
+
+
+class Trying:
+    """Candidates and drafts of one workspace, tried in one sandbox."""
+
+    def __init__(
+        self,
+        drafts: Drafts,
+        workspace: Path,
+        redactor: Redactor,
+        listed: Commands,
+        copy: Sequence[str],
+        seconds: float,
+    ) -> None:
+        self._drafts = drafts
+        self._workspace = workspace
+        self._redactor = redactor
+        self._listed = listed
+        self._copy = copy
+        self._seconds = seconds
+
+    def wish(self, session: Session, move: Move, over: Sequence[DraftFile] = (), scope: Sequence[str] = ()) -> Wish:
+        """Read a seat's words and carry them out on paper."""
+        try:
+            changes = _as_shown(changes_of(move.text, move.seat, asker(session), scope), session, move, over)
+        except Unreadable as error:
+            return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
+        drafting = drafted(changes, self._workspace, self._redactor.finds, over)
+        own = since(over, drafting.files)
+        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
+
+    async def candidates(
+        self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
+    ) -> CandidatesTried:
+        """Try what each of these seats wrote last in these rounds."""
+        over = await self._drafts.files(effect.over)
+        written = await self._wishes(session, effect, over)
+        found = await self._tried(session, written, tests_by_seat(written), over, sandbox, tell)
+        if not in_stages(session.charter):
+            found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
+            found = without_who_is_alone(session.charter.question, *found), found[1]
+        wishes, trials = found
+        decided = ordered(wishes, trials)
+        best = decided.best if any(it.sound for it in wishes) else standing(wishes)
+        ways = decided.ways if decided.compared else ()
+        candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
+        order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
+        return CandidatesTried(
+            tuple(candidates[seat] for seat in order),
+            decided.best,
+            decided.how,
+            sandbox.name,
+            told_apart(trials, decided, best),
+            self.clean_words(trials.untold(trials.candidates)),
+            self.clean(trials.checks.get(BEFORE, ())),
+            place_for_tests([file for it in wishes for file in it.own], await self._names()),
+        )
+
+    async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
+        """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
+        over = await self._drafts.files(effect.over)
+        tests = tests_by_seat(await self._wishes(session, effect, over))
+        files = await self._drafts.files(effect.draft)
+        own = since(over, files)
+        tests[effect.base] = tests_of(own) | tests.get(effect.base, {})
+        wish = Wish(effect.base, files, objections(own), own)
+        (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
+        return MergedTried(await self._candidate(wish, trials, ()))
+
+    async def _wishes(
+        self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[DraftFile]
+    ) -> Sequence[Wish]:
+        """What each of these seats wrote last in these rounds comes to."""
+        said = [move for name in effect.rounds for move in session.rounds[name].moves()]
+        moves = {seat: [it for it in said if it.seat == seat] for seat in effect.seats}
+        wishes = [await asyncio.to_thread(self._last_wish, session, it, over) for it in moves.values() if it]
+        return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
+
+    def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> Wish:
+        """A seat's change: its last reply. One of new tests only, or to a request for tests, brings those alone.
+
+        They stand in place of the seat's earlier tests, and the code stays.
+        """
+        first, *later = moves
+        wish = self.wish(session, first, over)
+        tests: tuple[DraftFile, ...] = ()
+        for move in later:
+            now = self.wish(session, move, over)
+            new = tuple(filter(holds_new_tests, now.own))
+            if asks_for_tests(move.round) or (wish.own and now.ready and new == now.own):
+                tests = new or tests
+            else:
+                wish, tests = now, () if new else tests
+        return with_tests(wish, tests) if tests else wish
+
+    async def _with_the_unasked_put_back(
+        self,
+        session: Session,
+        written: Sequence[Wish],
+        found: tuple[Sequence[Wish], Trials],
+        over: Sequence[DraftFile],
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> tuple[Sequence[Wish], Trials]:
+        """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
+
+        Who writes a whole file anew for one function forgets another. Only what then passes everything is taken, or all
+        but what nothing showed before either.
+        """
+        asked = set(re.findall(r"\w+", asked_words(session)))
+        taken: dict[str, Wish] = {}
+        for changed in (False, True):
+            wishes, trials = found
+            broken = {it.seat for it in wishes if not it.holds}.intersection(trials.breaking())
+            unshown = {it.seat for it in wishes if it.lacks_evidence}
+            made = [
+                await asyncio.to_thread(keeping_the_unasked, it, asked, changed=changed)
+                for it in written
+                if it.seat in broken
+            ]
+            narrower: dict[str, Wish] = {it.seat: it for it in made if it is not None}
+            while narrower:
+                tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
+                now = [{**taken, **narrower}.get(it.seat, it) for it in written]
+                again = await self._tried(session, now, tests_by_seat(written), over, sandbox, tell)
+                hold = {
+                    it.seat
+                    for it in again[0]
+                    if it.sound or (it.holds and it.seat in unshown and (not changed or adds(it, asked)))
+                }
+                if hold.issuperset(narrower):
+                    taken, found = {**taken, **narrower}, again
+                    break
+                narrower = {seat: it for seat, it in narrower.items() if seat in hold}
+        return found
+
+    async def _tried(
+        self,
+        session: Session,
+        wishes: Sequence[Wish],
+        tests: Mapping[str, Mapping[str, str]],
+        over: Sequence[DraftFile],
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> tuple[Sequence[Wish], Trials]:
+        """Run all that can be written of these, and hold it to everything that a change has to pass."""
+        ready = {it.seat: it for it in wishes if it.ready}
+        code = {seat: without_new_tests(it).files for seat, it in ready.items()}
+        asked = test_file(examples_of(session.charter.question), [it.files for it in ready.values()])
+        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
+        staged = in_stages(session.charter)
+        wishes = [judged(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
+        if not (staged or asks_to_change_in_place(session)):
+            wishes = [held_to(it, SIDE_EFFECTS, trials.in_place, CHANGES_IN_PLACE) for it in wishes]
+        if not (staged or asks_for_errors(session)):
+            wishes = [held_to(it, SLIPS, trials.slips, SLIPPED) for it in wishes]
+        wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
+        if not staged:
+            wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
+        return wishes, trials
+
+    async def _without_unfit_tests(
+        self, wishes: Sequence[Wish], over: Sequence[DraftFile], trials: Trials, sandbox: Sandbox, tell: Tell
+    ) -> list[Wish]:
+        """New tests that break the repository's own checks, where the code alone does not, are left out."""
+        whole = {it.seat: it.files for it in wishes if it.holds and any(map(is_new_test, it.own))}
+        if not whole or not trials.before:
+            return list(wishes)
+        again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
+        unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
+        return [without_new_tests(it) if it.seat in unfit else it for it in wishes]
+
+    async def _with_tests_as_they_were(
+        self, session: Session, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell
+    ) -> list[Wish]:
+        """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
+        stands = not asks_to_change_tests(session)
+        measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.holds}
+        restored = {
+            it.seat: with_measures_as_they_were((without_tests(it) if stands else it).files, measures[it.seat])
+            for it in wishes
+            if it.holds and (measures[it.seat] or (stands and any(map(is_old_test, it.own))))
+        }
+        if not restored:
+            return list(wishes)
+        tell("The same with the tests as they were:")
+        again = await self.ran(restored, sandbox, tell)
+        return [
+            as_measured_before(it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat])
+            if it.seat in restored
+            else it
+            for it in wishes
+        ]
+
+    def measures(self, session: Session, files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+        """Those of the files that make a check another, without the person having asked for that.
+
+        In stages, what a project is checked by is written with it.
+        """
+        if in_stages(session.charter):
+            return ()
+        tests_too = asks_to_change_tests(session)
+        found = yardsticks(files, checks_here(self._listed, self._workspace).commands, self._workspace)
+        return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and is_test(it))))
+
+    async def _candidate(self, wish: Wish, trials: Trials, ways: Sequence[Sequence[str]]) -> Candidate:
+        return Candidate(
+            wish.seat,
+            await self._drafts.keep(wish.files) if wish.own else "",
+            tuple(it.path for it in wish.own),
+            wish.refused,
+            self.clean(wish.checks),
+            trials.tests.get(wish.seat, {}),
+            next((number for number, seats in enumerate(ways, 1) if wish.seat in seats), 0),
+            wish.without,
+            wish.dropped,
+            wish.restored,
+            wish.put_back,
+            wish.round,
+        )
+
+    async def ran(
+        self,
+        drafts: Mapping[str, Sequence[DraftFile]],
+        sandbox: Sandbox,
+        tell: Tell,
+        tests: Mapping[str, Mapping[str, str]] = {},
+        examples: Mapping[str, str] = {},
+        task: str = "",
+        *,
+        made: Made | None = None,
+    ) -> Trials:
+        """Run the checks, and these tests and examples, on the workspace with each of these drafts.
+
+        The one under `BEFORE` is what there was before any of the others: the workspace as it is, if there is none.
+        Where that has no checks, those count that a draft brings for itself.
+        """
+        make = made or partial(made_tree, names=await self._names())
+        async with scratch() as folder:
+            trees = {name: folder / str(number) for number, name in enumerate({BEFORE: (), **drafts})}
+            await side_by_side(
+                [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
+            )
+            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            await side_by_side([partial(copied, self._workspace, tree, more.copied) for tree in trees.values()])
+            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], more.lent)
+            python = await asyncio.to_thread(python_for, own.commands, self._workspace)
+            here = InPlace(sandbox, self._workspace, more.lent)
+            trials = await tried(here, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
+            brought: dict[str, tuple[CheckOutcome, ...]] = {}
+            for name in () if own.commands else drafts:
+                laid = tests.get(name, {})
+                commands = await asyncio.to_thread(brought_checks, trees[name], laid)
+                brought[name] = await checked(here, name, trees[name], commands, laid, tell, self._seconds)
+            return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun, *trials.unrun))
+
+    async def _names(self) -> Sequence[str]:
+        return await asyncio.to_thread(names_for_trees, self._workspace)
+
+    def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:
+        """Sentences that quote what checks said, fit for the record."""
+        return tuple(self._redactor.redact(clean(it)) for it in said)
+
+    def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
+        """What checks said, fit for the record."""
+        return tuple(recordable(it, self._redactor) for it in outcomes)
+
+
+def asker(session: Session) -> str:
+    """What asks for a change: the decision that is carried out, or the task itself."""
+    return str(session.charter.settings.get("of", "")) or session.charter.slug
+
+
+def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[DraftFile]) -> Changeset:
+    """The same changes, of files as they were shown; an edit quotes what it rests on, and a draft knows what it did."""
+    opened = session.rounds[move.round].opened
+    shown = {item.name: item.digest for item in (*(it for _, it in session.context()), *opened.prompt.files)}
+    for file in over:
+        shown.pop(file.path, None)
+    return msgspec.structs.replace(
+        changes,
+        operations=tuple(
+            it if isinstance(it, Create | Edit) or it.base else msgspec.structs.replace(it, base=shown.get(it.path, ""))
+            for it in changes.operations
+        ),
+    )
+
+
+def test_file(found: Sequence[Example], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
+    """The examples in the person's own words as a test file, where somebody wrote Python they could be about.
+
+    A call of something else than a module's, such as `stack.peek()`, needs what only the words around it say.
+    """
+    paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
+    modules = [module for path in sorted(paths) if (module := module_of(path))]
+    readable = [it for it in found if it.owner in ("", *modules)]
+    return {"test_examples_of_the_task.py": unittest_of(readable, modules)} if readable and modules else {}

@@ -1,0 +1,139 @@
+"""What running candidates showed: the checks, each other's tests, and what comes out for telling inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from roundtable.core.decide.candidate_ranking import Ran
+from roundtable.core.effects import CheckOutcome
+from roundtable.core.values import Value
+from roundtable.workshop.trial.test_counts import says_nothing
+
+BEFORE = ""
+"""The name of the tree that has no candidate on it."""
+
+EXAMPLES = "the examples in the task"
+
+_UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
+
+
+class Trials(Value, frozen=True):
+    """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
+
+    `brought` are the checks that a candidate brings for itself, where there were none. `in_place` are the calls with
+    which a candidate, and nothing before it, changes what it is given besides coming to something. `slips` are, a
+    sentence each, those that came to something before it and now end in an error that is hardly meant. `examples` is
+    how many of the task's count, which are those that did not hold before. `unsteady` are
+    the checks, by tree, that ended otherwise when they were run there again. `unrun` says which checks could not be run
+    at all, a sentence each.
+    """
+
+    checks: dict[str, tuple[CheckOutcome, ...]] = {}
+    brought: dict[str, tuple[CheckOutcome, ...]] = {}
+    tests: dict[str, dict[str, bool]] = {}
+    outputs: dict[str, dict[str, str]] = {}
+    in_place: dict[str, tuple[str, ...]] = {}
+    slips: dict[str, tuple[str, ...]] = {}
+    authors: dict[str, str] = {}
+    examples: int = 0
+    unsteady: dict[str, tuple[str, ...]] = {}
+    unrun: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> dict[str, bool]:
+        """How the checks ended without any candidate."""
+        return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Those that were run."""
+        return tuple(it for it in self.checks if it != BEFORE)
+
+    def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
+        """The checks that tell something of a candidate."""
+        silent = self._silent(candidate)
+        return tuple(it for it in self._outcomes(candidate) if it.name not in silent)
+
+    def untold(self, candidates: Iterable[str]) -> tuple[str, ...]:
+        """Which checks tell nothing of these candidates and why, a sentence each."""
+        return tuple(dict.fromkeys((*self.unrun, *(why for it in candidates for why in self._silent(it).values()))))
+
+    def _silent(self, candidate: str) -> dict[str, str]:
+        bare = {it.name: it for it in self.checks.get(BEFORE, ())}
+        outcomes = self._outcomes(candidate)
+        silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
+        return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
+
+    def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
+        return (*self.checks.get(candidate, ()), *self.brought.get(candidate, ()))
+
+    def mended(self, checks: Iterable[CheckOutcome]) -> set[str]:
+        """Those of the checks that pass and did not before."""
+        return {it.name for it in checks if it.passed and self.before.get(it.name) is False}
+
+    def shown_by(self, candidate: str) -> tuple[str, ...]:
+        """Whose tests show what a candidate is for: they fail on the bare tree, pass with it, and can be relied on.
+
+        Where their author's own code fails any of them, one of the two is wrong, and nobody knows which. Such tests
+        are relied on only as a whole, if the candidate passes all of them, and only if that code breaks what held
+        before and says nothing, or if two who wrote apart say the same.
+        """
+        passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
+        authors = dict.fromkeys(self.authors[it] for it, held in passed.items() if held and not bare.get(it, False))
+        whole = [it for it in authors if self._passes(candidate, it)]
+        return tuple(
+            it
+            for it in authors
+            if it == candidate or self._passes(it, it) or (it in whole and (self._breaks(it) or len(whole) > 1))
+        )
+
+    def shows_itself(self, candidate: str) -> bool:
+        """Whether its own tests show what it is for, and it passes all of them."""
+        return candidate in self.shown_by(candidate) and self._passes(candidate, candidate)
+
+    def heard_on(self, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Who of the others bear a candidate out with all their tests, and whose it fails.
+
+        Who contradicts itself is not heard, and whose tests pass without any change says nothing.
+        """
+        bare = self.tests.get(BEFORE, {})
+        authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
+        heard = [it for it in authors if it != candidate and self._passes(it, it)]
+        against = tuple(it for it in heard if not self._passes(candidate, it))
+        return tuple(it for it in self.shown_by(candidate) if it in heard and it not in against), against
+
+    def _passes(self, candidate: str, author: str) -> bool:
+        """Whether a candidate passes all tests of an author; who has no candidate passes its own."""
+        passed = self.tests.get(candidate)
+        return passed is None or all(passed.get(test, False) for test, by in self.authors.items() if by == author)
+
+    def nobody_passes(self, test: str) -> bool:
+        """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
+        return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BEFORE)
+
+    def breaking(self) -> tuple[str, ...]:
+        """The candidates that break a check that passed without them."""
+        return tuple(filter(self._breaks, self.candidates))
+
+    def _breaks(self, candidate: str) -> bool:
+        return any(not it.passed and self.before.get(it.name, False) for it in self._steady(candidate))
+
+    def _steady(self, candidate: str) -> list[CheckOutcome]:
+        unsteady = self._unsteady(candidate)
+        return [it for it in self.checks.get(candidate, ()) if it.name not in unsteady]
+
+    def _unsteady(self, candidate: str) -> tuple[str, ...]:
+        """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
+        return (*self.unsteady.get(BEFORE, ()), *self.unsteady.get(candidate, ()))
+
+    def ran(self) -> tuple[Ran, ...]:
+        """The same as the rule reads it."""
+        return tuple(
+            Ran(
+                name,
+                {it.name: it.passed for it in self._steady(name)},
+                self.tests.get(name, {}),
+                self.outputs.get(name, {}),
+            )
+            for name in self.candidates
+        )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.decide import stops
+from roundtable.core.decide import second_opinion
 from roundtable.core.replies import CODECS, read
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Expect
@@ -79,7 +79,7 @@ PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
 
 
 def test_rounds_are_named_as_the_meetings_name_them() -> None:
-    rules = "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{stops.OPINIONS}'"
+    rules = "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS}'"
     named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in PROTOCOLS]
     assert named
     assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []

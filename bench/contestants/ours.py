@@ -26,7 +26,7 @@ from roundtable.store.leases import this_process
 from roundtable.store.stored_facts import digest_of
 
 # The desk finds these by itself when a seat first needs them; a session always does.
-from roundtable.voices import http_client_part, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from roundtable.voices import http_client, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from roundtable.voices.dialects import openai_chat  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 TEMPLATES = {"system": SYSTEM, "blind": BLIND, "again": AGAIN, "judge": JUDGE}

@@ -25,7 +25,7 @@ from tests.stories.house import answer
 QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": answer("REST", text="Plain HTTP is enough.")}] * 2}
 WRITES_TOO_MUCH = """
 import pathlib, resource, signal, sys
-from roundtable.app.records.tree import Tree
+from roundtable.app.records.workspace_files import Tree
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roundtable.app.effects.fresh import empty_root
 from roundtable.app.effects.project_files import Listing
+from roundtable.app.effects.workbench import empty_root
 from roundtable.core.changeset import Changeset, Create, DraftFile
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.project_room import MAP
+from roundtable.app.opening.context_window import MAP
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.opening.prompt_files import prompts
+from roundtable.app.opening.meeting_catalog import prompts
 from roundtable.core.faults import RoundtableError
 from roundtable.meetings import PROTOCOLS
 from tests.repository import git

@@ -14,7 +14,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.doors.cli.quoting import quote_line
+from roundtable.doors.cli.open_meeting import quote_line
 from roundtable.report.costs import costs
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script

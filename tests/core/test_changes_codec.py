@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from roundtable.core.changeset import Block, Create, Delete, Edit, Operation, PutSymbol, RefusalKind, Rename, Replace
 from roundtable.core.replies import codec
+from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.workshop.edit.path_rules import path_objection
 from tests.core.cases import heard

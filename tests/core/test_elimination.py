@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.elimination import Step, elimination
-from roundtable.core.decide.vote import irv_winners
+from roundtable.core.decide.vote import Step, elimination, irv_winners
 
 NAMES = ("A", "B", "C", "D")
 ballots = st.lists(st.permutations(NAMES).flatmap(lambda order: st.integers(0, 4).map(lambda most: order[:most])))

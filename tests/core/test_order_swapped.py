@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.order_swapped import standing
+from roundtable.core.decide.merge_ruling import standing
 
 CANDIDATES = ("one", "two")
 

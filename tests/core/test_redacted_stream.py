@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.text.redacted_stream import RedactedStream
-from roundtable.core.text.redaction import Redactor
+from roundtable.core.text.redaction import RedactedStream, Redactor
 from tests.core.test_redaction import ASSIGNED, HARMLESS, PEM, SAMPLES, token
 
 PROSE = "The sorting high-level plan: use gRPC (e.g. key = id), AI or a task-based design; see https://a.example/x.\n"

@@ -44,9 +44,9 @@ from roundtable.core.stages import AFTER, Stage, StageEnd, Took
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import as_markdown
-from roundtable.report.page_parts import as_page
+from roundtable.report.html import as_page
 from roundtable.report.project_versions import Change
-from roundtable.report.report import report
+from roundtable.report.stage_report import report
 from tests.core.test_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.decide.findings import Weighed, pooled, weighed
-from roundtable.core.decide.ruled_findings import Weight, by_judge, by_severity, shown, told, unmended
+from roundtable.core.decide.findings import (
+    Weighed,
+    Weight,
+    by_judge,
+    by_severity,
+    pooled,
+    shown,
+    told,
+    unmended,
+    weighed,
+)
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Findings, Issue, Verdict

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtable.core.decide import Ruling, judge, key_convergence, no_objection, score_threshold
-from roundtable.core.decide.similarity import key_similarity
+from roundtable.core.decide.agreement import key_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, Parse, Stance, Verdict
 from tests.core.cases import move, stances

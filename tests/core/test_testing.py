@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.testing import holds_tests, is_test_file
+from roundtable.core.file_kinds import holds_tests, is_test_file
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.changeset import Replace
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.thoughts import without_thoughts
+from roundtable.core.replies.prose import without_thoughts
 from tests.core.cases import heard, verdict
 
 DRAFT = "```python path=calc.py\ndef double(x):\n    return 3 * x\n```"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.machine.skill_routing import route
+from roundtable.app.machine.skills import route
 from tests.doors.terminal import Cli
 
 NO_AGENTS = "/nowhere"

@@ -14,8 +14,7 @@ from typing import TextIO, cast
 import pytest
 
 from roundtable.core.text.redaction import Redactor
-from roundtable.doors.cli.stderr import CleanErrors
-from roundtable.doors.cli.wrapping import wrapped
+from roundtable.doors.cli.stderr import CleanErrors, wrapped
 from tests.doors.parts import knight
 from tests.doors.terminal import Cli, seat
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.next_to_apply import session_to_apply
+from roundtable.app.opening.apply_source import session_to_apply
 from roundtable.app.settings.places import Places
 from roundtable.core.text.quotation import quoted
 from tests.doors.parts import held

@@ -11,9 +11,9 @@ import pytest
 
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
-from roundtable.voices.asking import ask_once
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import ANSWER, EXPECTATIONS, Expectation
+from roundtable.voices.registry import ask_once
 from tests.kits.voice_kit import ask
 
 SECRET = "sk-kit-0123456789-never-told"

@@ -18,8 +18,7 @@ import pytest
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
 from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
-from roundtable.workshop.sandbox.escape import outcomes
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, Attempt
+from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, Attempt, outcomes
 
 KILLED = """
 import asyncio, sys

@@ -16,7 +16,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request
 from roundtable.voices import models
 from roundtable.voices.endpoints import DialectName, Endpoint, read_endpoint, shipped_endpoints
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
 from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
 from tests.real.servers import MUTE, Served, litellm, llama, silence

@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.next_to_apply import session_to_apply
+from roundtable.app.opening.apply_source import session_to_apply
 from roundtable.app.records.undo_change import undo
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import Planned, Rehearsed

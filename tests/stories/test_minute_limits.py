@@ -21,7 +21,7 @@ from roundtable.live.fact_words import Teller
 from roundtable.report.stage_words import stage_ends
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import Pace
 from tests.repository import repository

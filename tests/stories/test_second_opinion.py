@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.decide.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
+from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.live.fact_words import decision_words, plain
 from roundtable.meetings import protocol

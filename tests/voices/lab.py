@@ -13,7 +13,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Reply, Request
 from roundtable.voices.endpoints import DialectName, read_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice, Price
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import Said, Stage, VoiceKit, ask, ending, hear

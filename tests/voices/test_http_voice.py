@@ -15,7 +15,7 @@ from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
 from roundtable.voices.endpoints import DialectName, Endpoint
 from roundtable.voices.fault_server import TEXT
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import Pace
 from tests.kits.fault_kit import SECRET

@@ -12,10 +12,9 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, Waits
 from roundtable.voices.endpoints import Endpoint, own_endpoint, read_endpoint, shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
-from roundtable.voices.rate_limits import Pace
-from roundtable.voices.token_rate import TokenRate
+from roundtable.voices.rate_limits import Pace, TokenRate
 from tests.kits.voice_kit import Said, ask, ending, hear
 
 SOON = 0.4

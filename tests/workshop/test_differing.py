@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.workshop.edit.differing import Run, runs_between
+from roundtable.workshop.edit.hunks import Run, runs_between
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f", b"g"]), max_size=20)
 

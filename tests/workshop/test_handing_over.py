@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.handing_over import Form
+from roundtable.core.decide.stage_outcome import Form
 from roundtable.core.faults import UsageError
 from roundtable.workshop.project.handover import Version, files_of, handed_over, laid_on
 from roundtable.workshop.repo.commits import Commit

@@ -21,8 +21,8 @@ from roundtable.core.changeset import (
     Replace,
 )
 from roundtable.core.effects import Applied
+from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import digest_of
 from roundtable.workshop.edit.apply_draft import applied

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
-from roundtable.workshop.edit.scratch_trees import copied, made_tree
+from roundtable.workshop.repo.scratch_trees import copied, made_tree
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.trial.workspace_mount import InPlace, beside
 from tests.repository import repository, sandbox, write

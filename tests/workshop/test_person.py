@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
 
 NOBODYS = 54321
 """A number that no machine has a name for."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.edit.revisions import NoSuchTree, checked_out
+from roundtable.workshop.repo.scratch_trees import NoSuchTree, checked_out
 from tests.repository import commit, git, repository, write
 
 

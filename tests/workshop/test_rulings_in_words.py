@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.decide.merge_ruling import wanted, with_seats
-from roundtable.core.decide.order_swapped import Verdicts
+from roundtable.core.decide.merge_ruling import Verdicts, wanted, with_seats
 from roundtable.core.replies import read
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives

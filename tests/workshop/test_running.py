@@ -174,7 +174,7 @@ async def test_what_a_program_writes_goes_with_it(tmp_path: Path) -> None:
 
 SCRATCH = """
 import asyncio
-from roundtable.workshop.edit.scratch_trees import scratch
+from roundtable.workshop.repo.scratch_trees import scratch
 
 async def main():
     async with scratch() as folder:

@@ -21,7 +21,7 @@ from roundtable.workshop.project.run_container import HONEST, run_container
 from roundtable.workshop.project.run_plan import Plan
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
-from roundtable.workshop.sandbox.settings import SandboxSettings
+from roundtable.workshop.sandbox.selection import SandboxSettings
 
 SCRIBE = """#!/bin/sh
 echo "$*" >>"$HOME/asked"

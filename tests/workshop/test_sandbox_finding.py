@@ -16,9 +16,8 @@ from roundtable.workshop.identity import is_orphan, own_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.cgroups import Group, sweep
-from roundtable.workshop.sandbox.escape import outcomes
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK
-from roundtable.workshop.sandbox.toolchain import behind_shim, toolchain
+from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, outcomes
+from roundtable.workshop.sandbox.visible_files import behind_shim, toolchain
 from tests.repository import sandbox
 
 ENGINE = """#!/bin/sh

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.workshop.sandbox.compose_file import FindingKind
 from roundtable.workshop.sandbox.container_scan import scanned
-from roundtable.workshop.sandbox.findings import FindingKind
 
 PLAIN = """
 FROM python:3.11-slim

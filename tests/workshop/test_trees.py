@@ -13,7 +13,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.edit.rehearsal import committed_tree
-from roundtable.workshop.edit.scratch_trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
+from roundtable.workshop.repo.scratch_trees import made_tree, names_for_trees, scratch, side_by_side, stays_inside
 from tests.repository import commit, git, repository, write
 
 

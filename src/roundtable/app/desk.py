@@ -21,17 +21,16 @@ from roundtable.app.effects.performer import DeskPerformer
 from roundtable.app.machine.judge_voices import with_judges
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.apply_source import APPLY, to_apply
-from roundtable.app.opening.before_writing import refuse_if_in_vain
 from roundtable.app.opening.context_files import snapshot
 from roundtable.app.opening.context_window import Room, longest_answer, room_for
 from roundtable.app.opening.meeting_catalog import Chosen, Meetings, meeting_of
 from roundtable.app.opening.opening_context import Gathering
-from roundtable.app.opening.preflight import unwritable_notices
+from roundtable.app.opening.preflight import refuse_if_in_vain, unwritable_notices
 from roundtable.app.opening.stage_lists import StageLists, room_for_stages, with_stages
 from roundtable.app.records import branch
 from roundtable.app.records.memory import Memory
-from roundtable.app.records.said_undone import settle
 from roundtable.app.records.session_ids import new_session_id, slug_of
+from roundtable.app.records.undo_change import settle
 from roundtable.app.records.workspace_files import Folder, Written
 from roundtable.app.runs.hooks import Hooks
 from roundtable.app.runs.live_socket import LiveServer
@@ -70,7 +69,7 @@ from roundtable.voices.agents.workdirs import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
 from roundtable.workshop.trial.listed_checks import Checks
 
 if TYPE_CHECKING:

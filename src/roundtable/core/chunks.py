@@ -17,8 +17,8 @@ from itertools import accumulate
 
 import msgspec
 
+from roundtable.core.file_kinds import is_test_file
 from roundtable.core.stages import CHUNK_TOKENS
-from roundtable.core.testing import is_test_file
 from roundtable.core.text.relevance import is_generated
 
 _LONGEST_LETTER = 4

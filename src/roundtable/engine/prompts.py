@@ -14,9 +14,9 @@ from string import Template
 from typing import TypeVar
 
 from roundtable.core.decide.change_outcome import what_broke
+from roundtable.core.decide.claims import proof_lines
 from roundtable.core.decide.decrees import unanswered
 from roundtable.core.decide.program_run import ran_words
-from roundtable.core.decide.proofs import proof_lines
 from roundtable.core.decide.trial_outcome import told_of
 from roundtable.core.effects import Applied, CandidatesTried, ChecksRun, ClaimsProven, ProjectRan, Rehearsed, Served
 from roundtable.core.events import MoveMade, TurnAsked

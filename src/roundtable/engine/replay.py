@@ -12,8 +12,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Limits, Move, Prompt, Round, Seat, Turns
-from roundtable.engine.limits import Heeding
-from roundtable.engine.limits_part import quorate
+from roundtable.engine.limits import Heeding, quorate
 from roundtable.engine.prompts import labels
 
 FREE = "free"

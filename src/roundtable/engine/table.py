@@ -28,8 +28,7 @@ from roundtable.core.replies import codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clock import Clock, clock
-from roundtable.engine.limits import Heeding
-from roundtable.engine.limits_part import over_limit, quorate
+from roundtable.engine.limits import Heeding, over_limit, quorate
 from roundtable.engine.prompts import Layout, opening_texts, shuffled
 from roundtable.engine.recorder import Clerk
 from roundtable.engine.turns import TurnTaker

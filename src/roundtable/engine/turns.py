@@ -16,10 +16,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice, Voices, Workplaces
 from roundtable.core.replies import codec, read
 from roundtable.core.replies.codec import Reading
-from roundtable.core.replies.prose import Speech
-from roundtable.core.replies.thoughts import without_thoughts
+from roundtable.core.replies.prose import Speech, without_thoughts
 from roundtable.core.session import RoundRecord
-from roundtable.core.text.redacted_stream import RedactedStream
+from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.wording import fenced, unbroken
 from roundtable.core.usage import Usage
 from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits, Workplace

@@ -1,4 +1,7 @@
-"""Facts in words: what the plain output prints and the live display puts above its panels."""
+"""Facts in words: what the plain output prints and the live display puts above its panels.
+
+Where a long meeting is: a heading whenever another stage, or another attempt at one, begins.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
+from roundtable.core.stages import all_stages, attempt_of
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import letters, meaning, on_enter
-from roundtable.live.stage_heads import StageHeads
 from roundtable.report import phrases
 from roundtable.report.costs import NOTHING, costs, price
 from roundtable.report.figures import sentence
@@ -52,9 +55,37 @@ from roundtable.report.provenance import (
     place,
     said_words,
     taken,
+    wish_lines,
+    writes,
 )
 from roundtable.report.step_words import begun_words, served_lines
-from roundtable.report.wishes import wish_lines, writes
+
+
+class StageHeads:
+    """Tells the stages of one session apart by the names of their rounds and steps."""
+
+    def __init__(self, charter: Charter | None) -> None:
+        self._stages = [it for it in all_stages(charter) if it.enabled] if charter else []
+        self._now = ""
+
+    def head(self, event: Event) -> str:
+        """The heading that belongs before a fact, if one does."""
+        match event:
+            case RoundOpened():
+                name = event.round.partition("/")[0]
+            case EffectStarted():
+                name = event.step.partition("/")[0]
+            case _:
+                return ""
+        of, attempt = attempt_of(name)
+        found = next(((number, it) for number, it in enumerate(self._stages, 1) if it.name == of), None)
+        if found is None or name == self._now:
+            return ""
+        self._now = name
+        number, stage = found
+        again = f", attempt {attempt}" if attempt > 1 else ""
+        return one_line(f"━━ Stage {number} of {len(self._stages)}: {stage.title}{again} · {stage.role}")
+
 
 RESPONDING, WAITING, DONE, TIMED_OUT, ERROR = "●", "○", "✓", "◌", "✗"
 BRIEF = 100

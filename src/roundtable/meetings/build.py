@@ -10,24 +10,27 @@
 3. Those parts are spliced in by structure. What cannot be is asked of the base's author, for the files concerned; the
    result must pass what the base passed, or the base stands.
 4. The change is carried out as every change is: shown, approved, rehearsed, written.
+
+Approvals of other seats, where a build asks for them before the person is shown the change: no author counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
 from roundtable.core.decide import change_outcome, trial_outcome
+from roundtable.core.decide import change_outcome as rule
 from roundtable.core.decide.positions import insufficient
-from roundtable.core.effects import Candidate, CandidatesTried
+from roundtable.core.effects import Candidate, CandidatesTried, PlanChange, Planned
 from roundtable.core.ports import Table
-from roundtable.core.values import Decision, Gate, Prompt, Quorum, Round, Turns
-from roundtable.meetings.approving import APPROVAL, lacking
+from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
+from roundtable.core.verdict import Stance
 from roundtable.meetings.meeting import PlannedRound, Protocol, Retries
 from roundtable.meetings.merge_candidates import JUDGE, REFINE, Merged, judged
-from roundtable.meetings.try_candidates import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
+from roundtable.meetings.try_candidates import ANEW, MEND, PROVE, WHOLE, NotDone, done, form_of, tried
 from roundtable.meetings.write_change import GATES, Course, carried_out
 
 STAGE = "build"
@@ -134,3 +137,25 @@ PROTOCOL = Protocol(
     filled=("dry_run", "branch"),
     quorum=Quorum(1),
 )
+
+
+APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
+
+
+async def lacking(table: Table, course: Course, draft: Digest, authors: Collection[str], needed: int) -> str:
+    """What a change lacks of the approvals it needs; nothing where it has them."""
+    others = tuple(seat.name for seat in table.seats if seat.name not in authors)
+    name = course.next_round("approval")
+    if len(others) < needed or not await table.may_open(name):
+        return rule.approvals((), needed, {})
+    planned = await done(table, f"{name}/plan", PlanChange(draft), Planned)
+    prompt = Prompt(APPROVAL.template, quotes={"change": rule.asked_about(planned, "")})
+    said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
+    counted = [move for move in said.moves if move.verdict.counts]
+    approved = tuple(move.seat for move in counted if move.verdict.stance is Stance.SUPPORT)
+    against = {
+        move.seat: "; ".join(it.text for it in move.verdict.issues)
+        for move in counted
+        if move.verdict.stance is Stance.OPPOSE
+    }
+    return "" if len(approved) >= needed and not against else rule.approvals(approved, needed, against)

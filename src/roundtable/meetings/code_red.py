@@ -20,8 +20,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.requests import proven, serve
-from roundtable.meetings.shared_rounds import BY_APPLY
+from roundtable.meetings.shared_rounds import BY_APPLY, proven, serve
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
 BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))

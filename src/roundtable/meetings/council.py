@@ -17,8 +17,7 @@ from roundtable.core.decide import positions as rule
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.requests import proven
-from roundtable.meetings.shared_rounds import RATING, chosen, compared, offered
+from roundtable.meetings.shared_rounds import RATING, chosen, compared, offered, proven
 
 BALLOT = "council/2-ballot"
 

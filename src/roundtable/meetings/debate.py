@@ -22,8 +22,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.requests import proven, serve
-from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered
+from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered, proven, serve
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
 SEED = PlannedRound("seed", "position", Turns(visibility="none"))

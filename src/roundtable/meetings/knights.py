@@ -22,8 +22,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.requests import proven, serve
-from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered
+from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered, proven, serve
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)

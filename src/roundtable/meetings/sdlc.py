@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.handing_over import FORMS
+from roundtable.core.decide.stage_outcome import FORMS
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
 from roundtable.core.stages import (
@@ -32,9 +32,9 @@ from roundtable.meetings.stages.context import Setting
 from roundtable.meetings.stages.delivery import DELIVER, delivered
 from roundtable.meetings.stages.discussion_stage import discussed
 from roundtable.meetings.stages.execution_stage import RERUN, ran
+from roundtable.meetings.stages.files_stage import written
 from roundtable.meetings.stages.review_stage import reviewed
 from roundtable.meetings.stages.stage_rounds import planned
-from roundtable.meetings.stages.writing import written
 from roundtable.meetings.try_candidates import NotDone, done
 from roundtable.meetings.write_change import GATES
 

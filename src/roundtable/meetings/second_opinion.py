@@ -16,7 +16,7 @@ import msgspec
 
 from roundtable.core.decide import positions
 from roundtable.core.decide import second_opinion as opinions
-from roundtable.core.decide.stops import FOLLOW_UP, OPINIONS
+from roundtable.core.decide.second_opinion import FOLLOW_UP, OPINIONS
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol

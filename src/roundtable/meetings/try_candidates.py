@@ -8,10 +8,10 @@ from typing import TypeVar
 from roundtable.core.decide.trial_outcome import EVIDENCE, asks_for_tests, doubted, failed, unproven
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
+from roundtable.core.file_kinds import holds_tests
 from roundtable.core.ports import Table
+from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.unreadable import Unreadable
-from roundtable.core.testing import holds_tests
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.ballots import Poll, conclude
-from roundtable.core.decide.candidates import candidates, reading
 from roundtable.core.decide.positions import insufficient
+from roundtable.core.decide.vote import Poll, candidates, conclude, reading
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import PlannedRound, Protocol

@@ -1,22 +1,189 @@
-"""A session as one HTML file that asks nothing of anybody: no scripts, no requests, every word escaped."""
+"""A session as one HTML file that asks nothing of anybody: no scripts, no requests, every word escaped.
+
+The looks of the HTML page: inline, so that the file is whole by itself.
+
+What the HTML pages are made of: one file each that asks nothing of anybody, no scripts, every word escaped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import clean, one_line
 from roundtable.core.values import Decision
 from roundtable.report import phrases, provenance
 from roundtable.report.agreement_map import agreement_map
 from roundtable.report.costs import Cost, costs
-from roundtable.report.page_parts import NOBODY, document, seat_colors, table
-from roundtable.report.page_parts import line as _line
-from roundtable.report.page_parts import words as _words
+from roundtable.report.document import Block, Folded, Grid, Heading, Output, Points, Quote, Saying
 from roundtable.report.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
 from roundtable.report.status import status_words
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #63636b; --line: #e2e0dc; --warn: #8a4b00; --warn-bg: #fff3df;
+  --s0: #0b7285; --s1: #9c36b5; --s2: #2b8a3e; --s3: #c92a2a;
+  --s4: #1864ab; --s5: #a05a00; --s6: #5f3dc4; --s7: #495057;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b04a86; --c4: #8a6d00; --c5: #4a4a55;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #16171a; --card: #1f2125; --ink: #e8e6e3; --soft: #a0a0a8; --line: #34363c;
+    --warn: #ffc078; --warn-bg: #3a2a12;
+    --s0: #66d9e8; --s1: #e599f7; --s2: #8ce99a; --s3: #ffa8a8;
+    --s4: #74c0fc; --s5: #ffc078; --s6: #b197fc; --s7: #ced4da;
+    --c0: #56b4e9; --c1: #ff9a5c; --c2: #3fd0a0; --c3: #e8a8cc; --c4: #f0e442; --c5: #c8c8d0;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 50rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; -webkit-text-size-adjust: 100%;
+}
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
+p { margin: .4rem 0; overflow-wrap: anywhere; }
+li { overflow-wrap: anywhere; }
+.soft { color: var(--soft); font-size: .875rem; }
+.words { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem;
+  margin: .7rem 0; }
+.seat { border-left: .3rem solid var(--seat, var(--line)); }
+.seat > header, .who { color: var(--seat); font-weight: 600; }
+.seat > header .soft { font-weight: 400; margin-left: .4rem; }
+.s0 { --seat: var(--s0); } .s1 { --seat: var(--s1); } .s2 { --seat: var(--s2); } .s3 { --seat: var(--s3); }
+.s4 { --seat: var(--s4); } .s5 { --seat: var(--s5); } .s6 { --seat: var(--s6); } .s7 { --seat: var(--s7); }
+.absent { border-style: dashed; border-left-style: solid; }
+.tag {
+  display: inline-block; border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; font-size: .8rem;
+  font-weight: 600;
+}
+.position { font-size: 1.2rem; font-weight: 600; margin: .6rem 0; }
+.degraded { background: var(--warn-bg); color: var(--warn); border-color: currentColor; }
+.degraded ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.note { border-style: dotted; }
+details > summary { cursor: pointer; font-weight: 600; padding: .3rem 0; overflow-wrap: anywhere; }
+details > summary .soft { font-weight: 400; }
+.scroll { overflow-x: auto; }
+.diff { overflow-x: auto; font-size: .85rem; margin: .5rem 0 0; }
+.diff del, .diff ins { text-decoration: none; } .diff del { color: var(--c1); } .diff ins { color: var(--c2); }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); font-weight: 500; }
+td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+tr.won td, tr.sum td { font-weight: 600; }
+tr.sum td { border-bottom: 0; }
+.map { margin: .7rem 0; padding: .4rem .6rem .9rem; }
+.map svg { display: block; width: 100%; height: auto; max-height: 27rem; }
+.map text { fill: var(--ink); font-size: 17px; text-anchor: middle; paint-order: stroke; stroke: var(--card);
+  stroke-width: 5px; stroke-linejoin: round; }
+.map .left { text-anchor: end; } .map .right { text-anchor: start; }
+.map .board { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
+.map .apart { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 6; opacity: .7; }
+.map .together { stroke: var(--camp); stroke-width: 4; opacity: .85; }
+.map .node { fill: var(--card); stroke: var(--camp, var(--soft)); stroke-width: 3.5; }
+.map .node.unheard { stroke-width: 1.5; stroke-dasharray: 4 4; }
+.map .ring { fill: none; stroke: var(--camp); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.map .mark { font-weight: 700; font-size: 17px; }
+.map ul { list-style: none; margin: .5rem 0 0; padding: 0; }
+.map li { margin: .25rem 0; overflow-wrap: anywhere; }
+.map li b { display: inline-block; min-width: 1.7rem; padding: 0 .35rem; margin-right: .4rem; text-align: center;
+  border: 2px solid var(--camp); border-radius: 1rem; }
+.c0 { --camp: var(--c0); } .c1 { --camp: var(--c1); } .c2 { --camp: var(--c2); } .c3 { --camp: var(--c3); }
+.c4 { --camp: var(--c4); } .c5 { --camp: var(--c5); }
+@media print { body { max-width: none; } .card { break-inside: avoid; } }
+""".strip()
+
+
+_COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
+NOBODY = f"s{len(_COLORS) - 1}"
+"""The colour of what is no seat's."""
+
+
+def document(session: Session, body: Iterable[str]) -> str:
+    """The whole file."""
+    lines = [
+        "<!doctype html>",
+        f'<html lang="{escape(session.charter.language)}">',
+        "<head>",
+        '<meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{html_line(session.charter.question, 80)}</title>",
+        f"<style>\n{STYLE}\n</style>",
+        "</head>",
+        "<body>",
+        *body,
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def html_line(text: str, most: int = 0) -> str:
+    """One line of somebody's."""
+    return escape(one_line(text, most))
+
+
+def html_words(text: str) -> str:
+    """Somebody's words as they are, in the direction they are written in."""
+    return f'<div class="words" dir="auto">{escape(clean(text).strip()) or "(nothing)"}</div>'
+
+
+def seat_colors(session: Session) -> dict[str, str]:
+    """The class that gives every seat its colour."""
+    return {
+        seat.name: f"s{_COLORS.index(color) if color in _COLORS else place % len(_COLORS)}"
+        for place, seat in enumerate(session.charter.seats)
+        for color in (seat.color or seat.usual_color,)
+    }
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], figures: int = 0, *, summed: bool = False) -> str:
+    """Rows under their heads; the last so many columns are figures, and the last row is a sum where it is `summed`."""
+    marks = [""] * (len(head) - figures) + [" class=n"] * figures
+    heads = "".join(f"<th{mark}>{html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
+    lines = ['<div class="scroll"><table>', f"<tr>{heads}</tr>"]
+    for number, row in enumerate(rows, 1):
+        of_sum = ' class="sum"' if summed and number == len(rows) else ""
+        cells = "".join(f"<td{mark}>{html_line(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
+        lines.append(f"<tr{of_sum}>{cells}</tr>")
+    return "\n".join((*lines, "</table></div>"))
+
+
+def as_page(session: Session, blocks: Iterable[Block]) -> str:
+    """A report as a page."""
+    colors = seat_colors(session)
+    return document(session, (it for block in blocks for it in _parts(block, colors)))
+
+
+def _parts(block: Block, colors: dict[str, str]) -> Iterator[str]:
+    match block:
+        case Heading():
+            tag = f' <span class="tag">{html_line(block.tag)}</span>' if block.tag else ""
+            yield f'<h{block.level} dir="auto">{html_line(block.text)}{tag}</h{block.level}>'
+        case Saying():
+            yield f'<p class="soft">{html_line(block.text)}</p>' if block.soft else f"<p>{html_line(block.text)}</p>"
+        case Quote():
+            who = f"<header>{html_line(block.by)}</header>" if block.by else ""
+            yield f'<section class="card seat {colors.get(block.by, NOBODY)}">{who}{html_words(block.text)}</section>'
+        case Points():
+            items = "".join(f'<li dir="auto">{html_line(it)}</li>' for it in block.lines)
+            yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
+        case Grid():
+            yield table(block.head, block.rows, block.figures, summed=block.summed)
+        case Output():
+            yield f'<pre class="diff">{escape(clean(block.text).strip())}</pre>'
+        case Folded():
+            yield f"<details><summary>{html_line(block.summary)}</summary>"
+            for inner in block.inside:
+                yield from _parts(inner, colors)
+            yield "</details>"
 
 
 def page(session: Session, recount: Recount | None = None) -> str:
@@ -53,8 +220,8 @@ class _Page:
 
     def round(self, record: RoundRecord) -> Iterator[str]:
         """One round, with what every seat said."""
-        heard = f'<span class="soft">{_line(phrases.heard(record))}</span>'
-        yield f"<details open><summary>{_line(record.name)} {heard}</summary>"
+        heard = f'<span class="soft">{html_line(phrases.heard(record))}</span>'
+        yield f"<details open><summary>{html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
             yield from self._turn(record.turns[seat], phrases.offered(record.opened))
         yield "</details>"
@@ -63,47 +230,48 @@ class _Page:
         return self._colors.get(seat, NOBODY)
 
     def _who(self, seat: str) -> str:
-        return f'<span class="who {self._class(seat)}">{_line(seat)}</span>'
+        return f'<span class="who {self._class(seat)}">{html_line(seat)}</span>'
 
     def _all(self, seats: Sequence[str]) -> str:
         return ", ".join(self._who(seat) for seat in seats)
 
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
-        yield f'<h1 dir="auto">{_line(charter.question, 160)}</h1>'
+        yield f'<h1 dir="auto">{html_line(charter.question, 160)}</h1>'
         facts = [status_words(session), charter.meeting, phrases.opened(session)]
         facts += [name for name in (session.name, charter.slug) if name]
-        tag = f'<span class="tag">{_line(session.status)}</span>'
-        yield f'<p class="soft">{tag} {" · ".join(_line(fact) for fact in facts)}</p>'
+        tag = f'<span class="tag">{html_line(session.status)}</span>'
+        yield f'<p class="soft">{tag} {" · ".join(html_line(fact) for fact in facts)}</p>'
         yield f"<p>{self._all([seat.name for seat in charter.seats])}</p>"
         if one_line(charter.question, 160) != charter.question:
-            yield f"<details><summary>The whole question</summary>{_words(charter.question)}</details>"
+            yield f"<details><summary>The whole question</summary>{html_words(charter.question)}</details>"
         if charter.options:
-            yield f"<p>Options: {', '.join(_line(option) for option in charter.options)}</p>"
+            yield f"<p>Options: {', '.join(html_line(option) for option in charter.options)}</p>"
         for line in phrases.surroundings(charter):
-            yield f'<p class="soft">{_line(line)}</p>'
+            yield f'<p class="soft">{html_line(line)}</p>'
 
     def _decision(self, decision: Decision) -> Iterator[str]:
         yield "<h2>Decision</h2>"
         counted = phrases.counted(decision)
         if decision.degraded:
             missing = [
-                f"Not heard: <b>{_line(it.seat)}</b>, {_line(phrases.fault_line(it.fault))}" for it in decision.missing
+                f"Not heard: <b>{html_line(it.seat)}</b>, {html_line(phrases.fault_line(it.fault))}"
+                for it in decision.missing
             ]
-            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(_line, decision.notices)))
-            yield f'<div class="card degraded"><b>{_line(phrases.degraded(decision))}</b><ul>{items}</ul></div>'
+            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(html_line, decision.notices)))
+            yield f'<div class="card degraded"><b>{html_line(phrases.degraded(decision))}</b><ul>{items}</ul></div>'
         for line in filter(None, (*phrases.substitutions(self._session), phrases.one_model(self._session))):
-            yield f'<p class="soft">{_line(line)}</p>'
+            yield f'<p class="soft">{html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        yield f'<p><span class="tag">{_line(phrases.outcome(decision))}</span> {_line(decision.how)}</p>'
+        yield f'<p><span class="tag">{html_line(phrases.outcome(decision))}</span> {html_line(decision.how)}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
-            words = ": ".join(_line(it) for it in (decision.winner, decision.position) if it)
+            words = ": ".join(html_line(it) for it in (decision.winner, decision.position) if it)
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             who = self._who(decision.author) if decision.author else ""
-            yield f"<p>{phrases.whose_words(who)}</p>{_words(decision.text)}"
+            yield f"<p>{phrases.whose_words(who)}</p>{html_words(decision.text)}"
         yield "</div>"
         if not phrases.put_together(decision):
             yield from self._votes(decision)
@@ -112,7 +280,7 @@ class _Page:
             seats = self._all(decision.conformity)
             yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
         if decision.basis:
-            yield f'<p class="soft">Rests on: {", ".join(map(_line, decision.basis))}.</p>'
+            yield f'<p class="soft">Rests on: {", ".join(map(html_line, decision.basis))}.</p>'
 
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
@@ -124,18 +292,18 @@ class _Page:
         for it in decision.proposals:
             won = ' class="won"' if it.id == decision.winner else ""
             counts = "".join(f"<td class=n>{count.get(it.id, 0)}</td>" for count in votes.values())
-            text = f'<td dir="auto">{_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
-            yield f"<tr{won}><td>{_line(it.id)}</td>{text}{counts}</tr>"
+            text = f'<td dir="auto">{html_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
+            yield f"<tr{won}><td>{html_line(it.id)}</td>{text}{counts}</tr>"
         yield "</table></div>"
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
         if decision.dissent:
             yield f"<h3>{phrases.minority(decision)}</h3>"
         for it in decision.dissent:
-            yield f'<div class="card seat {self._class(it.seat)}"><header>{_line(it.seat)}</header>'
+            yield f'<div class="card seat {self._class(it.seat)}"><header>{html_line(it.seat)}</header>'
             words = phrases.argument(it)
-            stand = f"<p>Stands for: <b>{_line(it.position) or '(no position)'}</b></p>"
-            yield f"{stand}{_words(words) if words else ''}</div>"
+            stand = f"<p>Stands for: <b>{html_line(it.position) or '(no position)'}</b></p>"
+            yield f"{stand}{html_words(words) if words else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
@@ -145,12 +313,13 @@ class _Page:
 
     def _note(self, note: NoteSaid) -> Iterator[str]:
         to = f" to {self._all(note.to)}" if note.to else ""
-        yield f'<div class="card note">Note from <b>{_line(note.by) or "a person"}</b>{to}{_words(note.text)}</div>'
+        by = html_line(note.by) or "a person"
+        yield f'<div class="card note">Note from <b>{by}</b>{to}{html_words(note.text)}</div>'
 
     def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
-        yield f'<header>{_line(turn.seat)}<span class="soft">{_line(phrases.marks(turn))}</span></header>'
+        yield f'<header>{html_line(turn.seat)}<span class="soft">{html_line(phrases.marks(turn))}</span></header>'
         yield from _said(turn.move, proposals) if turn.move else _unsaid(turn)
         yield "</section>"
 
@@ -159,15 +328,17 @@ class _Page:
             yield "<h2>Gates</h2>"
         for gate in self._session.gates.values():
             said = self._session.answers.get(gate.id)
-            options = ", ".join(map(_line, gate.options))
-            answer = f"<b>{_line(said.option)}</b>, by {_line(said.by) or 'a person'}" if said else "not answered"
-            words = _words(provenance.said_words(said)) if said and said.text else ""
-            yield f'<div class="card"><b>{_line(gate.id)}</b>: {_line(gate.question)}'
+            options = ", ".join(map(html_line, gate.options))
+            answer = (
+                f"<b>{html_line(said.option)}</b>, by {html_line(said.by) or 'a person'}" if said else "not answered"
+            )
+            words = html_words(provenance.said_words(said)) if said and said.text else ""
+            yield f'<div class="card"><b>{html_line(gate.id)}</b>: {html_line(gate.question)}'
             yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
 
     def _changes(self) -> Iterator[str]:
         if lines := phrases.changes(self._session):
-            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{_line(line)}</li>' for line in lines)}</ul>"
+            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{html_line(line)}</li>' for line in lines)}</ul>"
 
     def _bill(self) -> Iterator[str]:
         bill = costs(self._session)
@@ -186,19 +357,19 @@ def _change(session: Session) -> Iterator[str]:
     if tried := provenance.candidates(session):
         yield "<h2>Candidates</h2>"
         yield table(provenance.CANDIDATE_HEAD, provenance.candidate_rows(tried))
-        yield f'<p class="soft">{_line(tried.how)}</p>'
+        yield f'<p class="soft">{html_line(tried.how)}</p>'
     carried = provenance.carried(session)
     if carried is None:
         return
     yield "<h2>The change</h2>"
     told = (*provenance.became_words(carried), *provenance.plan_lines(carried.planned))
-    yield f"<ul>{''.join(f'<li>{_line(it)}</li>' for it in told)}</ul>"
+    yield f"<ul>{''.join(f'<li>{html_line(it)}</li>' for it in told)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
         yield table(provenance.CHECK_HEAD, provenance.check_rows(carried.rehearsed))
     if carried.took:
         yield table(provenance.TOOK_HEAD, provenance.took_rows(carried.took))
     for it in carried.hunks:
-        yield f'<div class="card"><b>{_line(it.hunk.id)}</b>: {_line(provenance.provenance_words(it))}'
+        yield f'<div class="card"><b>{html_line(it.hunk.id)}</b>: {html_line(provenance.provenance_words(it))}'
         yield _diff(provenance.diff_lines(it.hunk))
         yield f"<p>As it was written instead:</p>{_diff(it.rewritten)}</div>" if it.rewritten else "</div>"
 
@@ -220,25 +391,25 @@ def _recount(recount: Recount) -> Iterator[str]:
 def _said(made: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
     said = made.verdict
     if position := phrases.stands_for(said, proposals):
-        yield f'<p dir="auto">Stands for <b>{_line(position)}</b></p>'
+        yield f'<p dir="auto">Stands for <b>{html_line(position)}</b></p>'
     if reasons := phrases.because(said):
-        yield f'<p dir="auto">Because: {_line(reasons)}</p>'
+        yield f'<p dir="auto">Because: {html_line(reasons)}</p>'
     if weighed := phrases.weighs(said):
-        yield f'<p dir="auto">{_line(weighed)}</p>'
+        yield f'<p dir="auto">{html_line(weighed)}</p>'
     if said.ratings:
-        yield f"<p>Rates {_line(phrases.rates(said))}</p>"
+        yield f"<p>Rates {html_line(phrases.rates(said))}</p>"
     words = phrases.speech(made)
     if words or not said.ratings:
-        yield _words(words)
+        yield html_words(words)
 
 
 def _unsaid(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
-        yield f"<p>{_line(phrases.fault_line(turn.missed.fault))}</p>"
+        yield f"<p>{html_line(phrases.fault_line(turn.missed.fault))}</p>"
     if turn.partial:
-        yield f'<p class="soft">{phrases.kept(turn)}</p>{_words(phrases.glimpse(turn.partial))}'
+        yield f'<p class="soft">{phrases.kept(turn)}</p>{html_words(phrases.glimpse(turn.partial))}'
 
 
 def _cost_row(line: Cost, attributes: str = "") -> str:
     cells = "".join(f"<td class=n>{cell}</td>" for cell in line.cells())
-    return f"<tr{attributes}><td>{_line(line.name)}</td>{cells}</tr>"
+    return f"<tr{attributes}><td>{html_line(line.name)}</td>{cells}</tr>"

@@ -1,4 +1,7 @@
-"""From a hunk back to who wanted it, who wrote it and who said yes, as plain text for every view to tell."""
+"""From a hunk back to who wanted it, who wrote it and who said yes, as plain text for every view to tell.
+
+What a seat wants to be written, as a list of files: its whole reply is for programs, and for who asks to see it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,19 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from roundtable.core.changeset import NO_NEWLINE, Choice, Hunk, Refusal
+from roundtable.core.changeset import (
+    NO_NEWLINE,
+    Choice,
+    Create,
+    Delete,
+    Edit,
+    Hunk,
+    Operation,
+    PutSymbol,
+    Refusal,
+    Rename,
+    Replace,
+)
 from roundtable.core.decide.trial_outcome import doubt, is_doubted, repeats
 from roundtable.core.effects import (
     Applied,
@@ -29,10 +44,12 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
+from roundtable.core.replies.codec import Unreadable
+from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line, visible
 from roundtable.core.text.wording import many
-from roundtable.core.values import Digest, Gate
+from roundtable.core.values import Digest, Expect, Gate
 from roundtable.report.stage_words import stage_ends
 
 R = TypeVar("R")
@@ -371,3 +388,40 @@ def _ended(outcome: CheckOutcome | None) -> str:
 def took_rows(took: Iterable[Took]) -> list[tuple[str, ...]]:
     """A row per part under TOOK_HEAD."""
     return [(it.path, it.symbol or "all of it", it.seat) for it in took]
+
+
+_CODEC = "changes"
+
+
+def writes(expect: Expect) -> bool:
+    """Whether a round asked for changes."""
+    return expect.codec.startswith(_CODEC)
+
+
+def wish_lines(reply: str) -> list[str]:
+    """A line per file of a reply in the changes form; none where it cannot be read."""
+    try:
+        return list(dict.fromkeys(map(_told, changes_of(reply).operations)))
+    except Unreadable:
+        return []
+
+
+def _told(it: Operation) -> str:
+    match it:
+        case Create() | Replace():
+            return f"{it.path}: whole, +{_lines(it.text)}"
+        case PutSymbol():
+            return f"{it.path}: {it.symbol}, +{_lines(it.text)}"
+        case Edit():
+            more, less = (
+                sum(map(_lines, side)) for side in ([b.replace for b in it.blocks], [b.search for b in it.blocks])
+            )
+            return f"{it.path}: +{more} -{less}"
+        case Delete():
+            return f"{it.path}: deleted"
+        case Rename():
+            return f"{it.path}: renamed to {it.to}"
+
+
+def _lines(text: str) -> int:
+    return len(text.splitlines())

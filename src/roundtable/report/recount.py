@@ -13,8 +13,8 @@ from roundtable.core.decide.ruling import Ruling, listed
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
+from roundtable.report.agreement_map import STANCES, Stand, called, stands
 from roundtable.report.costs import NOTHING, Cost, costs
-from roundtable.report.stands import STANCES, Stand, called, stands
 
 THRESHOLDS = (9, 8, 7)
 

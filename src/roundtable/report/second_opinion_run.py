@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from roundtable.core.decide.stops import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
+from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.events import Recorded, encode_line
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import inline, quoted

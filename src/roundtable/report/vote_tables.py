@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.elimination import Step, elimination
-from roundtable.core.decide.vote import Ballots, pairwise, ranked
+from roundtable.core.decide.vote import Ballots, Step, elimination, pairwise, ranked
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import inline, table
 

@@ -14,7 +14,7 @@ from roundtable.core.ports import Lease, Removed
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.memory_ledger import MemoryLedger
+from roundtable.store.ledgers import MemoryLedger
 from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     admit,

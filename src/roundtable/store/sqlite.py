@@ -1,4 +1,7 @@
-"""The record in one SQLite file: written by one thread in groups, read beside it, shared by several processes."""
+"""The record in one SQLite file: written by one thread in groups, read beside it, shared by several processes.
+
+Taking sessions off a record in SQLite, with what was kept for them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,8 @@ from roundtable.core.ports import Lease, Removed
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store import ledgers
+from roundtable.store.database import explained, open_file
 from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
-from roundtable.store.opening import explained, open_file
-from roundtable.store.removal import remove
 from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     LONG_TEXT,
@@ -28,6 +30,7 @@ from roundtable.store.stored_facts import (
     admit,
     check_blob,
     digest_of,
+    digests_in,
     pack,
     stamp,
     unpack,
@@ -364,3 +367,39 @@ def _blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     if digest_of(found[0]) != digest:
         raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
     return found[0]
+
+
+_LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
+_BODIES = "SELECT body FROM events WHERE session = ?"
+_NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
+_NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
+
+
+def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
+    """Every fact, name and lease of these sessions, but of those that somebody runs; then what nobody names."""
+    now = time.time()
+    running = {session for session, holder, expires in db.execute(_LEASES) if not is_free(holder, expires, now)}
+    gone: list[str] = []
+    size = 0
+    for session in dict.fromkeys(sessions):
+        bodies = [body for (body,) in db.execute(_BODIES, (session,))]
+        if session in running or not bodies:
+            continue
+        size += sum(len(body.encode()) for body in bodies)
+        for table, column in (("events", "session"), ("leases", "session"), ("filing", "session"), ("sessions", "id")):
+            db.execute(f"DELETE FROM {table} WHERE {column} = ?", (session,))
+        gone.append(session)
+    return Removed(tuple(gone), size + (0 if running else _clear_unnamed(db)))
+
+
+def _clear_unnamed(db: sqlite3.Connection) -> int:
+    """Delete the blobs that no fact names any more, and no kept thing that a fact names; returns their bytes."""
+    unnamed: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
+    named = {digest for (body,) in db.execute(_NAMING) for digest in digests_in(body)}
+    for digest, data in db.execute(_NAMING_BLOBS):
+        if digest in named:
+            named |= digests_in(data.decode(errors="replace"))
+    for digest in named:
+        unnamed.pop(digest, None)
+    db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unnamed])
+    return sum(unnamed.values())

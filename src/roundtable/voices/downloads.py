@@ -16,7 +16,7 @@ import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
-from roundtable.voices.http_client_part import certificates
+from roundtable.voices.http_client import certificates
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes there will be."""

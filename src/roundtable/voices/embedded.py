@@ -22,7 +22,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request
 from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.http_client_part import open_client
+from roundtable.voices.http_client import open_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.provider_text import excerpt
 from roundtable.voices.rate_limits import Pace

@@ -1,8 +1,13 @@
-"""Finds the voice behind a string, and owns what voices share: clients, patience, loaded models."""
+"""Finds the voice behind a string, and owns what voices share: clients, patience, loaded models.
+
+One question to one voice outside of any meeting, with the same clock a meeting has.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +15,7 @@ from urllib.parse import urlsplit
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
+from roundtable.core.values import Reply, Request
 from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.data_file import nearest
 from roundtable.voices.endpoints import Endpoint, ResolveKey, variables, with_variables
@@ -151,7 +157,7 @@ class VoiceRegistry:
 
     def _client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
         if endpoint.name not in self._clients:
-            from roundtable.voices.http_client_part import open_client
+            from roundtable.voices.http_client import open_client
 
             self._clients[endpoint.name] = open_client(endpoint)
         return self._clients[endpoint.name]
@@ -178,3 +184,17 @@ def _price(endpoint: Endpoint) -> Price | None:
     from roundtable.voices.prices import price_of
 
     return partial(price_of, endpoint.prices)
+
+
+async def ask_once(voice: Voice, request: Request) -> Reply | Fault:
+    """How the call ends; one that is not over in `request.timeout` seconds is stopped, and was too slow."""
+    try:
+        async with asyncio.timeout(request.timeout), aclosing(voice.speak(request)) as speech:
+            async for piece in speech:
+                if not isinstance(piece, str):
+                    return piece
+    except TimeoutError:
+        return Fault.of(FaultKind.TIMEOUT, f"{voice.name}: no complete answer within {request.timeout:g} s.")
+    except Exception as error:
+        return Fault.of(FaultKind.CRASHED, f"{voice.name} failed unexpectedly: {type(error).__name__}.")
+    return Fault.of(FaultKind.TRUNCATED, f"{voice.name} stopped without an end.")

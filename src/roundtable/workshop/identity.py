@@ -1,12 +1,25 @@
-"""Names that say which process something belongs to, so that what a killed one left behind can be told and cleared."""
+"""Names that say which process something belongs to, so that what a killed one left behind can be told and cleared.
+
+Who sits at this machine.
+"""
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from contextlib import suppress
 from itertools import count
 from tempfile import TemporaryDirectory
+
+
+def person() -> str:
+    """The name of whoever runs this; their number where the machine knows no name for it, as in many containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
 
 _NAME = re.compile(r"roundtable-(\d+)-(\d+)-\d+(?!\d)")
 _numbers = count(1)

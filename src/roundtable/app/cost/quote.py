@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from roundtable.app.cost.estimate import Project
-from roundtable.app.cost.estimating import Call, Estimate
+from roundtable.app.cost.estimate import Call, Estimate, Project
 from roundtable.app.effects.project_files import Listing
-from roundtable.app.opening.context_window import Room, room_for
-from roundtable.app.opening.project_room import around
+from roundtable.app.opening.context_window import Room, around, room_for
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages

@@ -1,4 +1,7 @@
-"""Carries a draft to the workspace: held against it, rehearsed beside it, written to it once a person has said yes."""
+"""Carries a draft to the workspace: held against it, rehearsed beside it, written to it once a person has said yes.
+
+What a person wrote into a change themselves, looked at before it goes any further.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,10 +18,10 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
 from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.core.stages import in_stages
-from roundtable.core.testing import is_test_file
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import many
 from roundtable.core.values import Digest, digest_of
@@ -41,6 +45,10 @@ from roundtable.workshop.trial.task_words import asked_words, asks_for, asks_to_
 from roundtable.workshop.trial.trial import Made, Trying, asker, test_file
 from roundtable.workshop.trial.trial_results import BEFORE
 from roundtable.workshop.trial.verdicts import none_run, own_tests
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
+
 
 _DRAFT = "draft"
 
@@ -289,3 +297,11 @@ def _producers(session: Session, draft: Digest, choice: Choice, person: str) -> 
     executing = str(session.charter.settings.get("by", ""))
     seats = (*authors.seats, *(it.seat for it in authors.took)) or (executing,)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
+
+
+async def objections_to(desk: Roundtable, draft: Digest, choice: Choice) -> tuple[str, ...]:
+    """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
+    left = chosen(await Drafts(desk.store).files(draft), choice)
+    if isinstance(left, Refusal):
+        return (left.sentence,)
+    return tuple(it.sentence for it in await asyncio.to_thread(objections, left))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from roundtable.core.decide.handing_over import Form, place
+from roundtable.core.decide.stage_outcome import Form, place
 from roundtable.core.effects import Deliver, Delivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError

@@ -21,9 +21,15 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.workshop.edit.draft import Drafting, drafted
-from roundtable.workshop.edit.revisions import checked_out
-from roundtable.workshop.edit.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.repo.scratch_trees import (
+    checked_out,
+    copied,
+    made_tree,
+    names_for_trees,
+    scratch,
+    side_by_side,
+)
 from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
 from roundtable.workshop.trial.listed_checks import recordable
 from roundtable.workshop.trial.proofs import Interpreter, interpreters, missing_place, run_proof, says

@@ -1,4 +1,7 @@
-"""Runs a whole project: by its compose file or Dockerfile where an engine answers, else as its own plan says."""
+"""Runs a whole project: by its compose file or Dockerfile where an engine answers, else as its own plan says.
+
+What runs in the sandbox is told while it runs: shown to who watches, and never stored.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,38 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.app.effects.live_output import Telling
 from roundtable.core.effects import CheckOutcome, ProjectRan, RunProject
-from roundtable.core.events import CancelAsked, StopAsked
+from roundtable.core.events import CancelAsked, Delta, StopAsked
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
+from roundtable.core.text.redaction import RedactedStream
+from roundtable.core.text.sanitize import clean
 from roundtable.engine.feed import Feed
-from roundtable.workshop.edit.scratch_trees import made_tree, names_for_trees, scratch
 from roundtable.workshop.edit.stored_drafts import Drafts
 from roundtable.workshop.project.run_container import engine_of, run_container
 from roundtable.workshop.project.run_plan import Plan, plan_of
 from roundtable.workshop.project.run_project import run_plan
+from roundtable.workshop.repo.scratch_trees import made_tree, names_for_trees, scratch
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.image_build import Build, build_of, container_file
 from roundtable.workshop.trial.listed_checks import recordable
+
+
+class Telling:
+    """The words of one step, under its name and no seat's."""
+
+    def __init__(self, feed: Feed, key: str) -> None:
+        self._feed = feed
+        self._session, _, self._step = key.partition("/")
+        self._words = RedactedStream(feed.redactor)
+        self._offset = 0
+
+    def __call__(self, line: str) -> None:
+        """Tell one line more."""
+        if told := self._words.feed(f"{clean(line)}\n"):
+            self._feed.publish(Delta(self._session, self._step, "", self._step, self._offset, told))
+            self._offset += len(told)
+
 
 _LARGEST = 1_000_000
 

@@ -1,25 +1,30 @@
-"""Carries out what a meeting wants of the workshop: candidates tried, drafts spliced, rehearsed and applied."""
+"""Carries out what a meeting wants of the workshop: candidates tried, drafts spliced, rehearsed and applied.
+
+Splices parts of other drafts into one, and keeps what comes of it as a draft of its own.
+
+Where a project that starts from nothing stands: on an empty folder of our own, the same one for all of them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from traceback import extract_tb
 
+import msgspec
+
 from roundtable.app.effects.carry_out import Carrying
-from roundtable.app.effects.cutting import Cutting
 from roundtable.app.effects.deliver_project import Delivering
-from roundtable.app.effects.fresh import empty_root
-from roundtable.app.effects.live_output import Telling
 from roundtable.app.effects.project_files import Listing
-from roundtable.app.effects.project_parts import Showing
+from roundtable.app.effects.project_parts import Cutting, Showing
 from roundtable.app.effects.prove_claims import Proving
-from roundtable.app.effects.run_program import Running
-from roundtable.app.effects.splicing import spliced
+from roundtable.app.effects.run_program import Running, Telling
 from roundtable.app.opening.context_window import RoomOf
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
+from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import (
     ApplyChange,
     AtTheBench,
@@ -34,6 +39,7 @@ from roundtable.core.effects import (
     Result,
     RunProject,
     Synthesise,
+    Synthesised,
     TryCandidates,
     TryMerged,
 )
@@ -44,7 +50,9 @@ from roundtable.core.stages import from_nothing
 from roundtable.core.text.redaction import Redactor
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import Drafts
+from roundtable.workshop.repo.git import run_git
 from roundtable.workshop.sandbox import find_sandbox
+from roundtable.workshop.symbols.synthesis import synthesised
 from roundtable.workshop.trial.repository_checks import Commands
 from roundtable.workshop.trial.trial import Trying
 
@@ -166,3 +174,33 @@ async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted
     wish = await asyncio.to_thread(tools.trying.wish, session, move, over, effect.scope)
     draft = await tools.drafts.keep(wish.files)
     return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)
+
+
+async def spliced(drafts: Drafts, effect: Synthesise) -> Synthesised:
+    """Take the base's draft and what the directives name of the others."""
+    wrote = {seat: {it.path: it for it in await drafts.files(draft)} for seat, draft in effect.drafts.items()}
+    touched = {path: it for files in wrote.values() for path, it in files.items()}
+    as_it_is = {path: it.before for path, it in touched.items() if it.before is not None and not it.was}
+    sources = {seat: _sources(as_it_is, files) for seat, files in wrote.items()}
+    made = await asyncio.to_thread(synthesised, effect.base, sources, effect.incorporate)
+    files = [
+        msgspec.structs.replace(it, after=made.files.get(path))
+        for path, it in {**touched, **wrote[effect.base]}.items()
+        if path in wrote[effect.base] or made.files.get(path) != it.before
+    ]
+    draft = await drafts.keep(files)
+    return Synthesised(draft, made.took, made.left, made.removed)
+
+
+def _sources(as_it_is: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> dict[str, bytes]:
+    """A seat's version of every file that anybody touched: its own, or the workspace's."""
+    changed = {path: it.after for path, it in files.items()}
+    return {path: data for path, data in {**as_it_is, **changed}.items() if data is not None}
+
+
+def empty_root(folder: Path) -> Path:
+    """The folder, in which nothing is ever written. It is a repository, so that none above it says what is ignored."""
+    if not (folder / ".git").exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        run_git(folder, ("init", "--quiet", "--template=", "."))
+    return folder

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.machine.embedded_models import list_models, runtime_there
 from roundtable.app.settings.installation import install_command
 from roundtable.app.settings.places import Places
@@ -18,6 +17,9 @@ from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
 from roundtable.voices.agents.agent_voice import program_of
 from roundtable.voices.endpoints import Endpoint
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 Kind = Literal["configured", "cli", "api", "local", "embedded"]
 
@@ -160,7 +162,7 @@ async def ask_local(desk: Roundtable, endpoint: Endpoint) -> list[str] | None:
     """The models a local server lists, those that can talk first; None if nobody answers there in time."""
     import httpx2
 
-    from roundtable.voices.http_client_part import open_client
+    from roundtable.voices.http_client import open_client
 
     filled = desk.voices.filled_in(endpoint)
     if isinstance(filled, Fault):

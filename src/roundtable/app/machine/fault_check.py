@@ -8,11 +8,10 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
@@ -21,11 +20,13 @@ from roundtable.voices.agents.agent_voice import Kind as Way
 from roundtable.voices.agents.agent_voice import program_of
 from roundtable.voices.agents.catalog import Agent, Local
 from roundtable.voices.agents.roster import AgentVoices, pointed_at
-from roundtable.voices.asking import ask_once
 from roundtable.voices.endpoints import read_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, Expectation
-from roundtable.voices.registry import VoiceRegistry
+from roundtable.voices.registry import VoiceRegistry, ask_once
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 KEY = "sk-fault-check-0123456789"
 ENDLESS_SECONDS = {"api": 1.0, "agent": 15.0}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.sandbox.escape import outcomes
-from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK
+from roundtable.workshop.sandbox.escape_attempts import GREEDY, QUICK, outcomes
 
 
 class Isolation(msgspec.Struct, frozen=True):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.machine.discovery import ask_local, configured, discover, key_source, proposed, remembered
 from roundtable.app.machine.judge_voices import with_judges
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
-from roundtable.voices.asking import ask_once
 from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.registry import ask_once
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 Status = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
 Source = Literal["config", "chosen", "found"]

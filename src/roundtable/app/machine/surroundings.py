@@ -8,15 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.machine.discovery import ask_local
 from roundtable.app.machine.isolation import Isolation, prove_isolation
-from roundtable.app.settings.keychain import Keychain
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.vault import Vault
+from roundtable.app.settings.vault import Keychain, Vault
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.core.text.sanitize import one_line
 from roundtable.voices.agents.agent_voice import program_of
@@ -24,6 +23,9 @@ from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.process import Child
 from roundtable.voices.agents.workdirs import allowed
 from roundtable.workshop.sandbox import SandboxSettings
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 SANDBOXES = ("docker", "podman", "bwrap")
 

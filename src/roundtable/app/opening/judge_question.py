@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.opening.prompt_files import prompts
+from roundtable.app.opening.meeting_catalog import prompts
 from roundtable.app.records.session_ids import new_session_id, slug_of
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError

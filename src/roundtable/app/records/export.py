@@ -7,18 +7,17 @@ from pathlib import Path
 
 from roundtable.app.records.recount_session import recount
 from roundtable.app.records.session_project import versions
-from roundtable.app.records.tree import NO_FILE, Tree
+from roundtable.app.records.workspace_files import NO_FILE, Tree
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.stages import in_stages
 from roundtable.report.document import as_markdown
-from roundtable.report.html import page, round_page
+from roundtable.report.html import as_page, page, round_page
 from roundtable.report.layouts import LAYOUTS
-from roundtable.report.page_parts import as_page
 from roundtable.report.recount import Recount
-from roundtable.report.report import report
 from roundtable.report.second_opinion_run import as_json, log, started_at
+from roundtable.report.stage_report import report
 from roundtable.report.summary import round_summary, summary
 from roundtable.report.transcript import round_transcript, transcript
 from roundtable.store.sqlite import SqliteStore

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.records.memory import NOTEBOOK
 from roundtable.core.events import SessionForgotten
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.store.leases import this_process
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 
 class Cleared(msgspec.Struct, frozen=True):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.workshop.repo.commits import GitRefused
 from roundtable.workshop.repo.worktrees import Standing, Worktree
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 
 class Listed(msgspec.Struct, frozen=True):

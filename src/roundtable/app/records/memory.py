@@ -22,7 +22,7 @@ from roundtable.core.text.wording import content_words, ended, in_full, words
 from roundtable.core.values import Charter, Outcome, Recalled
 from roundtable.report.memory_entries import LONGEST, entries_of
 from roundtable.store.stored_facts import stamp
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
 
 NOTEBOOK = "notebook"
 """What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from roundtable.app.effects.deliver_project import Delivering
 from roundtable.core.changeset import Draft
-from roundtable.core.decide.handing_over import Form
+from roundtable.core.decide.stage_outcome import Form
 from roundtable.core.effects import Delivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.core.events import GateOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 
 class OpenGate(msgspec.Struct, frozen=True):

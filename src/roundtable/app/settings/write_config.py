@@ -7,16 +7,18 @@ import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from roundtable.app.desk import Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import dotted, key, written
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.values import Seat
+
+if TYPE_CHECKING:
+    from roundtable.app.desk import Roundtable
 
 BUDGET = 1.0
 """Dollars per meeting, where seats are paid by the token; a person can see and change it."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from roundtable.core.decide.agreement import key_convergence, no_objection, score_threshold
-from roundtable.core.decide.ruling import Ruling
-from roundtable.core.decide.rulings import judge
+from roundtable.core.decide.ruling import Ruling, judge
 from roundtable.core.decide.vote import condorcet_winner, irv_winners, pairwise, ranked
 
 __all__ = [

@@ -1,13 +1,16 @@
-"""Rules that ask whether the table agrees: by score, by root cause, by nobody objecting."""
+"""Rules that ask whether the table agrees: by score, by root cause, by nobody objecting.
+
+When two names of a root cause mean the same thing.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal
 
 from roundtable.core.decide.ruling import Ruling, heard, listed, missing, nobody, with_stance
-from roundtable.core.decide.similarity import key_similarity
 from roundtable.core.values import Move, Outcome
 from roundtable.core.verdict import Stance, Verdict
 
@@ -150,3 +153,31 @@ def _favourite(votes: Mapping[str, int]) -> str:
     """The one name that is ahead of every other, if there is one."""
     ahead = [name for name, count in votes.items() if count == max(votes.values())]
     return ahead[0] if len(ahead) == 1 else ""
+
+
+_SAME_WORD = 0.8
+_NEGATIONS = frozenset({"no", "not", "non", "never", "without"})
+
+
+def key_similarity(one: str, other: str) -> float:
+    """The share of words two slugs have in common, from 0 to 1; `index` and `indexes` are one word.
+
+    Words are compared, not letters: `auth-null-pointer` and `cart-null-pointer` share most letters and
+    are different bugs. A negation on one side only makes them opposites.
+    """
+    if not one or not other:
+        return 0.0
+    words, others = set(one.split("-")), set(other.split("-"))
+    if (words ^ others) & _NEGATIONS:
+        return 0.0
+    # Both ways, because difflib's ratio depends on the order of its arguments.
+    shared = min(_found(words, others), _found(others, words))
+    return shared / (len(words) + len(others) - shared)
+
+
+def _found(words: set[str], others: set[str]) -> int:
+    return sum(any(_alike(word, other) for other in others) for word in words)
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or SequenceMatcher(None, one, other).ratio() >= _SAME_WORD

@@ -9,9 +9,8 @@ import msgspec
 
 from roundtable.core.decide import code_red, knights
 from roundtable.core.decide import debate as debating
-from roundtable.core.decide.ballots import Poll, conclude
-from roundtable.core.decide.candidates import candidates
 from roundtable.core.decide.decision import last_words
+from roundtable.core.decide.vote import Poll, candidates, conclude
 from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
 
 

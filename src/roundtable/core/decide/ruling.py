@@ -1,4 +1,7 @@
-"""What every decision rule returns, and whom every one of them hears."""
+"""What every decision rule returns, and whom every one of them hears.
+
+The rule that rests on a judge's word.
+"""
 
 from __future__ import annotations
 
@@ -71,3 +74,18 @@ def settlements(rounds: Sequence[Round]) -> tuple[str, ...]:
         if claim.held is not None
     )
     return tuple(lines)
+
+
+def judge(move: Move | None) -> Ruling:
+    """Reached when the judge says CONSENSUS; a judge who is absent or unreadable decides nothing."""
+    verdict = heard([move], [move.seat]).get(move.seat) if move else None
+    if move is None or verdict is None:
+        return Ruling(Outcome.INSUFFICIENT, why="No judge gave a ruling that can be read.")
+    seats = (move.seat,)
+    if verdict.stance is Stance.SUPPORT:
+        base = verdict.directives.base if verdict.directives else verdict.target
+        return Ruling(Outcome.REACHED, base, seats, counted=seats, why=f"{move.seat}, the judge, found a consensus.")
+    if verdict.stance in (Stance.AMEND, Stance.OPPOSE):
+        why = f"{move.seat}, the judge, wants more discussion."
+        return Ruling(Outcome.DEADLOCK, opposed=seats, counted=seats, why=why)
+    return Ruling(Outcome.INSUFFICIENT, counted=seats, why=f"{move.seat}, the judge, ruled neither way.")

@@ -1,12 +1,23 @@
-"""Counting ranked ballots: one against one, and by elimination. Unlisted candidates share the last place."""
+"""Counting ranked ballots: one against one, and by elimination. Unlisted candidates share the last place.
+
+Counting by elimination step by step, as people want to see it; who wins is said by `voting`.
+
+What a ballot is held over: the options given or what the seats pitched, and always the choice to leave things be.
+
+What a ranked vote comes to: the ruling, whose words the winner is in, who wanted something else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+import msgspec
+
+from roundtable.core.decide.decision import concluded, dissent_of, last_words
+from roundtable.core.decide.positions import positions_of, same_words
 from roundtable.core.decide.ruling import Ruling, listed
-from roundtable.core.values import Outcome
+from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
 Ballots = Mapping[str, Sequence[str]]
 """Each seat's candidates, best first."""
@@ -86,3 +97,124 @@ def irv_winners(ballots: Ballots, candidates: Sequence[str]) -> tuple[str, ...]:
 def cleaned(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
     """A ballot with only candidates on it, each where it was named first."""
     return tuple(dict.fromkeys(name for name in ballot if name in candidates))
+
+
+class Step(msgspec.Struct, frozen=True):
+    """First places among those still standing, and who leaves; nobody does where the last place is shared."""
+
+    counts: dict[str, int]
+    out: tuple[str, ...] = ()
+
+
+def elimination(ballots: Ballots, candidates: Sequence[str]) -> tuple[Step, ...]:
+    """Every count until one candidate is left, or until it matters who of several last ones goes."""
+    votes = [cleaned(given, candidates) for given in ballots.values()]
+    left: list[str] = list(candidates)
+    steps: list[Step] = []
+    while left:
+        tops = [next((name for name in ballot if name in left), "") for ballot in votes]
+        counts = {name: tops.count(name) for name in left}
+        fewest = min(counts.values())
+        last = tuple(name for name in left if counts[name] == fewest)
+        out = last if len(left) > len(last) and (fewest == 0 or len(last) == 1) else ()
+        steps.append(Step(counts, out))
+        if not out:
+            break
+        left = [name for name in left if name not in out]
+    return tuple(steps)
+
+
+NO_CHANGE = Proposal("no-change", "No change needed")
+
+
+def candidates(options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]) -> tuple[Proposal, ...]:
+    """Options in their order, or pitches under their authors' labels; the same words are one candidate."""
+    offered = [(chr(ord("A") + place), text, "") for place, text in enumerate(options)]
+    if not options and pitched is not None:
+        pitches = positions_of(pitched)
+        order = sorted(pitches, key=lambda seat: _place(labels[seat]))
+        offered = [(labels[seat], pitches[seat], seat) for seat in order]
+    found: dict[str, Proposal] = {}
+    for id, text, author in (*offered, (NO_CHANGE.id, NO_CHANGE.text, "")):
+        known = found.get(same_words(text))
+        authors = (*(known.authors if known else ()), *filter(None, (author,)))
+        found[same_words(text)] = Proposal(known.id if known else id, known.text if known else text, authors)
+    return tuple(found.values())
+
+
+def reading(offered: Sequence[Proposal]) -> tuple[str, ...]:
+    """The candidates as they are read out."""
+    return tuple(f"{it.id}: {it.text}" for it in offered)
+
+
+def _place(label: str) -> tuple[int, str]:
+    """A to Z before AA."""
+    return len(label), label
+
+
+class Poll(msgspec.Struct, frozen=True):
+    """The candidates, the ballots on them, and the open rounds in which they were argued."""
+
+    offered: tuple[Proposal, ...]
+    ballot: Round
+    open_rounds: tuple[Round, ...] = ()
+
+    @property
+    def ballots(self) -> dict[str, tuple[str, ...]]:
+        """Each seat's ranking of the candidates, as far as it could be read and names any."""
+        offered = [it.id for it in self.offered]
+        given = {it.seat: cleaned(it.verdict.ranking, offered) for it in self.ballot.moves if it.verdict.counts}
+        return {seat: ballot for seat, ballot in given.items() if ballot}
+
+    @property
+    def ruling(self) -> Ruling:
+        """Condorcet, then elimination."""
+        return ranked(self.ballots, [it.id for it in self.offered])
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Who shares the first place, where that is more than one."""
+        tie = self.ruling.outcome is Outcome.TIE
+        return irv_winners(self.ballots, [it.id for it in self.offered]) if tie else ()
+
+
+def conclude(poll: Poll, chosen: str = "") -> Decision:
+    """The decision, with the first choices of those who wanted something else kept word for word."""
+    ruling = poll.ruling
+    winner = chosen or ruling.winner
+    if chosen:
+        why = f"The person chose {chosen}: {ruling.why}"
+        ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)
+    texts = {it.id: it.text for it in poll.offered}
+    firsts = {seat: ballot[0] for seat, ballot in poll.ballots.items()}
+    others = {seat: first for seat, first in firsts.items() if first != winner}
+    decision = concluded(
+        ruling,
+        (*poll.open_rounds, poll.ballot),
+        proposals=poll.offered,
+        winner=winner,
+        spokesman=_spokesman(poll, winner) if winner else None,
+        dissent=[dissent_of(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
+        chosen_by_person=bool(chosen),
+    )
+    pitched = {it.id: len(it.authors) for it in poll.offered if it.authors}
+    tally = {id: int(count) for id, count in ruling.tally.items()}
+    return msgspec.structs.replace(decision, blind_vote=pitched, tally=tally)
+
+
+def _spokesman(poll: Poll, winner: str) -> Move | None:
+    """Who ranked the winner highest speaks for it; among equals who pitched it."""
+    ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
+    authors = next(it.authors for it in poll.offered if it.id == winner)
+    voters = sorted(ranking, key=lambda seat: (poll.ballots[seat].index(winner), seat not in authors))
+    return _plea(poll, voters[0], winner) if voters else None
+
+
+def _plea(poll: Poll, seat: str, candidate: str) -> Move:
+    """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
+    pitch = same_words(next(it.text for it in poll.offered if it.id == candidate))
+    heard = (move for round in poll.open_rounds if (move := round.by(seat)))
+    own = next((move for move in heard if same_words(move.verdict.position) == pitch), None)
+    voted = last_words((poll.ballot,))[seat]
+    bare = voted.text.lstrip().startswith(("{", "```"))
+    return own or (last_words(poll.open_rounds).get(seat, voted) if bare else voted)

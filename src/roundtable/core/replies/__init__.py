@@ -10,13 +10,11 @@ from roundtable.core.replies.codec import Codec, Reading
 from roundtable.core.replies.council import POSITION, RATINGS, RECONSIDER
 from roundtable.core.replies.debate import DEBATE
 from roundtable.core.replies.file_changes import CHANGES, CHANGES_IN_PARTS
-from roundtable.core.replies.free import FREE
 from roundtable.core.replies.judge import DISCUSSION, MERGE, REVIEW
 from roundtable.core.replies.knights import SCORE
-from roundtable.core.replies.prose import Speech
+from roundtable.core.replies.prose import FREE, Speech, without_thoughts
 from roundtable.core.replies.review import FINDINGS, PROOFS
 from roundtable.core.replies.second_opinion import OPINION
-from roundtable.core.replies.thoughts import without_thoughts
 from roundtable.core.replies.vote import APPROVAL, RANKING
 from roundtable.core.values import Expect
 

@@ -1,4 +1,7 @@
-"""What every codec is: a way to ask for a verdict, and a way to read one."""
+"""What every codec is: a way to ask for a verdict, and a way to read one.
+
+What is wrong with a reply that cannot be taken for what was asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from roundtable.core.faults import RoundtableError
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
@@ -40,3 +44,7 @@ class Codec(msgspec.Struct, frozen=True):
     json_format: Callable[[Expect], str] | None = None
     schema: Callable[[Expect], Schema] | None = None
     spoken: str = ""
+
+
+class Unreadable(RoundtableError):
+    """A reply in which it is not plain what is meant; its message is what the writer is told."""

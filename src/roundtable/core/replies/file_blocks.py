@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.replies.unreadable import Unreadable
+from roundtable.core.replies.codec import Unreadable
 
 _FENCE = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(`{3,}|~{3,})([^\n]*)")
 _SPOKEN_FILES = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from roundtable.core.changeset import Block, Create, Delete, Edit, Operation, Rename
-from roundtable.core.replies.unreadable import Unreadable
+from roundtable.core.replies.codec import Unreadable
 from roundtable.core.text.diffs import without_prefix
 from roundtable.core.values import digest_of
 

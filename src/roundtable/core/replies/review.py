@@ -6,11 +6,10 @@ import msgspec
 
 from roundtable.core.replies import fields
 from roundtable.core.replies.claims import claim, claims, proof_fields
-from roundtable.core.replies.codec import Schema
+from roundtable.core.replies.codec import Schema, Unreadable
 from roundtable.core.replies.relaxed_json import Fields
 from roundtable.core.replies.schema import one_of, record, several, spoken, words
 from roundtable.core.replies.structured import form
-from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SEVERITIES, Issue, Verdict
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.codec import Codec, Reading, Schema
+from roundtable.core.replies.codec import Codec, Reading, Schema, Unreadable
 from roundtable.core.replies.relaxed_json import Fields, Found
 from roundtable.core.replies.schema import ANSWER, block_format, field_format
 from roundtable.core.replies.tags import last_object, sections, without
-from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Parse, Verdict
 

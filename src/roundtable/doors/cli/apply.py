@@ -46,14 +46,13 @@ def apply(
 
 
 async def _meant(desk: Roundtable, address: str) -> str:
-    from roundtable.app.opening.next_to_apply import session_to_apply
+    from roundtable.app.opening.apply_source import session_to_apply
 
     return await desk.find(address) if address else (await session_to_apply(desk, "")).id
 
 
 async def _apply(desk: Roundtable, meant: Session, given: Given) -> int:
-    from roundtable.app.opening.apply_source import to_apply
-    from roundtable.app.opening.next_to_apply import session_to_apply
+    from roundtable.app.opening.apply_source import session_to_apply, to_apply
 
     decided = await session_to_apply(desk, meant.id)
     seats = await seats_for(desk, given) if given.seats else ()

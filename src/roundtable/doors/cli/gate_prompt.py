@@ -133,7 +133,7 @@ class Gatekeeper:
     def _at_terminal(self) -> Approving:
         from rich.console import Console
 
-        from roundtable.app.effects.own_words import objections_to
+        from roundtable.app.effects.carry_out import objections_to
         from roundtable.doors.cli.approval_prompt import Approving
 
         console = Console(

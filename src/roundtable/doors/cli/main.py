@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Meetings": {
-        "discuss": ("discuss", "discuss", "Put a question to the table and follow the discussion."),
+        "discuss": ("meeting_commands", "discuss", "Put a question to the table and follow the discussion."),
         "ask": ("meeting_commands", "ask", "Get a second opinion: one round, and one more if they differ."),
         "debate": ("meeting_commands", "debate", "Have the seats agree, object and add until nobody objects."),
         "code-red": ("meeting_commands", "code_red", "Have a fault diagnosed: triage, blind, then together."),
         "vote": ("meeting_commands", "vote", "Have ideas pitched, discussed and ranked by ballot."),
-        "summon": ("summon", "summon", "Put your changes to the table: git diff, a branch or a patch."),
+        "summon": ("meeting_commands", "summon", "Put your changes to the table: git diff, a branch or a patch."),
         "review": (
-            "review",
+            "meeting_commands",
             "review",
             "Have your changes reviewed; what is found is reproduced or refuted.",
         ),
     },
     "From a decision to code": {
-        "build": ("build", "build", "Have a task written by every seat, run, judged and put together."),
+        "build": ("meeting_commands", "build", "Have a task written by every seat, run, judged and put together."),
         "sdlc": ("sdlc", "sdlc", "Take an idea through seven stages to a running program."),
         "apply": ("apply", "apply", "Carry out what a session decided; you approve each change."),
         "project": ("project", "project", "See what a meeting in stages made, and take it with you."),
@@ -47,12 +47,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "stop": ("steer", "stop", "End the program that a session runs; the session goes on."),
         "cancel": ("steer", "cancel", "End a session now; what was said is kept."),
         "say": ("steer", "say", "Put a note to the table; seats hear it at their next turn."),
-        "gates": ("gates", "gates", "List the gates that wait for an answer."),
+        "gates": ("sessions", "gates", "List the gates that wait for an answer."),
         "answer": ("steer", "answer", "Answer the gate at which a session waits."),
         "amend": ("steer", "amend", "Change a session's name, seats, files or limits."),
         "branch": ("steer", "branch", "Start anew from before a round of a session."),
         "rollback": (
-            "rollback_part",
+            "rollback",
             "rollback",
             "Go back to a stage of a session, on a line of its own.",
         ),
@@ -67,7 +67,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
         ),
         "diff-sessions": (
-            "diff_sessions",
+            "project",
             "diff_sessions",
             "Compare two sessions: stages, decisions, files, costs.",
         ),
@@ -100,7 +100,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "List, fetch and choose the models that run on this machine, without a key or an account.",
         ),
         "trust": (
-            "trust",
+            "config",
             "trust",
             "Let this workspace's config, as it is now, name endpoints, programs and keys.",
         ),

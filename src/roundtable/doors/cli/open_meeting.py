@@ -1,4 +1,7 @@
-"""From what was typed to a meeting that is held: the agenda, what it may cost, the session, its end."""
+"""From what was typed to a meeting that is held: the agenda, what it may cost, the session, its end.
+
+A quote in words: one line before a meeting, or a table for whoever asks what it would cost.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import msgspec
 
 from roundtable.core.faults import UsageError
@@ -20,9 +24,79 @@ from roundtable.doors.cli.output import NO_DECISION, TAKEN, address_of, at_desk,
 from roundtable.doors.cli.run_session import conduct
 from roundtable.doors.cli.seat_choice import pair, seats_for
 from roundtable.doors.cli.steer import workspace_path
+from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.report.figures import seconds
 
 if TYPE_CHECKING:
+    from roundtable.app.cost.quote import Quote, SeatQuote, Span
     from roundtable.app.desk import Agenda, Roundtable
+
+
+HEAD = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")
+
+
+def show_quote(quote: Quote, *, as_json: bool) -> None:
+    """Print all of it on standard output."""
+    if as_json:
+        show_json({**msgspec.to_builtins(quote), "sentence": quote_line(quote)})
+        return
+    show_table(HEAD, [_row(seat) for seat in quote.seats])
+    time = f" It takes about {seconds(quote.seconds)}." if quote.seconds is not None else ""
+    click.echo(f"{quote_line(quote)}{time} Nothing was asked, nothing was spent.")
+    silent = [f"{seat.seat} cannot speak: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
+    for line in (*silent, *quote.notices):
+        click.echo(one_line(line))
+
+
+def quote_line(quote: Quote) -> str:
+    """`About $0.04, at most $0.31, for 9 to 24 calls; claude is on your plan.`"""
+    calls = f"{_counted(quote.calls)} calls"
+    if quote.usd.most:
+        about = f"About {rough(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
+        first = f"{about} {rough(quote.usd.most)}, for {calls}"
+    elif quote.unpriced:
+        first = f"{calls} at a price that is not known".capitalize()
+    else:
+        first = f"Nothing to pay by the token, for {calls}"
+    more = [f"{', '.join(quote.plans)} {'is' if len(quote.plans) == 1 else 'are'} on your plan"] if quote.plans else []
+    more += [f"the price of {', '.join(quote.unpriced)} is not known"] if quote.unpriced and quote.usd.most else []
+    return one_line("; ".join([first, *more]) + ".")
+
+
+def rough(amount: float) -> str:
+    """`$0.04`: as exact as a forecast can be."""
+    if 0 < amount < 0.0001:
+        return "less than $0.0001"
+    return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
+
+
+def _row(seat: SeatQuote) -> tuple[str, ...]:
+    tokens = (_counted(seat.input_tokens), _counted(seat.output_tokens))
+    voice = f"{seat.voice}; judges: {seat.judge}" if seat.judge else seat.voice
+    return (seat.seat, voice, _counted(seat.calls), *tokens, _cost(seat), _remarks(seat))
+
+
+def _counted(span: Span) -> str:
+    low, high = round(span.likely), round(span.most)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _cost(seat: SeatQuote) -> str:
+    """`$0.02 to $0.31`: from the first voice to the dearest of the chain."""
+    first = "plan" if seat.paid == "plan" else _priced(seat.usd.likely)
+    last = _priced(seat.usd.most)
+    return first if last in ("free", first) else f"{first} to {last}"
+
+
+def _priced(amount: float | None) -> str:
+    return "unknown" if amount is None else rough(amount) if amount else "free"
+
+
+def _remarks(seat: SeatQuote) -> str:
+    source = "measured" if seat.measured else "assumed"
+    remarks = [f"{seat.overhead:,} tokens a call besides our words ({source})"]
+    remarks += ["keeps its session between rounds"] if seat.keeps_session else []
+    return "; ".join(remarks)
 
 
 def hold(given: Given) -> int:
@@ -60,7 +134,6 @@ async def open_and_hold(desk: Roundtable, agenda: Agenda, given: Given) -> int:
 
 async def _quote(desk: Roundtable, given: Given) -> int:
     from roundtable.app.cost.quote import quote
-    from roundtable.doors.cli.quoting import show_quote
 
     show_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
     return TAKEN
@@ -74,7 +147,6 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
     if not (watched or (paid and budget) or limits.budget_tokens is not None):
         return True
     from roundtable.app.cost.quote import quote
-    from roundtable.doors.cli.quoting import quote_line
 
     quoted = await quote(desk, agenda)
     for line in ([quote_line(quoted)] if watched else []) + list(quoted.notices):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from roundtable.core.bounds import LEAST, within
+from roundtable.core.values import LEAST, within
 from roundtable.doors.cli import complete_words
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.core.decide.handing_over import is_nameless
+from roundtable.core.decide.stage_outcome import is_nameless
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
 from roundtable.doors.cli.meeting_options import Given, meeting_options, question_argument

@@ -1,16 +1,25 @@
-"""`show`: a session as people or programs read it."""
+"""`show`: a session as people or programs read it.
+
+Markdown at a terminal: a wide table is folded and nothing in it cut, and a block of code says which file it is.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from rich.console import Console, ConsoleOptions
+from rich.markdown import CodeBlock, Markdown, TableElement
+from rich.table import Table
+from rich.text import Text
 
 from roundtable.core.events import Recorded
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
+from roundtable.core.text.sanitize import one_line
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import at_desk
 from roundtable.doors.cli.tables import show_table
@@ -22,6 +31,43 @@ from roundtable.report.transcript import bill
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
+
+
+class _Folded(TableElement):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        for part in super().__rich_console__(console, options):
+            if isinstance(part, Table):
+                for column in part.columns:
+                    column.overflow = "fold"
+            yield part
+
+
+class _Block(CodeBlock):
+    """A block of code, under the path that stands behind its language."""
+
+    path = ""
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Any) -> _Block:
+        language, _, path = str(token.info or "").partition(" ")
+        block = cls(language or "text", markdown.code_theme)
+        block.path = one_line(path)
+        return block
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        if self.path:
+            yield Text(self.path, "bold")
+        yield from super().__rich_console__(console, options)
+
+
+class _Document(Markdown):
+    elements = {**Markdown.elements, "table_open": _Folded, "fence": _Block}
+
+
+def show_markdown(text: str) -> None:
+    """Print it as wide as the terminal is."""
+    Console().print(_Document(text))
+
 
 FORMATS = ("markdown", "json", "html", "jsonl")
 TWO_FORMATS = ("markdown", "json")
@@ -93,8 +139,6 @@ def _show_bill(session: Session, form: str) -> None:
 
 def _print(text: str, form: str) -> None:
     if form == "markdown" and sys.stdout.isatty():
-        from roundtable.doors.cli.markdown import show_markdown
-
         show_markdown(text)
     else:
         click.echo(text, nl=False)

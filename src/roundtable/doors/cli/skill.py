@@ -103,7 +103,7 @@ def show(phrase: str | None) -> None:
       roundtable skill show --phrase "let cc and opencode both look"
     """
     from roundtable.app.machine import skills
-    from roundtable.app.machine.skill_routing import route
+    from roundtable.app.machine.skills import route
 
     if phrase is None:
         click.echo(skills.text(), nl=False)

@@ -19,13 +19,12 @@ from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.machine import discovery
 from roundtable.app.runs.background import run_in_background, why_stopped
 from roundtable.app.settings.places import person
-from roundtable.core.bounds import LEAST, MOST
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import clean, one_line
-from roundtable.core.values import Limits, Seat
+from roundtable.core.values import LEAST, MOST, Limits, Seat
 from roundtable.doors.mcp import session_view
 from roundtable.doors.mcp.shapes import Listed, Meeting, Meetings, Memories
 

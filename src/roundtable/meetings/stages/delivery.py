@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide import handing_over as rule
+from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.change_outcome import unwritten
 from roundtable.core.decide.stage_outcome import finished, run_trouble
 from roundtable.core.effects import Deliver, Delivered

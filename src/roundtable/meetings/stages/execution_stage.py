@@ -17,7 +17,7 @@ from roundtable.core.effects import PlanChange, Planned, ProjectRan, RunProject
 from roundtable.core.stages import Asked, How, StageEnd, Took, gate_within
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.writing import written
+from roundtable.meetings.stages.files_stage import written
 from roundtable.meetings.try_candidates import done
 
 RERUN = "rerun"

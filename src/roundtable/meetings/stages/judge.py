@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roundtable.core.decide.ruling import judge as ruling_of
 from roundtable.core.decide.ruling import listed
-from roundtable.core.decide.rulings import judge as ruling_of
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import Setting
 

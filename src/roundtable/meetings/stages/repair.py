@@ -8,9 +8,8 @@ from typing import TypeGuard
 
 import msgspec
 
-from roundtable.core.decide.findings import Finding, Place, place_of
+from roundtable.core.decide.findings import MENDED, NOT_MENDED, Finding, Place, place_of
 from roundtable.core.decide.lead import executor
-from roundtable.core.decide.ruled_findings import MENDED, NOT_MENDED
 from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import CheckOutcome, Drafted, DraftMove, Rehearse, Rehearsed, ReviewPart
 from roundtable.core.faults import Fault

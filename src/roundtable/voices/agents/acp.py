@@ -1,6 +1,8 @@
 """The Agent Client Protocol: one turn as a dialogue, from the greeting to the reason why the agent stopped.
 
 Nothing is read or written here; a run hands the agent's lines in and carries the replies back.
+
+JSON-RPC 2.0 as lines of text: what one side of a conversation over pipes can say.
 """
 
 from __future__ import annotations
@@ -11,9 +13,35 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.faults import FaultKind
-from roundtable.voices.agents import jsonrpc
 from roundtable.voices.agents.catalog import Agent, Rule
 from roundtable.voices.agents.output_rules import Failure, Reading, number_at, text_at
+
+NO_SUCH_METHOD = -32601
+
+
+def call(method: str, params: Mapping[str, Any]) -> bytes:
+    """Ask for something. The method is the id too: nothing is asked twice before it was answered."""
+    return _line(id=method, method=method, params=params)
+
+
+def notice(method: str, params: Mapping[str, Any]) -> bytes:
+    """Say something that wants no answer."""
+    return _line(method=method, params=params)
+
+
+def answer(id: object, result: Mapping[str, Any]) -> bytes:
+    """Answer what the other side asked for."""
+    return _line(id=id, result=result)
+
+
+def refusal(id: object, code: int, message: str) -> bytes:
+    """Decline what the other side asked for."""
+    return _line(id=id, error={"code": code, "message": message})
+
+
+def _line(**message: object) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
+
 
 VERSION = 1
 
@@ -139,7 +167,7 @@ class Dialogue(Reading):
 
     def farewell(self) -> bytes:
         """What it is told when we leave in the middle of its answer."""
-        return jsonrpc.notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
+        return notice("session/cancel", {"sessionId": self._id}) if self._asked and not self.over else b""
 
     def event(self, event: Any) -> str:
         """Take one message; what is said before the question was asked is no answer to it."""
@@ -162,15 +190,15 @@ class Dialogue(Reading):
 
     def _call(self, method: str, params: Mapping[str, Any]) -> None:
         self._awaited = method
-        self._replies.append(jsonrpc.call(method, params))
+        self._replies.append(call(method, params))
 
     def _refuse(self, message: Mapping[str, Any]) -> None:
         method = text_at(message, "method")
         self.denied = text_at(message, "params.toolCall.title") or method
         if method == "session/request_permission":
-            self._replies.append(jsonrpc.answer(message["id"], {"outcome": _no(message.get("params"))}))
+            self._replies.append(answer(message["id"], {"outcome": _no(message.get("params"))}))
         else:
-            self._replies.append(jsonrpc.refusal(message["id"], jsonrpc.NO_SUCH_METHOD, "There is no such thing here."))
+            self._replies.append(refusal(message["id"], NO_SUCH_METHOD, "There is no such thing here."))
 
     def _failed(self, message: Mapping[str, Any]) -> None:
         code = int(number_at(message, "error.code"))

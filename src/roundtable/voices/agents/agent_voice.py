@@ -1,4 +1,9 @@
-"""A seat that speaks through an agent command line somebody is logged in to."""
+"""A seat that speaks through an agent command line somebody is logged in to.
+
+What a turn of an agent comes to, and who pays for it: a subscription, a key, or nobody says.
+
+A conversation as the one text an agent reads from its standard input.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import json
 import re
 import shutil
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -20,10 +25,9 @@ from roundtable.voices.agents.acp import Dialogue, Errand, over_acp
 from roundtable.voices.agents.catalog import Agent, editing
 from roundtable.voices.agents.faults import Judge
 from roundtable.voices.agents.output_rules import Reading
-from roundtable.voices.agents.paying import bill
 from roundtable.voices.agents.process import LEAVING, Child, Heard
-from roundtable.voices.agents.prompting import conversation_text, system_text
 from roundtable.voices.agents.workdirs import SEAT_VARIABLE, Kept, Memory, allowed, filled, goes_on, secrets_in
+from roundtable.voices.prices import price_of
 from roundtable.voices.rate_limits import Pace, TooSlow, rushed
 
 MAX_ANSWER = 4 * 1024 * 1024
@@ -334,3 +338,60 @@ def _filled_in(data: Any, values: Mapping[str, str]) -> Any:
     if isinstance(data, dict):
         return {name: _filled_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
     return filled(data, values) if isinstance(data, str) else data
+
+
+async def bill(agent: Agent, reading: Reading, used: Usage, asked: str, environ: Mapping[str, str]) -> Usage:
+    """The same usage with its price. What a subscription pays for costs nothing, and has a price all the same."""
+    cost = await _cost(agent.prices, (reading.model, asked), used)
+    if not _on_plan(agent, reading, environ):
+        return msgspec.structs.replace(used, cost_usd=cost)
+    return msgspec.structs.replace(used, cost_usd=0.0, plan_tokens=used.tokens, plan_usd=cost)
+
+
+def _on_plan(agent: Agent, reading: Reading, environ: Mapping[str, str]) -> bool:
+    """A key pays before a plan does, whatever the agent calls it; else it knows best, and else it is the login."""
+    if agent.keyed(environ):
+        return False
+    return bool(agent.key_variables) if reading.plan is None else reading.plan
+
+
+async def _cost(prices: str, models: tuple[str, ...], used: Usage) -> float | None:
+    """What the agent says, else the price list. An agent that says 0 for tokens it used only has no price for them."""
+    if used.cost_usd or not used.tokens:
+        return used.cost_usd
+    for model in models if prices else ():
+        cost = await price_of(prices, model, used) if model else None
+        if cost is not None:
+            return cost
+    return None
+
+
+PLAIN = "You take part in a discussion. Answer in plain text."
+"""What an agent is told to be where nobody says."""
+
+
+def system_text(messages: Sequence[Message]) -> str:
+    """Everything the agent is told before the conversation begins."""
+    return "\n\n".join(sound(message.text) for message in messages if message.role == "system") or PLAIN
+
+
+def conversation_text(messages: Sequence[Message]) -> str:
+    """A single question as it is; what came before it is read out first, each turn between marks."""
+    *earlier, last = [message for message in messages if message.role != "system"] or [Message("user", "")]
+    if not earlier:
+        return sound(last.text)
+    turns = [f'<turn by="{_who(message)}">\n{_inside(message)}\n</turn>' for message in earlier]
+    return "\n\n".join(["This was said so far:", *turns, "Now answer this:", sound(last.text)])
+
+
+def sound(text: str) -> str:
+    """The text without what no pipe can carry: half characters and nulls."""
+    return text.encode(errors="replace").decode().replace("\0", "")
+
+
+def _who(message: Message) -> str:
+    return "you" if message.role == "assistant" else "the table"
+
+
+def _inside(message: Message) -> str:
+    return sound(message.text).replace("</turn", "<\\/turn")

@@ -16,7 +16,7 @@ from roundtable.core.effects import Applied
 from roundtable.core.faults import UsageError
 from roundtable.workshop.edit.journal import DONE, UNDONE, Draft, Journal, entries_of, folder_of, listed, now
 from roundtable.workshop.edit.settlement import Carried, Place, States, carried_out, opened, recover, same
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
 from roundtable.workshop.repo.commits import Commit, RefMove
 from roundtable.workshop.rooted_files import Astray, Beneath, Content
 

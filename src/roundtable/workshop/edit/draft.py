@@ -34,7 +34,7 @@ from roundtable.workshop.edit.text_match import Unmatched, edited, styled
 from roundtable.workshop.repo.git import git_of
 from roundtable.workshop.rooted_files import Astray, Beneath
 from roundtable.workshop.symbols.graft import grafted
-from roundtable.workshop.symbols.partial import partial_symbols
+from roundtable.workshop.symbols.restore import partial_symbols
 from roundtable.workshop.symbols.syntax_trees import Refused
 
 LARGEST = 1_000_000

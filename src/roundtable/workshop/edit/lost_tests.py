@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.testing import holds_tests, is_test_file
+from roundtable.core.file_kinds import holds_tests, is_test_file
 from roundtable.workshop.symbols.languages import Kind
 from roundtable.workshop.symbols.outline import Outline, Symbol, outline
 

@@ -10,9 +10,8 @@ import msgspec
 from roundtable.core.changeset import DraftFile, Hunk
 from roundtable.core.file_kinds import is_sensitive
 from roundtable.workshop.edit.hunks import hunks_of
-from roundtable.workshop.edit.revisions import checked_out
-from roundtable.workshop.edit.scratch_trees import copied, laid_over, made_tree, names_in_submodules
 from roundtable.workshop.repo.git import git_of, own_head
+from roundtable.workshop.repo.scratch_trees import checked_out, copied, laid_over, made_tree, names_in_submodules
 from roundtable.workshop.rooted_files import Astray, Beneath
 
 

@@ -21,7 +21,7 @@ from roundtable.workshop.edit.journal import (
     now,
 )
 from roundtable.workshop.edit.settlement import Place, States, carried_out, opened, same
-from roundtable.workshop.person import person
+from roundtable.workshop.identity import person
 from roundtable.workshop.repo.commits import DETACHED, RefMove, Repository
 from roundtable.workshop.rooted_files import Astray, Beneath
 

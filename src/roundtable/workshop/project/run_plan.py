@@ -27,7 +27,7 @@ from typing import cast
 import msgspec
 
 from roundtable.core.decide.ruling import listed
-from roundtable.core.testing import is_test_file
+from roundtable.core.file_kinds import is_test_file
 from roundtable.core.text.sanitize import one_line, visible
 
 FILE = "run.toml"

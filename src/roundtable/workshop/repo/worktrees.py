@@ -21,11 +21,10 @@ import msgspec
 
 from roundtable.core.changeset import Edits
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.workshop.edit.scratch_trees import copied, every_file, made_tree, named_by_rule
 from roundtable.workshop.repo.commits import WORKTREE_REFS, Repository
 from roundtable.workshop.repo.git import git_of
-from roundtable.workshop.repo.own_git import begun_at, kept, let_go
-from roundtable.workshop.repo.worktree_changes import FolderChanges, and_above, looked_into
+from roundtable.workshop.repo.scratch_trees import copied, every_file, made_tree, named_by_rule
+from roundtable.workshop.repo.worktree_changes import FolderChanges, and_above, begun_at, kept, let_go, looked_into
 from roundtable.workshop.rooted_files import Astray, Beneath
 
 FIRST_PORT, LAST_PORT, PORTS = 42_000, 60_000, 10

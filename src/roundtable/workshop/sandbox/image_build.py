@@ -19,10 +19,9 @@ from roundtable.core.text.sanitize import one_line
 from roundtable.workshop.identity import own_name
 from roundtable.workshop.sandbox.compose_file import Composed, compose_file, composed
 from roundtable.workshop.sandbox.container import Meter, alone, writable
-from roundtable.workshop.sandbox.container_scan import scanned
+from roundtable.workshop.sandbox.container_scan import missing_images, scanned
 from roundtable.workshop.sandbox.engines import LABEL, Engine
 from roundtable.workshop.sandbox.first_program import packed
-from roundtable.workshop.sandbox.images import missing_images
 from roundtable.workshop.sandbox.supervisor import Supervision, kill
 
 DOCKERFILE = "Dockerfile"

@@ -1,12 +1,29 @@
-"""Finds the sandbox of this machine, or says why programs cannot be run here."""
+"""Finds the sandbox of this machine, or says why programs cannot be run here.
+
+What a person may say about the sandbox.
+"""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+import msgspec
+
 from roundtable.core.ports import Sandbox
+from roundtable.core.sandbox import Bounds
 from roundtable.workshop.sandbox.bubblewrap import Bubblewrap
 from roundtable.workshop.sandbox.container import Container
 from roundtable.workshop.sandbox.engines import ways_to_engines
-from roundtable.workshop.sandbox.settings import SandboxSettings
+
+
+class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[sandbox]`: which one is used, the image of a container (without one, the programs of this machine), and the
+    seconds that each of your checks may take."""
+
+    use: Literal["auto", "docker", "podman", "bubblewrap"] = "auto"
+    image: str = ""
+    seconds: Annotated[float, msgspec.Meta(gt=0)] = Bounds().seconds
+
 
 _ANY = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
 _CHOSEN = 'Have it ready, or set `use` in [sandbox] to "auto"'

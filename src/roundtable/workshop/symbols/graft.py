@@ -1,4 +1,9 @@
-"""A symbol taken from another file of the same name, with the imports and helpers it needs and the base lacks."""
+"""A symbol taken from another file of the same name, with the imports and helpers it needs and the base lacks.
+
+What the rest of a file declares of a symbol that was taken: its prototypes, and the fields it speaks of.
+
+Where a file lists what others may have: `export { … }`, `module.exports = { … }`, `exports.x = x`, `__all__`.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,130 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.declaring import declared_alike, lacking_fields
-from roundtable.workshop.symbols.exporting import listed_too
 from roundtable.workshop.symbols.fragments import FRAME, Variant
 from roundtable.workshop.symbols.imports import ANNOTATIONS, Import, goes_first
 from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.names import spelled
 from roundtable.workshop.symbols.outline import Outline, Symbol, outlined
-from roundtable.workshop.symbols.signatures import takes
-from roundtable.workshop.symbols.spans import line_end
+from roundtable.workshop.symbols.signatures import heading, plain_type, takes
+from roundtable.workshop.symbols.spans import indentation, line_end, line_start
 from roundtable.workshop.symbols.splice import Read, newline_of, read_text, sound, spliced
 from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts, sort_of
 from roundtable.workshop.symbols.syntax_trees import Refused
+
+
+def declared_alike(read: Read, made: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """The file with the prototypes of what was replaced as the new one has them, and what is said if it has none."""
+    old, (within, new) = read.target, read.variant
+    if old is None or new.kind is Kind.PROTOTYPE or _called(old) == _called(new):
+        return made, ()
+    theirs = next(_prototypes(within, new), None)
+    while stale := next(_prototypes(base := outlined(within.language, read.base.path, made), old, theirs), None):
+        more = spliced(Read(base, read.name, stale, Variant(within, theirs))) if theirs else None
+        if more is None or isinstance(more, Refused):
+            return made, (f"{base.path} declares it as `{stale.signature}`.",)
+        made = more
+    return made, ()
+
+
+def _called(symbol: Symbol) -> object:
+    """What its prototypes have to say too: what it takes, and what stands before that."""
+    return plain_type(heading(symbol.node).partition("(")[0]), takes(symbol.node)
+
+
+def _prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> Iterator[Symbol]:
+    """The prototypes of a symbol that are not like the one that is known."""
+    found = (it for it in file.symbols if it.kind is Kind.PROTOTYPE and it.name == symbol.name)
+    alike = (it for it in found if takes(it.node) == takes(symbol.node))
+    return (it for it in alike if known is None or _called(it) != _called(known))
+
+
+def lacking_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
+    """A sentence on each struct of the base that lacks fields which what was taken speaks of."""
+    words = [donor.words(it) for it in taken]
+    said = {name for it in words for name in it.used | it.members} - {it.simple for it in base.symbols}
+    for struct in donor.symbols:
+        theirs = [it for it in _fields(struct) if it in said]
+        ours = counterparts(base, donor, struct) if theirs else []
+        known = set(_fields(*ours))
+        lacks = ", ".join(f"`{it}`" for it in dict.fromkeys(theirs) if it not in known)
+        if ours and lacks:
+            yield f"It speaks of {lacks}, which {struct.name} has where it comes from, and not in {base.path}."
+
+
+def _fields(*structs: Symbol) -> Iterator[str]:
+    """The names that structs give to their fields, as C, C++, Go and Rust declare them."""
+    waiting = [it.node for it in structs if it.kind is Kind.CLASS or it.node.type == "type_definition"]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "field_identifier":
+            yield spelled(at)
+        elif at.type != "function_definition":
+            waiting.extend(reversed(at.named_children))
+
+
+_ALL = "__all__"
+_EXPORT = "export"
+_ONE_BY_ONE = re.compile(r"(?:module\.)?exports\.\w+")
+_HOISTED = {"function_declaration", "generator_function_declaration"}
+
+
+class _Listed(NamedTuple):
+    """A name that others may have, the list it stands in, and the node that says it there."""
+
+    name: str
+    where: str
+    node: Node
+
+
+def listed_too(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
+    """The base with its new symbol in the list it has with the donor; None where it cannot stand in such a list."""
+    theirs = next((it for it in _listed(donor) if it.name == symbol.name), None)
+    ours = list(_listed(base))
+    if theirs is None or any(it.name == symbol.name for it in ours):
+        return base.source
+    last = next((it for it in reversed(ours) if it.where == theirs.where), None)
+    if last is None:
+        # Without such a list, all of a Python module can be had.
+        return base.source if theirs.where == _ALL and _ALL not in {it.name for it in base.symbols} else None
+    if theirs.where not in {_ALL, _EXPORT} and _is_made_later(base, symbol, last.node):
+        return None
+    source, text, end = base.source, theirs.node.text or b"", last.node.end_byte
+    if last.node.type == "expression_statement":
+        end = line_end(source, end)
+        return source[:end] + newline + text + source[end:]
+    own_line = line_start(source, last.node.start_byte) != last.node.start_byte
+    between = newline + indentation(source, last.node.start_byte) if own_line else b" "
+    return source[:end] + b"," + between + text + source[end:]
+
+
+def _is_made_later(base: Outline, symbol: Symbol, place: Node) -> bool:
+    """Whether a symbol is not there yet when the list is made."""
+    return any(
+        it.name == symbol.name and it.node.type not in _HOISTED and it.start > place.start_byte for it in base.symbols
+    )
+
+
+def _listed(file: Outline) -> Iterator[_Listed]:
+    for node in file.root.named_children:
+        if node.type == "export_statement" and node.child_by_field_name("source") is None:
+            clauses = (it for it in node.named_children if it.type == "export_clause")
+            names = (it for clause in clauses for it in clause.named_children if it.type == "export_specifier")
+            yield from (_Listed(spelled(it.child_by_field_name("name")), _EXPORT, it) for it in names)
+        elif node.type == "expression_statement" and node.named_children:
+            yield from _assigned(node, node.named_children[0])
+
+
+def _assigned(statement: Node, node: Node) -> Iterator[_Listed]:
+    left, right = spelled(node.child_by_field_name("left")), node.child_by_field_name("right")
+    if right is None:
+        return
+    if left in {"module.exports", _ALL}:
+        for it in right.named_children:
+            said = spelled(it.child_by_field_name("value") or it)
+            yield _Listed(said.strip("'\""), left, it)
+    elif _ONE_BY_ONE.fullmatch(left) and right.type == "identifier":
+        yield _Listed(spelled(right), "exports", statement)
 
 
 class Grafted(NamedTuple):

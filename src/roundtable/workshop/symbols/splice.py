@@ -8,9 +8,8 @@ from typing import NamedTuple
 from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.symbols.fragments import FRAME, Variant, moved, told_apart, variants
 from roundtable.workshop.symbols.outline import Outline, Symbol, outline
-from roundtable.workshop.symbols.placement import place_for
+from roundtable.workshop.symbols.placement import in_class_itself, place_for
 from roundtable.workshop.symbols.spans import comma_after, indentation, line_end, line_start
-from roundtable.workshop.symbols.surroundings import in_class_itself
 from roundtable.workshop.symbols.symbol_lookup import Wanted, named, sort_of, wanted
 from roundtable.workshop.symbols.syntax_trees import Refused, errors, line_of
 

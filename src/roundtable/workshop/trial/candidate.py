@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import is_doubt
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.testing import holds_tests, is_test_file
+from roundtable.core.file_kinds import holds_tests, is_test_file
 from roundtable.workshop.edit.validation import objections
 from roundtable.workshop.symbols.languages import language_of
 from roundtable.workshop.symbols.restore import put_back

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.workshop.trial.literals import is_literal, is_literal_call
+from roundtable.workshop.trial.distinguishing_inputs import is_literal, is_literal_call
 
 _CALL = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
 _COMES_TO = re.compile(

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from roundtable.core.testing import holds_tests
-from roundtable.workshop.edit.scratch_trees import names_for_trees
+from roundtable.core.file_kinds import holds_tests
 from roundtable.workshop.project.interpreter import has_pytest, project_python, python_with_pytest
+from roundtable.workshop.repo.scratch_trees import names_for_trees
 
 Commands = Mapping[str, Sequence[str]]
 

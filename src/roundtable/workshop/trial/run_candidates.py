@@ -19,8 +19,15 @@ from roundtable.core.text.wording import many
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.sandbox.output_lines import Lines, Tell
 from roundtable.workshop.trial import probe_tests
-from roundtable.workshop.trial.distinguishing_commands import SECONDS, Command, commands_in
-from roundtable.workshop.trial.distinguishing_inputs import SETUP, Call, module_of, telling_calls
+from roundtable.workshop.trial.distinguishing_inputs import (
+    SECONDS,
+    SETUP,
+    Call,
+    Command,
+    commands_in,
+    module_of,
+    telling_calls,
+)
 from roundtable.workshop.trial.examples import examples_of
 from roundtable.workshop.trial.probe_runner import DIED
 from roundtable.workshop.trial.probes import Asked, observed, text_of

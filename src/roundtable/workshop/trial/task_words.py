@@ -8,8 +8,8 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.trial_outcome import repeats
+from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
-from roundtable.core.testing import is_test_file
 from roundtable.core.values import DECISION_ITEM, ContextItem
 from roundtable.workshop.symbols.languages import language_of
 from roundtable.workshop.symbols.outline import Outline, outline

@@ -13,20 +13,20 @@ import msgspec
 from roundtable.core.changeset import Changeset, Create, DraftFile, Edit, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import SIDE_EFFECTS, SLIPS, asks_for_tests
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
+from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
+from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.unreadable import Unreadable
 from roundtable.core.session import Session
 from roundtable.core.stages import from_nothing, in_stages
-from roundtable.core.testing import is_test_file
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import clean
 from roundtable.core.values import Move
 from roundtable.workshop.edit.draft import drafted
 from roundtable.workshop.edit.lost_tests import changed_tests
-from roundtable.workshop.edit.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.edit.stored_drafts import Drafts, since
 from roundtable.workshop.edit.validation import objections
+from roundtable.workshop.repo.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.sandbox.output_lines import Tell
 from roundtable.workshop.trial.candidate import (
     Wish,

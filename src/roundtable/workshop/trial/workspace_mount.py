@@ -15,8 +15,8 @@ import msgspec
 from roundtable.core.file_kinds import is_sensitive
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
-from roundtable.workshop.edit.scratch_trees import fitting, named_by_rule
 from roundtable.workshop.repo.git import git_of
+from roundtable.workshop.repo.scratch_trees import fitting, named_by_rule
 
 _MODULES = "node_modules"
 _MADE_AGAIN = frozenset({".cache", ".vite", ".vite-temp"})

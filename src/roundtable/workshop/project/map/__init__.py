@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from roundtable.workshop.project.map.mentions import sized
 from roundtable.workshop.project.map.project_map import ProgramMap
 from roundtable.workshop.project.map.render import relevant, render
-from roundtable.workshop.project.map.sizing import sized
 from roundtable.workshop.project.map.symbol_links import program_map
 
 __all__ = ["ProgramMap", "program_map", "relevant", "render", "sized"]

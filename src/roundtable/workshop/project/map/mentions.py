@@ -1,4 +1,7 @@
-"""Where a file says a name: what stands before it, whether it is called there, and what the line reads."""
+"""Where a file says a name: what stands before it, whether it is called there, and what the line reads.
+
+How long a file is for a chunk, and where it may be cut.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from roundtable.core.chunks import Sized
 from roundtable.core.text.sanitize import one_line
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.names import spelled
-from roundtable.workshop.symbols.outline import Outline
+from roundtable.workshop.symbols.outline import Outline, outline
 
 LONGEST = 240
 """Letters of a signature or a calling line that are shown."""
@@ -110,3 +115,14 @@ def _chain(before: bytes) -> tuple[str, ...] | None:
     if found is None or before[: found.start()].endswith(_MORE_BEFORE):
         return None
     return tuple(it for it in _BETWEEN.split(found[0].decode(errors="replace")) if it)
+
+
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+def sized(path: str, source: bytes) -> Sized:
+    """A file with its tokens, the bytes of each of its lines, and the lines on which a symbol begins."""
+    read, lines = outline(path, source), Lines(source)
+    bounds = {lines.of(it.start) for it in read.symbols} if isinstance(read, Outline) else set[int]()
+    lengths = tuple(len(it) for it in _LINE.findall(source))
+    return Sized(path, -(-len(source) // BYTES_PER_TOKEN), lengths, tuple(sorted(bounds)))

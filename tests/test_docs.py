@@ -53,7 +53,7 @@ def test_every_file_a_page_points_to_is_there(page: str) -> None:
         assert ((ROOT / page).parent / target).exists(), f"{page} points to {target}"
     if (ROOT / page).parent != ROOT:
         return
-    rooms = "core|engine|voices|store|workshop|app|mcp|cli|protocols"
+    rooms = "core|report|live|engine|meetings|voices|store|workshop|app|doors"
     for path in re.findall(rf"`((?:src|tests|docs|bench|{rooms})/[\w./-]+)`", text):
         assert (ROOT / path).exists() or (ROOT / "src" / "roundtable" / path).exists(), f"{page} names {path}"
 

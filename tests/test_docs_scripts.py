@@ -95,7 +95,7 @@ def test_every_round_that_a_meeting_may_hold_is_named(name: str) -> None:
 
 def test_rounds_in_stages_are_named_as_the_stages_name_them() -> None:
     rules = "".join(path.read_text() for path in (PROTOCOLS_FOLDER / "stages").glob("*.py"))
-    rules += (PROTOCOLS_FOLDER / "carrying_out.py").read_text()
+    rules += (PROTOCOLS_FOLDER / "write_change.py").read_text()
     named = set(re.findall(r"`(?:STAGE|execution/1|deliver)/[0-9N]-([a-z]+)", PAGE))
     assert len(named) == 11
     given = r"-{0}[\"-]|next_round\(\"{0}\"\)|template: str = \"{0}\"|written\(\w+, \"{0}\"\)"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("This is no git checkout, so nothing can tell which files are tracked.")
-    folder = f"src/roundtable/protocols/prompts/{meeting}"
+    folder = f"src/roundtable/meetings/prompts/{meeting}"
     tracked = git(ROOT, "-c", f"safe.directory={ROOT}", "ls-files", folder).splitlines()
     assert {f"{folder}/{name}.md" for name in PROTOCOLS[meeting].templates} <= set(tracked)
 

@@ -40,7 +40,7 @@ def kinds(lines: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("name", [name for section in COMMANDS.values() for name in section])
 def test_the_table_of_commands_says_what_the_commands_say(name: str) -> None:
     module, attribute, help = next(section[name] for section in COMMANDS.values() if name in section)
-    command = getattr(import_module(module), attribute)
+    command = getattr(import_module(f"roundtable.doors.cli.{module}"), attribute)
     assert isinstance(command, click.Command)
     assert command.get_short_help_str(200) == help
     assert command.name == name

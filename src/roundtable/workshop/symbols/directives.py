@@ -32,10 +32,16 @@ _BETWEEN = {
     "***", *_INTO,
 }  # fmt: skip
 _SORTS = {
-    "constructor": Sort.CONSTRUCTOR, "constructors": Sort.CONSTRUCTOR, "method": Sort.METHOD, "methods": Sort.METHOD,
-    "class": Sort.CLASS, "struct": Sort.CLASS, "type": Sort.CLASS, "function": Sort.FUNCTION,
+    "constructor": Sort.CONSTRUCTOR,
+    "constructors": Sort.CONSTRUCTOR,
+    "method": Sort.METHOD,
+    "methods": Sort.METHOD,
+    "class": Sort.CLASS,
+    "struct": Sort.CLASS,
+    "type": Sort.CLASS,
+    "function": Sort.FUNCTION,
     "functions": Sort.FUNCTION,
-}  # fmt: skip
+}
 _END = {";", "."}
 _AND = {",", "and", "&", "plus", "then", *_END}
 _REASON = re.compile(

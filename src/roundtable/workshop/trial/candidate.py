@@ -36,8 +36,9 @@ class Wish(msgspec.Struct, frozen=True):
     """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
 
     `own` is what the seat itself changed of the draft that its words were laid over.
-    `without` are new tests that are not to be written, `dropped` what a new project goes without, `restored` files of
-    tests and checks that were there and stay as they were. `put_back` names what it took away or changed unasked.
+    `without` are new tests that are not to be written and `dropped` files that a new project does not get.
+    `restored` are test and check files that keep their contents.
+    `put_back` names symbols that it removed or changed without being asked.
     """
 
     seat: str

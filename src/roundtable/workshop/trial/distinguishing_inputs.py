@@ -225,7 +225,8 @@ class Command(NamedTuple):
     def probe(self) -> str:
         """Its exit code and what it prints, as an expression that stands alone."""
         argv = f"[__import__('sys').executable, *{[self.program, *self.arguments]!r}]"
-        run = f"__import__('subprocess').run({argv}, stdin=-3, capture_output=True, text=True, timeout={SECONDS})"
+        options = f"stdin=-3, capture_output=True, text=True, timeout={SECONDS}"
+        run = f"__import__('subprocess').run({argv}, {options})"
         return f"(lambda ran: (ran.returncode, ran.stdout))({run})"
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from roundtable.workshop.trial.examples import examples_of
+from roundtable.workshop.trial.examples import parse_task_examples
 
 PROBLEMS = "HumanEval.jsonl.gz"
 CANDIDATES = "codegen16B_code_solution.jsonl.gz"
@@ -117,7 +117,7 @@ def examples(prompt: str, name: str) -> Iterator[str]:
     """What the prompt says the function gives, as assertions: doctests, and `f(1) == 2` in its several spellings."""
     text = _QUOTES.sub("\n", prompt)
     found = [(it.source.partition("#")[0], it.want) for it in doctest.DocTestParser().get_examples(text)]
-    found += [(it.call, it.expected) for it in examples_of(_ARROW.sub(") == ", text))]
+    found += [(it.call, it.expected) for it in parse_task_examples(_ARROW.sub(") == ", text))]
     for call, value in found:
         said = f"assert {call.strip()} == {value.strip()}"
         if _about(said, name):

@@ -12,8 +12,8 @@ import msgspec
 from bench.coding.problems import Problem
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
-from roundtable.workshop.trial.probe_runner import DONE
-from roundtable.workshop.trial.probes import Asked, observed
+from roundtable.workshop.trial.probe_runner import PROBE_DONE
+from roundtable.workshop.trial.probes import ProbeRequest, run_probes
 
 PROBE, CANDIDATE, HIDDEN = 0.1, 1.0, 2.0
 """Processor seconds of one test or input, of all of them on a candidate, and of the hidden check."""
@@ -70,7 +70,7 @@ async def seen(sandbox: Sandbox, problem: Problem) -> Seen:
             examples=_passed(on_examples[number]),
             inputs=dict(zip(inputs, on_inputs[number], strict=False)),
             example_inputs=dict(zip(shown, on_inputs[number][len(inputs) :], strict=True)),
-            right=on_hidden[number][0] == DONE,
+            right=on_hidden[number][0] == PROBE_DONE,
         )
         for number, text in enumerate(programs)
     }
@@ -82,16 +82,16 @@ async def _rows(
 ) -> tuple[Sequence[Sequence[str]], float]:
     if not probes:
         return [()] * len(programs), 0.0
-    asked = Asked(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
+    asked = ProbeRequest(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
     with TemporaryDirectory() as folder:
-        found = await observed(sandbox, Path(folder), asked, WHOLE, files={})
+        found = await run_probes(sandbox, Path(folder), asked, WHOLE, files={})
     if found.why:
         raise SystemExit(f"The candidates could not be run in {sandbox.name}: {found.why}")
     return found.rows, found.processor_seconds
 
 
 def _passed(row: Iterable[str]) -> tuple[bool, ...]:
-    return tuple(it == DONE for it in row)
+    return tuple(it == PROBE_DONE for it in row)
 
 
 def _calls(tests: Iterable[str], name: str) -> list[str]:

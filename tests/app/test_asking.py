@@ -9,11 +9,11 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.trial.task_words import (
-    asks_for,
-    asks_for_errors,
-    asks_to_change,
-    asks_to_change_in_place,
-    asks_to_change_tests,
+    guess_task_allows_mutation,
+    guess_task_changes_file,
+    guess_task_changes_tests,
+    guess_task_expects_errors,
+    task_words_mention_file,
 )
 from tests.doors.changing import CHARTER, session_of
 
@@ -40,7 +40,7 @@ def asking(words: str) -> Session:
     ],
 )
 def test_words_that_ask_for_other_tests(words: str) -> None:
-    assert asks_to_change_tests(asking(words))
+    assert guess_task_changes_tests(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_words_that_ask_for_other_tests(words: str) -> None:
     ],
 )
 def test_words_that_only_speak_of_tests(words: str) -> None:
-    assert not asks_to_change_tests(asking(words))
+    assert not guess_task_changes_tests(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_words_that_only_speak_of_tests(words: str) -> None:
     ],
 )
 def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
-    assert asks_to_change_in_place(asking(words))
+    assert guess_task_allows_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -114,19 +114,19 @@ def test_words_that_may_ask_for_a_change_in_place(words: str) -> None:
     ],
 )
 def test_words_that_ask_for_a_result_alone(words: str) -> None:
-    assert not asks_to_change_in_place(asking(words))
+    assert not guess_task_allows_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
     "words", ["Mend src/calc.py", "Mend calc.py", "Mend the calc module", "double() is off", "`double`"]
 )
 def test_a_file_is_asked_for_by_any_of_its_names_or_by_what_it_defines(words: str) -> None:
-    assert asks_for(words, CALC)
+    assert task_words_mention_file(words, CALC)
 
 
 @pytest.mark.parametrize("words", ["Mend it", "Make it double", "Use recalc.py", "redouble() it"])
 def test_other_words_do_not_ask_for_it(words: str) -> None:
-    assert not asks_for(words, CALC)
+    assert not task_words_mention_file(words, CALC)
 
 
 CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double():\n    return 1\n")
@@ -142,7 +142,7 @@ CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double(
     ],
 )
 def test_words_that_ask_for_another_check(words: str) -> None:
-    assert asks_to_change(asking(words), CHECK)
+    assert guess_task_changes_file(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_words_that_ask_for_another_check(words: str) -> None:
     ],
 )
 def test_words_that_only_speak_of_a_check(words: str) -> None:
-    assert not asks_to_change(asking(words), CHECK)
+    assert not guess_task_changes_file(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
     "words", ["find() must raise KeyError", "Empty lists are invalid.", "An empty list is an error.", "Reject nothing"]
 )
 def test_words_that_may_ask_for_an_error(words: str) -> None:
-    assert asks_for_errors(asking(words))
+    assert guess_task_expects_errors(asking(words))
 
 
 def test_words_that_ask_for_no_error() -> None:
-    assert not asks_for_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))
+    assert not guess_task_expects_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))

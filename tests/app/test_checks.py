@@ -19,7 +19,7 @@ from roundtable.core.faults import ConfigError
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.trial.listed_checks import Checks
+from roundtable.workshop.trial.listed_checks import ListedChecks
 from tests.repository import repository, sandbox, write
 
 PYTHON = sys.executable
@@ -43,7 +43,7 @@ async def check(
 ) -> CheckOutcome:
     """Run one check in a real sandbox."""
     await sandbox()
-    ran = await Checks({"it": argv}, workspace, Redactor(secrets), bounds=bounds).run(("it",))
+    ran = await ListedChecks({"it": argv}, workspace, Redactor(secrets), bounds=bounds).run(("it",))
     assert ran.refused == {}
     return ran.outcomes[0]
 
@@ -165,7 +165,7 @@ async def test_a_check_of_a_project_with_its_own_environment_finds_its_libraries
 
 
 async def test_only_what_is_listed_can_be_run(workspace: Path) -> None:
-    ran = await Checks({"tests": ("true",)}, workspace, Redactor()).run(("rm -rf /", "lint"))
+    ran = await ListedChecks({"tests": ("true",)}, workspace, Redactor()).run(("rm -rf /", "lint"))
     assert ran.outcomes == ()
     assert set(ran.refused) == {"rm -rf /", "lint"}
     assert "There are: tests." in ran.refused["lint"]
@@ -183,7 +183,7 @@ async def test_without_a_working_sandbox_nothing_is_run(
         (programs / "true").symlink_to("/bin/true")
         (programs / "touch").symlink_to("/bin/touch")
     monkeypatch.setenv("PATH", str(programs))
-    ran = await Checks({"it": ("touch", "ran")}, workspace, Redactor()).run(("it",))
+    ran = await ListedChecks({"it": ("touch", "ran")}, workspace, Redactor()).run(("it",))
     assert ran.outcomes == ()
     assert ("No permissions" if works is False else "not installed") in ran.refused["it"]
     assert not (workspace / "ran").exists()
@@ -222,7 +222,7 @@ async def test_a_person_says_how_long_a_check_may_take(places: Places, workspace
     places.user_config.write_text('[sandbox]\nuse = "bubblewrap"\nseconds = 0.5\n')
     settings = config.load(places, workspace).config.sandbox
     sleeper = {"slow": (sys.executable, "-c", "import time; time.sleep(60)")}
-    [outcome] = (await Checks(sleeper, workspace, Redactor(), settings).run(["slow"])).outcomes
+    [outcome] = (await ListedChecks(sleeper, workspace, Redactor(), settings).run(["slow"])).outcomes
     assert outcome.limit is Limit.TIME
 
 

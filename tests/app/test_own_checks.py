@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.project.interpreter import python_with_pytest
-from roundtable.workshop.trial.repository_checks import OwnChecks, brought_checks, own_checks
+from roundtable.workshop.project.interpreter import find_python_with_pytest
+from roundtable.workshop.trial.repository_checks import RepositoryChecks, find_candidate_checks, find_checks_for_tree
 from tests.repository import repository, write
 
 
 def test_what_a_person_listed_stands_above_what_the_files_tell(tmp_path: Path) -> None:
     write(tmp_path, {"test_a.py": "def test_a(): pass\n"})
-    found = own_checks({"lint": ("ruff", "check")}, tmp_path, tmp_path)
-    assert found == OwnChecks({"lint": ("ruff", "check")})
+    found = find_checks_for_tree({"lint": ("ruff", "check")}, tmp_path, tmp_path)
+    assert found == RepositoryChecks({"lint": ("ruff", "check")})
 
 
 def test_tests_in_python_are_run_by_the_interpreter_at_hand(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "", "tests/test_a.py": "import unittest\n"})
-    found = own_checks({}, tmp_path, tmp_path).commands["tests"]
+    found = find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"]
     assert found[:3] == (sys.executable, "-m", "pytest")
 
 
@@ -30,37 +30,37 @@ def test_a_project_with_an_environment_of_its_own_is_tested_in_it(tmp_path: Path
     (tmp_path / ".venv/bin/python").chmod(0o755)
     python = str(tmp_path / ".venv/bin/python")
     unittest = (python, "-m", "unittest", "discover", "-q", "-s", "tests")
-    assert own_checks({}, tmp_path, tmp_path) == OwnChecks({"tests": unittest})
+    assert find_checks_for_tree({}, tmp_path, tmp_path) == RepositoryChecks({"tests": unittest})
     (tmp_path / "tests/test_a.py").write_text("def test_a():\n    assert True\n")
-    lacking = own_checks({}, tmp_path, tmp_path)
+    lacking = find_checks_for_tree({}, tmp_path, tmp_path)
     assert lacking.commands == {}
     assert "tests/test_a.py are not run: they need pytest, which .venv does not have." in lacking.unrun[0]
     (tmp_path / ".venv/lib/python3.11/site-packages/pytest").mkdir(parents=True)
-    assert own_checks({}, tmp_path, tmp_path).commands["tests"][:3] == (python, "-m", "pytest")
+    assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][:3] == (python, "-m", "pytest")
 
 
 def test_an_interpreter_that_came_with_the_project_is_not_run(tmp_path: Path) -> None:
     write(tmp_path, {"tests/test_a.py": "import unittest\n", ".venv/bin/python": "#!/bin/sh\n"})
     (tmp_path / ".venv/bin/python").chmod(0o755)
-    assert own_checks({}, tmp_path, tmp_path).commands["tests"][0] == str(tmp_path / ".venv/bin/python")
+    assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][0] == str(tmp_path / ".venv/bin/python")
     repository(tmp_path, {})
-    assert own_checks({}, tmp_path, tmp_path).commands["tests"][0] == sys.executable
+    assert find_checks_for_tree({}, tmp_path, tmp_path).commands["tests"][0] == sys.executable
 
 
 @pytest.mark.parametrize("text", [json.dumps({"scripts": {"build": "tsc"}}), "{", "[]", json.dumps({"scripts": 1})])
 def test_a_package_without_a_test_script_has_no_check(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"package.json": text})
-    assert own_checks({}, tmp_path, tmp_path) == OwnChecks()
+    assert find_checks_for_tree({}, tmp_path, tmp_path) == RepositoryChecks()
 
 
 def test_an_empty_folder_has_none(tmp_path: Path) -> None:
-    assert own_checks({}, tmp_path, tmp_path) == OwnChecks()
+    assert find_checks_for_tree({}, tmp_path, tmp_path) == RepositoryChecks()
 
 
 def test_what_the_tests_are_run_with_and_is_not_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"package.json": json.dumps({"scripts": {"test": "jest"}})})
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = own_checks({}, tmp_path, tmp_path)
+    found = find_checks_for_tree({}, tmp_path, tmp_path)
     assert found.commands == {}
     assert found.unrun[0].startswith("The tests are not run by npm, which is not here.")
 
@@ -91,7 +91,7 @@ def test_a_change_brings_checks_where_it_brings_tests_and_asks_for_no_packages(
     for name in programs:
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert list(brought_checks(tmp_path / "new", laid)) == names
+    assert list(find_candidate_checks(tmp_path / "new", laid)) == names
 
 
 def test_a_python_that_lies_in_the_workspace_is_not_asked_whether_it_has_pytest(
@@ -102,8 +102,8 @@ def test_a_python_that_lies_in_the_workspace_is_not_asked_whether_it_has_pytest(
         write(tmp_path / folder, {"python3": program})
         (tmp_path / folder / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/work")
-    assert python_with_pytest(tmp_path / "work") == ""
+    assert find_python_with_pytest(tmp_path / "work") == ""
     assert not (tmp_path / "work/ran").exists()
     monkeypatch.setenv("PATH", f"{tmp_path}/away:/usr/bin:/bin")
-    assert python_with_pytest(tmp_path / "work") == "/bin/sh"
+    assert find_python_with_pytest(tmp_path / "work") == "/bin/sh"
     assert (tmp_path / "away/ran").exists()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.candidate import Wish, place_for_tests, with_tests
+from roundtable.workshop.trial.candidate import ProposedChange, replace_candidate_tests, suggest_new_test_path
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,20 @@ from roundtable.workshop.trial.candidate import Wish, place_for_tests, with_test
 )
 def test_tests_go_where_tests_are(there: Sequence[str], place: str) -> None:
     changed = [DraftFile("test_new.py", None, b"1\n"), DraftFile("src/slug.py", b"1\n", b"2\n")]
-    assert place_for_tests(changed, there) == place
+    assert suggest_new_test_path(changed, there) == place
 
 
 def test_where_nothing_in_python_is_written_no_place_is_named() -> None:
-    assert place_for_tests([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"]) == ""
+    assert (
+        suggest_new_test_path([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"])
+        == ""
+    )
 
 
 def test_tests_that_were_asked_for_stand_in_place_of_the_seats_own_and_of_nobody_elses() -> None:
     code, wrong, earlier = (DraftFile(it, None, b"1\n") for it in ("a.py", "test_a.py", "test_of_a_stage_before.py"))
-    wish = Wish("ada", (code, wrong, earlier), (), (code, wrong))
+    wish = ProposedChange("ada", (code, wrong, earlier), (), (code, wrong))
     new = DraftFile("test_b.py", None, b"2\n")
-    found = with_tests(wish, [new])
+    found = replace_candidate_tests(wish, [new])
     assert found.files == (code, earlier, new)
     assert found.own == (code, new)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.trial.test_counts import how_many_ran, no_fewer, says_nothing
+from roundtable.workshop.trial.test_counts import (
+    explain_uninformative_check,
+    fail_checks_with_fewer_tests,
+    parse_executed_test_count,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,13 +29,13 @@ from roundtable.workshop.trial.test_counts import how_many_ran, no_fewer, says_n
     ],
 )
 def test_the_closing_line_of_a_run_tells_how_many_tests_it_ran(said: str, count: int | None) -> None:
-    assert how_many_ran(said) == count
+    assert parse_executed_test_count(said) == count
 
 
 @pytest.mark.parametrize("said", ["", "Ran 1 test in 0.1s\n\nOK\n", "Ran 2 tests in 0.1s\n\nOK (skipped=1)\n"])
 def test_a_check_that_ran_fewer_tests_than_before_did_not_pass(said: str) -> None:
     before = [CheckOutcome("tests", (), 1, "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n")]
-    (judged,) = no_fewer([CheckOutcome("tests", (), 0, said)], before)
+    (judged,) = fail_checks_with_fewer_tests([CheckOutcome("tests", (), 0, said)], before)
     assert not judged.passed
     assert judged.output.endswith("of the 2 tests that it ran before.")
 
@@ -43,7 +47,7 @@ def test_as_many_tests_or_more_and_checks_that_count_nothing_stand_as_they_are()
         CheckOutcome("lint", (), 0, ""),
         CheckOutcome("new", (), 0, ""),
     )
-    assert no_fewer(found, before) == found
+    assert fail_checks_with_fewer_tests(found, before) == found
 
 
 def outcome(code: int, said: str) -> CheckOutcome:
@@ -105,12 +109,12 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
 def test_a_check_that_cannot_be_started_with_a_change_or_without_says_nothing_of_it(
     bare: CheckOutcome, after: CheckOutcome
 ) -> None:
-    assert says_nothing(after, bare).startswith("The check tests ")
+    assert explain_uninformative_check(after, bare).startswith("The check tests ")
 
 
 def test_a_check_that_came_with_a_change_and_cannot_be_started_says_nothing_of_it() -> None:
     said = "The check tests could not be started: sh: 1: jest: not found."
-    assert says_nothing(outcome(127, "sh: 1: jest: not found\n"), None) == said
+    assert explain_uninformative_check(outcome(127, "sh: 1: jest: not found\n"), None) == said
 
 
 ONE_FAILED = outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n")
@@ -154,4 +158,4 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
     ],
 )
 def test_a_check_that_was_started_is_heard_whatever_it_said_before(bare: CheckOutcome, after: CheckOutcome) -> None:
-    assert says_nothing(after, bare) == ""
+    assert explain_uninformative_check(after, bare) == ""

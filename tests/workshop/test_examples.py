@@ -8,44 +8,52 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.trial.examples import Example, examples_of, spells_out_calls, unittest_of
+from roundtable.workshop.trial.examples import (
+    TaskExample,
+    parse_task_examples,
+    render_examples_as_unittest,
+    task_has_call_examples,
+)
 
 
 @pytest.mark.parametrize(
     ("said", "examples"),
     [
-        ("median([1, 2, 3, 4]) must be 2.5, the mean", [Example("median([1, 2, 3, 4])", "2.5")]),
-        ("so `slugify('A b')` should return `'a-b'`.", [Example("slugify('A b')", "'a-b'")]),
+        ("median([1, 2, 3, 4]) must be 2.5, the mean", [TaskExample("median([1, 2, 3, 4])", "2.5")]),
+        ("so `slugify('A b')` should return `'a-b'`.", [TaskExample("slugify('A b')", "'a-b'")]),
         (
             "find([1], 1) must be 0 and find([1, 3], 3) must be 1, and both are -1.",
-            [Example("find([1], 1)", "0"), Example("find([1, 3], 3)", "1")],
+            [TaskExample("find([1], 1)", "0"), TaskExample("find([1, 3], 3)", "1")],
         ),
-        ("merge([(1, 3), (2, 4)]) is [(1, 4)].", [Example("merge([(1, 3), (2, 4)])", "[(1, 4)]")]),
-        ("cents(-50) is '-$0.50'. Then", [Example("cents(-50)", "'-$0.50'")]),
-        ("to_roman(0) raises ValueError.", [Example("to_roman(0)", raises="ValueError")]),
-        ("is_leap_year(1900) must be False", [Example("is_leap_year(1900)", "False")]),
-        ("count('a) b') == {'a': 1}", [Example("count('a) b')", "{'a': 1}")]),
+        ("merge([(1, 3), (2, 4)]) is [(1, 4)].", [TaskExample("merge([(1, 3), (2, 4)])", "[(1, 4)]")]),
+        ("cents(-50) is '-$0.50'. Then", [TaskExample("cents(-50)", "'-$0.50'")]),
+        ("to_roman(0) raises ValueError.", [TaskExample("to_roman(0)", raises="ValueError")]),
+        ("is_leap_year(1900) must be False", [TaskExample("is_leap_year(1900)", "False")]),
+        ("count('a) b') == {'a': 1}", [TaskExample("count('a) b')", "{'a': 1}")]),
         (
             "f(1) is 2 but f(2) must be 3 too, f(3) is 4 (one more)",
-            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
         ),
         (
             "f(1) must be 2, not 3\nf(2) is 3 instead of 2\nf(3) == 4  # one more",
-            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
         ),
         (
             'It says "so f(1) is 2" – **f(2)** is **3** – f(3) is 4 as before',
-            [Example(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
+            [TaskExample(f"f({it})", f"{it + 1}") for it in (1, 2, 3)],
         ),
         # Where one function of one parameter is spoken of, values alone say enough.
         (
             "Add parse(text) to a.py. It returns a float: '20C' is 20.0, `'68F'` is 20.0. Else it raises ValueError.",
-            [Example("parse('20C')", "20.0"), Example("parse('68F')", "20.0")],
+            [TaskExample("parse('20C')", "20.0"), TaskExample("parse('68F')", "20.0")],
         ),
-        ("to_roman(number) writes a numeral, such as 'MCMXCIV' for 1994.", [Example("to_roman(1994)", "'MCMXCIV'")]),
+        (
+            "to_roman(number) writes a numeral, such as 'MCMXCIV' for 1994.",
+            [TaskExample("to_roman(1994)", "'MCMXCIV'")],
+        ),
         (
             "total(items) adds up; [] gives 0 and [1, 2] gives 3.",
-            [Example("total([])", "0"), Example("total([1, 2])", "3")],
+            [TaskExample("total([])", "0"), TaskExample("total([1, 2])", "3")],
         ),
         ("Write parse(text) and join(text): 'a b' is 'a-b'.", []),
         ("Write join(one, other): 'a b' is 'a-b'.", []),
@@ -59,9 +67,9 @@ from roundtable.workshop.trial.examples import Example, examples_of, spells_out_
         ("greet(name) is out of date. The default greeting 'Hi' becomes 'Hello'.", []),
         ("Add a method to_celsius(text) to Thermometer: '68F' is 20.0.", []),
         ("Mend self.f(x): 'a' is 'b'.", []),
-        ("double(x) of 'a' is 'aa', so double('b') is 'bb'.", [Example("double('b')", "'bb'")]),
-        ("last([]) returns None if the list is empty.", [Example("last([])", "None")]),
-        ("even(2) must be True for every even number", [Example("even(2)", "True")]),
+        ("double(x) of 'a' is 'aa', so double('b') is 'bb'.", [TaskExample("double('b')", "'bb'")]),
+        ("last([]) returns None if the list is empty.", [TaskExample("last([])", "None")]),
+        ("even(2) must be True for every even number", [TaskExample("even(2)", "True")]),
         # What is no example, or none that can be read for certain.
         ("median() in stats.py is wrong", []),
         ("median([1, 2]) is wrong", []),
@@ -83,8 +91,8 @@ from roundtable.workshop.trial.examples import Example, examples_of, spells_out_
         ("", []),
     ],
 )
-def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examples: list[Example]) -> None:
-    assert list(examples_of(said)) == examples
+def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examples: list[TaskExample]) -> None:
+    assert list(parse_task_examples(said)) == examples
 
 
 @pytest.mark.parametrize(
@@ -99,15 +107,15 @@ def test_an_example_is_a_call_that_is_said_to_come_to_something(said: str, examp
     ],
 )
 def test_what_somebody_pasted_is_read_in_no_time(pasted: str) -> None:
-    examples_of("Mend f(x), which logs:\n" + pasted * 20_000)
-    examples_of(f"f(x): ({'-' * 900}1) is 2.")
+    parse_task_examples("Mend f(x), which logs:\n" + pasted * 20_000)
+    parse_task_examples(f"f(x): ({'-' * 900}1) is 2.")
 
 
 def test_a_program_that_does_what_the_examples_say_passes_and_another_does_not(tmp_path: Path) -> None:
-    examples = examples_of("double(2) must be 4, double('a') is 'aa' and double(None) raises TypeError")
+    examples = parse_task_examples("double(2) must be 4, double('a') is 'aa' and double(None) raises TypeError")
     assert len(examples) == 3
     (tmp_path / "kit.py").write_text("def double(it):\n    return it * 2\n")
-    (tmp_path / "test_examples.py").write_text(unittest_of(examples, ["kit"]))
+    (tmp_path / "test_examples.py").write_text(render_examples_as_unittest(examples, ["kit"]))
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     (tmp_path / "kit.py").write_text("def double(it):\n    return it + it if it != 'a' else 'a'\n")
@@ -128,7 +136,9 @@ def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_e
     )
     values = ("0.1 + 0.2", "[0.1 + 0.2, (1, {'a': 0.1 + 0.2})]", "0.1 + 0.2 - 0.3", "3", "3.0000000000000004", "(0.3,)")
     (tmp_path / "kit.py").write_text(f"def it(n):\n    return [{', '.join(values)}][n - 1]\n")
-    (tmp_path / "test_examples.py").write_text(unittest_of(examples_of(", ".join(said)), ["kit"]))
+    (tmp_path / "test_examples.py").write_text(
+        render_examples_as_unittest(parse_task_examples(", ".join(said)), ["kit"])
+    )
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "failures=2" in failed.stderr
@@ -137,16 +147,16 @@ def test_floats_in_what_a_person_wrote_are_close_enough_and_everything_else_is_e
 
 
 def test_a_call_is_of_a_module_or_of_a_function_in_it_even_where_both_have_one_name(tmp_path: Path) -> None:
-    examples = examples_of("double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8")
+    examples = parse_task_examples("double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8")
     assert [it.owner for it in examples] == ["", "double", "kit.double"]
     (tmp_path / "kit").mkdir()
     for name in ("double.py", "kit/double.py"):
         (tmp_path / name).write_text("def double(it):\n    return it * 2\n")
-    (tmp_path / "test_examples.py").write_text(unittest_of(examples, ["double", "kit.double"]))
+    (tmp_path / "test_examples.py").write_text(render_examples_as_unittest(examples, ["double", "kit.double"]))
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
 def test_a_call_is_spelled_out_and_values_alone_are_not() -> None:
-    assert spells_out_calls("Add parse(text): parse('20C') is 20.0")
-    assert not spells_out_calls("Add parse(text): '20C' is 20.0")
+    assert task_has_call_examples("Add parse(text): parse('20C') is 20.0")
+    assert not task_has_call_examples("Add parse(text): '20C' is 20.0")

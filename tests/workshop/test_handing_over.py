@@ -16,7 +16,12 @@ import pytest
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.stage_outcome import Form
 from roundtable.core.faults import UsageError
-from roundtable.workshop.project.handover import Version, files_of, handed_over, laid_on
+from roundtable.workshop.project.handover import (
+    ProjectVersion,
+    hand_over_project,
+    overlay_draft_on_project,
+    read_project_files,
+)
 from roundtable.workshop.repo.commits import Commit
 from tests.repository import git, repository
 
@@ -28,17 +33,17 @@ def written(*files: tuple[str, str], runs: str = "") -> dict[str, DraftFile]:
     return {path: DraftFile(path, None, text.encode(), executable=path == runs) for path, text in files}
 
 
-FIRST = Version(
+FIRST = ProjectVersion(
     {}, AT, Commit("D1 requirements", "s1", approved_by="ada", stage="D1 requirements"), {"docs/D1.md": "R1"}
 )
-SECOND = Version(
+SECOND = ProjectVersion(
     written(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
     AT,
     Commit("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
     FIRST.papers,
 )
 CHANGED = written(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
-THIRD = Version(CHANGED, LATER, Commit("D3 review"), FIRST.papers)
+THIRD = ProjectVersion(CHANGED, LATER, Commit("D3 review"), FIRST.papers)
 ALL = (FIRST, SECOND, THIRD)
 
 
@@ -58,7 +63,7 @@ def standing(folder: Path) -> dict[str, tuple[str, int]]:
 
 
 def test_a_folder_has_the_files_of_the_last_version_and_nothing_else(tmp_path: Path) -> None:
-    handed_over(tmp_path / "new/todo", "folder", ALL, "ada")
+    hand_over_project(tmp_path / "new/todo", "folder", ALL, "ada")
     assert standing(tmp_path / "new") == {"todo/app.py": ("print(2)\n", 0o644), "todo/bin/run": ("#!/bin/sh\n", 0o755)}
     assert [it.name for it in (tmp_path / "new").iterdir()] == ["todo"]
 
@@ -66,13 +71,13 @@ def test_a_folder_has_the_files_of_the_last_version_and_nothing_else(tmp_path: P
 @pytest.mark.parametrize("form", ["folder", "git", "zip"])
 def test_what_stands_there_is_left_alone_and_the_very_same_is_no_harm(tmp_path: Path, form: Form) -> None:
     place = tmp_path / "out" / "todo"
-    first = handed_over(place, form, ALL, "ada")
+    first = hand_over_project(place, form, ALL, "ada")
     before = place.stat()
-    assert handed_over(place, form, ALL, "ada") == first
+    assert hand_over_project(place, form, ALL, "ada") == first
     assert place.stat().st_ino == before.st_ino
     with pytest.raises(UsageError, match="is there already"):
-        handed_over(place, form, ALL[:2], "ada")
-    assert handed_over(place, form, ALL, "ada") == first, "nothing of it was changed"
+        hand_over_project(place, form, ALL[:2], "ada")
+    assert hand_over_project(place, form, ALL, "ada") == first, "nothing of it was changed"
     assert [it.name for it in place.parent.iterdir()] == ["todo"]
 
 
@@ -83,14 +88,14 @@ def test_somebodys_own_file_or_link_is_never_written_over(tmp_path: Path, form: 
     (tmp_path / "link").symlink_to("empty")
     for name in ("mine", "link"):
         with pytest.raises(UsageError, match="is there already"):
-            handed_over(tmp_path / name, form, ALL, "ada")
+            hand_over_project(tmp_path / name, form, ALL, "ada")
     assert (tmp_path / "mine").read_text() == "mine"
     assert list((tmp_path / "empty").iterdir()) == []
 
 
 def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
     (tmp_path / "todo").mkdir()
-    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
 
 
@@ -125,7 +130,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_
         process.kill()
     assert being_made(tmp_path)
     assert not (tmp_path / "todo").exists()
-    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
     assert sorted(it.name for it in tmp_path.iterdir()) == ["me", "todo"]
 
@@ -133,7 +138,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing_in_its_place(tmp_
 def test_two_who_hand_over_at_once_are_not_in_each_others_way(tmp_path: Path) -> None:
     with making(tmp_path) as process:
         process.send_signal(signal.SIGSTOP)
-        handed_over(tmp_path / "other", "folder", ALL, "ada")
+        hand_over_project(tmp_path / "other", "folder", ALL, "ada")
         assert being_made(tmp_path), "it is alive, so what it makes is left alone"
         process.send_signal(signal.SIGCONT)
     assert process.returncode == 0
@@ -146,7 +151,7 @@ def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: 
     for it in mine:
         it.mkdir()
         (it / "lock").write_text("mine")
-    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     assert [(it / "lock").read_text() for it in mine] == ["mine", "mine"]
 
 
@@ -154,7 +159,7 @@ def test_somebodys_own_folder_that_only_looks_like_ours_is_left_alone(tmp_path: 
 def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path, form: Form) -> None:
     for name in ("link", "folder", "pipe", "hook", "settings"):
         place = tmp_path / name
-        handed_over(place, form, ALL, "ada")
+        hand_over_project(place, form, ALL, "ada")
         (place / ".git").mkdir(exist_ok=True)
         match name:
             case "link":
@@ -168,7 +173,7 @@ def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path
             case _:
                 (place / ".git/config").write_text("[core]\nfsmonitor = ./evil\n")
         with pytest.raises(UsageError, match="is there already"):
-            handed_over(place, form, ALL, "ada")
+            hand_over_project(place, form, ALL, "ada")
 
 
 @pytest.mark.parametrize("name", [".zip", "..zip", "...zip", "new/..", ".."])
@@ -176,20 +181,20 @@ def test_a_folder_with_something_added_to_it_is_not_the_very_same(tmp_path: Path
 def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: Form) -> None:
     (tmp_path / "w").mkdir()
     with pytest.raises(UsageError, match="does not say what the project is to be called"):
-        handed_over(tmp_path / "w" / name, form, ALL, "ada")
+        hand_over_project(tmp_path / "w" / name, form, ALL, "ada")
     assert list((tmp_path / "w").iterdir()) == []
 
 
 def test_what_stands_there_is_not_read_into_memory_to_see_that_it_is_something_else(tmp_path: Path) -> None:
-    handed_over(tmp_path / "todo", "folder", ALL, "ada")
+    hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
     os.truncate(tmp_path / "todo/app.py", 1 << 40)
     with pytest.raises(UsageError, match="is there already"):
-        handed_over(tmp_path / "todo", "folder", ALL, "ada")
+        hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
 
 
 def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        handed_over(tmp_path / name / "todo.zip", "zip", ALL, "ada")
+        hand_over_project(tmp_path / name / "todo.zip", "zip", ALL, "ada")
     assert (tmp_path / "a/todo.zip").read_bytes() == (tmp_path / "b/todo.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "a/todo.zip") as zip:
         assert zip.namelist() == ["todo/app.py", "todo/bin/run"]
@@ -200,7 +205,7 @@ def test_a_zip_is_the_same_every_time_and_unpacks_into_one_folder(tmp_path: Path
 
 
 def test_a_repository_has_a_commit_for_each_version_with_where_it_comes_from(tmp_path: Path) -> None:
-    tip = handed_over(tmp_path / "todo", "git", ALL, "ada")
+    tip = hand_over_project(tmp_path / "todo", "git", ALL, "ada")
     folder = tmp_path / "todo"
     assert git(folder, "rev-parse", "HEAD").strip() == tip
     assert git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1] == [
@@ -227,29 +232,29 @@ def test_a_repository_has_a_commit_for_each_version_with_where_it_comes_from(tmp
     assert git(folder, "status", "--porcelain") == ""
     git(folder, "fsck", "--strict")
     assert standing(folder)["docs/D1.md"] == ("R1", 0o644)
-    assert handed_over(tmp_path / "twin", "git", ALL, "ada") == tip, "the same versions are the same commits"
+    assert hand_over_project(tmp_path / "twin", "git", ALL, "ada") == tip, "the same versions are the same commits"
 
 
 def test_commits_are_the_persons_own_and_on_the_branch_they_are_used_to(tmp_path: Path, stranger: Path) -> None:
     (stranger / ".gitconfig").write_text("[user]\nname = Ada L\nemail = ada@l.example\n[init]\ndefaultBranch = trunk\n")
-    handed_over(tmp_path / "todo", "git", ALL, "somebody")
+    hand_over_project(tmp_path / "todo", "git", ALL, "somebody")
     assert git(tmp_path / "todo", "log", "-1", "--format=%an <%ae>") == "Ada L <ada@l.example>\n"
     assert git(tmp_path / "todo", "branch", "--show-current") == "trunk\n"
 
 
 def test_a_version_that_changes_nothing_is_no_commit(tmp_path: Path) -> None:
-    handed_over(tmp_path / "todo", "git", (SECOND, SECOND, THIRD), "ada")
+    hand_over_project(tmp_path / "todo", "git", (SECOND, SECOND, THIRD), "ada")
     assert git(tmp_path / "todo", "log", "--format=%s").split("\n")[:-1] == ["D3 review", "D2 development"]
 
 
 def test_papers_give_way_to_files_of_the_project(tmp_path: Path) -> None:
-    mine = Version(written(("docs", "a file of that name\n")), AT, Commit("D2"), {"docs/D1.md": "R1"})
-    handed_over(tmp_path / "todo", "git", (mine,), "ada")
+    mine = ProjectVersion(written(("docs", "a file of that name\n")), AT, Commit("D2"), {"docs/D1.md": "R1"})
+    hand_over_project(tmp_path / "todo", "git", (mine,), "ada")
     assert standing(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
 
 
 def test_a_repository_can_be_pushed_to_an_empty_one(tmp_path: Path) -> None:
-    tip = handed_over(tmp_path / "todo", "git", ALL, "ada")
+    tip = hand_over_project(tmp_path / "todo", "git", ALL, "ada")
     git(tmp_path, "init", "-q", "--bare", "far.git")
     git(tmp_path / "todo", "remote", "add", "origin", str(tmp_path / "far.git"))
     git(tmp_path / "todo", "push", "-q", "-u", "origin", "HEAD")
@@ -260,7 +265,7 @@ def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret
     files = {"a.py": "a\n", "b.py": "b\n", "gone.py": "g\n", ".gitignore": "built\n", "built": "x", ".env": "KEY=1"}
     folder = repository(tmp_path / "shop", files)
     (folder / "link").symlink_to("a.py")
-    base = files_of(folder)
+    base = read_project_files(folder)
     assert list(base) == [".gitignore", "a.py", "b.py", "gone.py"]
     draft = (
         DraftFile("b.py", b"b\n", b"b2\n"),
@@ -268,7 +273,7 @@ def test_a_project_that_was_there_goes_with_it_but_for_what_is_ignored_or_secret
         DraftFile("c.py", b"a\n", b"a\n", was="a.py"),
         DraftFile("new.py", None, b"n\n"),
     )
-    assert {path: it.after for path, it in laid_on(base, draft).items()} == {
+    assert {path: it.after for path, it in overlay_draft_on_project(base, draft).items()} == {
         ".gitignore": b"built\n",
         "b.py": b"b2\n",
         "c.py": b"a\n",
@@ -280,5 +285,5 @@ def test_a_place_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("no folder")
     for place in (tmp_path / "file" / "todo", tmp_path / ("x" * 300), Path("/proc/x/y")):
         with pytest.raises(UsageError, match="could not be written"):
-            handed_over(place, "folder", ALL, "ada")
+            hand_over_project(place, "folder", ALL, "ada")
     assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "me"]

@@ -10,7 +10,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
 from roundtable.workshop.repo.scratch_trees import copied, made_tree
 from roundtable.workshop.sandbox import ended
-from roundtable.workshop.trial.workspace_mount import InPlace, beside
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 from tests.repository import repository, sandbox, write
 
 
@@ -21,7 +21,7 @@ def test_modules_are_lent_one_by_one_without_secrets_and_caches_and_links_among_
     write(work, {"packages/own/node_modules/three/index.js": "3", "other/node_modules.js": "4"})
     (work / "node_modules/own").symlink_to("../packages/own")
     (work / "node_modules/@scope/own").symlink_to("../../packages/own")
-    found = beside(work, ())
+    found = find_tree_dependencies(work, ())
     lent = ("node_modules/.bin", "node_modules/.package-lock.json", "node_modules/@scope/two", "node_modules/one")
     assert sorted(found.lent) == [*lent, "packages/own/node_modules/three"]
     assert found.lent["node_modules/one"] == str(work / "node_modules/one")
@@ -32,11 +32,11 @@ def test_a_rule_brings_ignored_files_alone_and_no_more_of_them_than_fit(tmp_path
     files = {".gitignore": "made/\n.venv/\n", "conf/kept.json": "1\n"}
     work = repository(tmp_path / "work", files)
     write(work, {"made/a.txt": "a", "made/.env": "K=1", ".venv/bin/python": "p", "conf/new.json": "2"})
-    assert beside(work, ["made", "conf", ".venv"]).copied == ("made/a.txt",)
+    assert find_tree_dependencies(work, ["made", "conf", ".venv"]).copied == ("made/a.txt",)
     with (work / "made/large").open("wb") as file:
         file.truncate(1 << 30)
     with pytest.raises(UsageError, match="the largest is made/large"):
-        beside(work, ["made"])
+        find_tree_dependencies(work, ["made"])
 
 
 @pytest.mark.parametrize("what", ["a link", "a file"])
@@ -65,7 +65,7 @@ async def test_a_program_of_the_workspace_is_seen_beside_the_tree_and_not_instea
     made_tree(work, tree := tmp_path / "tree")
     (tree / "lib/x.txt").write_text("new\n")
     (tree / "own.sh").unlink()
-    here = InPlace(found, work, {})
+    here = WorkspaceMount(found, work, {})
     end = await ended(here, Job((str(work / "bin/check"),), str(tree), copied=True))
     assert (end.code, end.output) == (0, b"new\ncheck\n")
     assert (await ended(here, Job(("./own.sh",), str(tree), copied=True))).code == 127, "it is gone from the tree"
@@ -76,7 +76,7 @@ async def test_a_workspace_that_is_reached_by_a_link_is_seen_where_it_really_is(
     work = repository(tmp_path / "work", {"a.txt": "a\n"})
     (link := tmp_path / "link").symlink_to(work)
     made_tree(work, tree := tmp_path / "tree")
-    end = await ended(InPlace(found, link, {}), Job(("pwd",), str(tree), copied=True))
+    end = await ended(WorkspaceMount(found, link, {}), Job(("pwd",), str(tree), copied=True))
     assert end.output.decode() == f"{work}\n"
 
 
@@ -85,10 +85,10 @@ async def test_tools_may_write_among_the_modules_and_a_test_laid_there_is_its_ow
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})
     made_tree(work, tree := tmp_path / "tree")
-    lent = beside(work, ()).lent
+    lent = find_tree_dependencies(work, ()).lent
     script = "mkdir node_modules/.vite-temp && cat node_modules/*/*; touch node_modules/two/x"
     job = Job(("sh", "-c", script), str(tree), files={"node_modules/one/test.js": "mine\n"})
-    end = await ended(InPlace(found, work, lent), job)
+    end = await ended(WorkspaceMount(found, work, lent), job)
     assert end.output.startswith(b"mine\n2\n")
     assert b"Read-only file system" in end.output
     assert sorted(it.name for it in (work / "node_modules").iterdir()) == ["one", "two"]

@@ -7,22 +7,27 @@ from functools import cache
 import pytest
 
 from roundtable.core.chunks import CHUNK_TOKENS, Chunk, chunks
-from roundtable.workshop.project.map import ProgramMap, program_map, relevant, sized
-from roundtable.workshop.symbols.syntax_trees import syntax_error
+from roundtable.workshop.project.map import (
+    ProjectMap,
+    build_project_map,
+    measure_source_file,
+    render_relevant_project_map,
+)
+from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 from tests.planted import End, Planted, planted
 
 MAP_TOKENS = 4_000
 
 
 @cache
-def program() -> tuple[Planted, ProgramMap]:
+def program() -> tuple[Planted, ProjectMap]:
     made = planted()
-    return made, program_map(made.files)
+    return made, build_project_map(made.files)
 
 
 def cut(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
     made, known = program()
-    return chunks([sized(path, text) for path, text in made.files.items()], limit, known.imports)
+    return chunks([measure_source_file(path, text) for path, text in made.files.items()], limit, known.imports)
 
 
 def code(chunk: Chunk) -> str:
@@ -39,7 +44,7 @@ def test_the_program_is_what_it_says_it_is() -> None:
     assert len(made.files) == 200
     assert 950_000 < sum(map(len, made.files.values())) < 1_100_000
     assert len(made.faults) == 28
-    assert [it for path, text in made.files.items() if (it := syntax_error(path, text))] == []
+    assert [it for path, text in made.files.items() if (it := describe_syntax_error(path, text))] == []
     for end in (end for fault in made.faults for end in (fault.defined, fault.used)):
         assert made.files[end.path].decode().split("\n")[end.line - 1].strip() == end.text
     assert planted() == made
@@ -49,7 +54,7 @@ def test_the_program_is_what_it_says_it_is() -> None:
 @pytest.mark.parametrize("limit", [CHUNK_TOKENS, 12_000])
 def test_both_ends_of_each_fault_are_in_one_prompt_with_the_map_and_in_none_without(limit: int) -> None:
     made, known = program()
-    parts = [(code(it), relevant(known, it.paths, MAP_TOKENS)) for it in cut(limit)]
+    parts = [(code(it), render_relevant_project_map(known, it.paths, MAP_TOKENS)) for it in cut(limit)]
     for fault in made.faults:
         ends = (fault.defined, fault.used)
         without = [all(says(files, end) for end in ends) for files, _ in parts]
@@ -71,6 +76,6 @@ def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() ->
     files = sum(map(len, made.files.values())) / 4
     assert max(it.tokens for it in parts) <= CHUNK_TOKENS
     assert len(parts) <= files / CHUNK_TOKENS + 2
-    maps = [len(relevant(known, it.paths, MAP_TOKENS).encode()) / 4 for it in parts]
+    maps = [len(render_relevant_project_map(known, it.paths, MAP_TOKENS).encode()) / 4 for it in parts]
     assert max(maps) <= MAP_TOKENS
     assert sum(it.tokens for it in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from roundtable.workshop.symbols import syntax_trees
-from roundtable.workshop.symbols.languages import Kind, language_of
-from roundtable.workshop.symbols.outline import Outline, outline
-from roundtable.workshop.symbols.symbol_lookup import named, wanted
-from roundtable.workshop.symbols.syntax_trees import Refused, syntax_error
+from roundtable.workshop.symbols.languages import SymbolKind, find_source_language
+from roundtable.workshop.symbols.outline import Outline, parse_source_outline
+from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, describe_syntax_error
 from tests.workshop.corpus import FIXTURES
 
 
 def read(path: str, source: bytes | None = None) -> Outline:
     """An outline of one of our sources, or of a text."""
-    found = outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
+    found = parse_source_outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
     assert isinstance(found, Outline)
     return found
 
@@ -67,7 +67,7 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
     path: str, symbol: str, begins: bytes, ends: bytes
 ) -> None:
     file = read(path)
-    found = named(file, wanted(symbol))
+    found = find_symbols_by_query(file, parse_symbol_query(symbol))
     assert len(found) == 1
     assert file.text(found[0]).startswith(begins)
     assert file.text(found[0]).endswith(ends)
@@ -75,11 +75,13 @@ def test_what_stands_above_and_around_a_symbol_belongs_to_it(
 
 def test_a_symbol_is_known_by_the_end_of_its_name_and_by_the_name_of_its_file() -> None:
     file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
-    assert [it.name for it in named(file, wanted("login"))] == ["Session.login"]
-    assert [it.name for it in named(file, wanted("Session.login"))] == ["Session.login"]
-    assert [it.name for it in named(file, wanted("auth.logout"))] == ["logout"]
-    assert [it.name for it in named(file, wanted("src.auth.Session::login"))] == ["Session.login"]
-    assert named(file, wanted("other.logout")) == []
+    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("login"))] == ["Session.login"]
+    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("Session.login"))] == ["Session.login"]
+    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("auth.logout"))] == ["logout"]
+    assert [it.name for it in find_symbols_by_query(file, parse_symbol_query("src.auth.Session::login"))] == [
+        "Session.login"
+    ]
+    assert find_symbols_by_query(file, parse_symbol_query("other.logout")) == []
 
 
 def test_a_comment_apart_belongs_to_nobody() -> None:
@@ -93,7 +95,13 @@ def test_functions_held_in_values_are_functions() -> None:
         b"export const a = async () => 1;\nclass B {\n  c = () => 2;\n  d = 3;\n}\nexports.e = function () {};\n",
     )
     kinds = {it.name: it.kind for it in file.symbols}
-    assert kinds == {"a": Kind.FUNCTION, "B": Kind.CLASS, "B.c": Kind.METHOD, "B.d": Kind.VALUE, "e": Kind.FUNCTION}
+    assert kinds == {
+        "a": SymbolKind.FUNCTION,
+        "B": SymbolKind.CLASS,
+        "B.c": SymbolKind.METHOD,
+        "B.d": SymbolKind.VALUE,
+        "e": SymbolKind.FUNCTION,
+    }
 
 
 IMPORTS = {
@@ -120,7 +128,7 @@ def test_imports_say_which_names_they_bring(path: str) -> None:
     found = read(path, source).imports
     assert sorted(it.name for it in found) == sorted(names.split(" "))
     alone = "\n".join(it.text for it in found).encode()
-    assert syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
+    assert describe_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 
 def test_names_are_told_by_what_they_are_to_the_code() -> None:
@@ -150,21 +158,21 @@ def test_names_are_told_by_what_they_are_to_the_code() -> None:
     ],
 )
 def test_what_does_not_parse_is_said_with_its_line(path: str, source: bytes) -> None:
-    said = syntax_error(path, source)
+    said = describe_syntax_error(path, source)
     assert said
     assert said.startswith("Line ")
     assert path in said
 
 
 def test_a_language_we_do_not_know_has_no_errors_and_no_outline() -> None:
-    assert language_of("notes.txt") is None
-    assert syntax_error("notes.txt", b"((((") is None
-    assert isinstance(outline("notes.txt", b""), Refused)
+    assert find_source_language("notes.txt") is None
+    assert describe_syntax_error("notes.txt", b"((((") is None
+    assert isinstance(parse_source_outline("notes.txt", b""), SpliceRefusal)
 
 
 def test_code_nested_deeper_than_any_stack_is_read() -> None:
     deep = b"(" * 20_000 + b")" * 20_000
-    assert syntax_error("a.py", b"x = " + deep + b"\n") is None
+    assert describe_syntax_error("a.py", b"x = " + deep + b"\n") is None
     assert read("a.py", b"def f():\n    return " + deep + b"\n").words().called == frozenset()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.graft import Grafted, grafted
-from roundtable.workshop.symbols.synthesis import synthesised
+from roundtable.workshop.symbols.graft import TransplantedSymbol, transplant_symbol
+from roundtable.workshop.symbols.synthesis import synthesize_candidates
 from tests.workshop.test_told_apart import held, text_of, why
 
 
@@ -20,8 +20,8 @@ def test_a_new_method_is_seen_by_those_who_saw_it() -> None:
 
 def test_a_function_given_without_its_class_is_for_all_to_see() -> None:
     base = b"class A {\npublic:\n  int a() { return 1; }\n\nprivate:\n  int c() { return 1; }\n};\n"
-    made = grafted("a.cpp", base, "A::b", b"int b() { return 2; }")
-    assert isinstance(made, Grafted)
+    made = transplant_symbol("a.cpp", base, "A::b", b"int b() { return 2; }")
+    assert isinstance(made, TransplantedSymbol)
     assert made.source.index(b"int b()") < made.source.index(b"private:")
 
 
@@ -59,7 +59,7 @@ def test_a_function_that_stood_under_a_condition_is_not_put_in_without(
 def test_a_class_is_not_put_among_what_a_file_does_when_it_is_run() -> None:
     whole = b"class Door:\n    pass\n\n\nif __name__ == '__main__':\n\n    def main():\n        Door()\n\n    main()\n"
     rest = whole.split(b"\n\n\n", 1)[1]
-    made = synthesised("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
+    made = synthesize_candidates("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
     assert b"\nclass Door:\n    pass\n" in b"\n" + made.files["a.py"]
 
 
@@ -113,8 +113,10 @@ def test_what_comes_into_an_object_has_its_comma_and_what_goes_takes_it_along() 
 
 def test_methods_given_together_do_not_double_what_their_class_has() -> None:
     base = b"class A {\n  b() { return 1; }\n  c() { return 1; }\n}\n"
-    made = grafted("a.js", base, "A.b", b"b() { return this.c() + this.d(); }\nc() { return 2; }\nd() { return 3; }")
-    assert isinstance(made, Grafted)
+    made = transplant_symbol(
+        "a.js", base, "A.b", b"b() { return this.c() + this.d(); }\nc() { return 2; }\nd() { return 3; }"
+    )
+    assert isinstance(made, TransplantedSymbol)
     assert made.source.count(b"c() {") == 1
     assert made.source.count(b"d() {") == 1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.restore import PutBack, put_back
-from roundtable.workshop.symbols.syntax_trees import syntax_error
+from roundtable.workshop.symbols.restore import RevertedEdits, revert_unrelated_symbol_edits
+from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 
 STACK = b'''"""A stack."""
 
@@ -39,42 +39,46 @@ PEEK = b"""
 
 def test_a_method_that_was_forgotten_stands_in_its_class_again() -> None:
     forgotten = b"    def __len__(self):\n        return len(self._items)\n"
-    made = put_back("stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"}, changed=False)
+    made = revert_unrelated_symbol_edits(
+        "stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"}, changed=False
+    )
     assert made.symbols == ("Stack.__len__",)
     assert forgotten in made.source
     assert PEEK in made.source
-    assert syntax_error("stack.py", made.source) is None
+    assert describe_syntax_error("stack.py", made.source) is None
 
 
 def test_a_function_that_was_changed_is_as_it_was_and_the_one_asked_for_is_new() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"insert(0, item)")
     after = after.replace(b"file=sys.stderr", b"flush=True")
-    made = put_back("stack.py", STACK, after, {"push"}, changed=True)
+    made = revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=True)
     assert made.symbols == ("LIMIT", "told")
     assert made.source == STACK.replace(b"append(item)", b"insert(0, item)")
-    assert put_back("stack.py", STACK, after, {"push"}, changed=False) == PutBack(after, ()), "nothing was lost"
+    assert revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=False) == RevertedEdits(
+        after, ()
+    ), "nothing was lost"
 
 
 def test_what_uses_something_new_was_changed_for_it() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"append(checked(item))")
     after = after.replace(b"def told(stack):", b"def told(stack, checked=True):")
     after += b"\n\ndef checked(item):\n    return item\n"
-    made = put_back("stack.py", STACK, after, {"stack"}, {"checked"}, changed=True)
-    assert made == PutBack(after.replace(b"LIMIT = 4", b"LIMIT = 3"), ("LIMIT",))
+    made = revert_unrelated_symbol_edits("stack.py", STACK, after, {"stack"}, {"checked"}, changed=True)
+    assert made == RevertedEdits(after.replace(b"LIMIT = 4", b"LIMIT = 3"), ("LIMIT",))
     used = STACK.replace(b"(stack):", b"(checked):").replace(b"len(stack)", b"len(checked)")
     garbled = used.replace(b"stderr", b"stdout")
-    made = put_back("stack.py", used, garbled, {"push"}, {"checked"}, changed=True)
-    assert made == PutBack(used, ("told",)), "it used such a name before"
+    made = revert_unrelated_symbol_edits("stack.py", used, garbled, {"push"}, {"checked"}, changed=True)
+    assert made == RevertedEdits(used, ("told",)), "it used such a name before"
 
 
 def test_what_comes_back_brings_what_it_needs() -> None:
-    made = put_back(
+    made = revert_unrelated_symbol_edits(
         "stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"}, changed=False
     )
     assert made.symbols == ("LIMIT", "Stack", "told")
     assert b"import sys" in made.source
     assert b"def peek(stack):" in made.source
-    assert syntax_error("stack.py", made.source) is None
+    assert describe_syntax_error("stack.py", made.source) is None
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_what_comes_back_brings_what_it_needs() -> None:
     ids=["nothing was lost", "no language", "broken", "renamed", "imported", "overloads", "twice", "line ends"],
 )
 def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> None:
-    assert put_back(path, before, after, {"peek"}, changed=True) == PutBack(after, ())
+    assert revert_unrelated_symbol_edits(path, before, after, {"peek"}, changed=True) == RevertedEdits(after, ())
 
 
 @pytest.mark.parametrize(
@@ -111,9 +115,11 @@ def test_else_the_new_version_stands(path: str, before: bytes, after: bytes) -> 
 )
 def test_it_is_so_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
     head = b"package a\n\n" if path.endswith(".go") else b""
-    made = put_back(path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"}, changed=True)
-    assert made == PutBack(head + kept + b"\n" + asked, ("kept",))
-    made = put_back(path, head + kept, head + asked, {"asked"}, changed=True)
+    made = revert_unrelated_symbol_edits(
+        path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"}, changed=True
+    )
+    assert made == RevertedEdits(head + kept + b"\n" + asked, ("kept",))
+    made = revert_unrelated_symbol_edits(path, head + kept, head + asked, {"asked"}, changed=True)
     assert made.symbols == ("kept",)
     assert kept.rstrip() in made.source
     assert asked.rstrip() in made.source

@@ -8,7 +8,7 @@ from roundtable.core.decide.merge_ruling import Verdicts, wanted, with_seats
 from roundtable.core.replies import read
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
-from roundtable.workshop.symbols.synthesis import synthesised
+from roundtable.workshop.symbols.synthesis import synthesize_candidates
 from tests.stories.accounts import ACCOUNTS, DIRECTED
 
 NAMES = {"candidate-A": "gpt", "candidate-B": "claude", "candidate-C": "gemini"}
@@ -43,7 +43,7 @@ def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
     assert directives is not None
     wanted = [with_seats(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = synthesised(NAMES[directives.base], sources, wanted)
+    made = synthesize_candidates(NAMES[directives.base], sources, wanted)
     assert made.left == ()
     assert made.files == {"accounts.py": DIRECTED.encode()}
 
@@ -89,8 +89,8 @@ def test_nothing_is_taken_out_because_it_must_be_fixed() -> None:
     said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
     directives, _ = agreed(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = synthesised("claude", sources, directives)
+    made = synthesize_candidates("claude", sources, directives)
     assert made.files == {"accounts.py": DIRECTED.encode()}
     assert [it.directive for it in made.left] == ["MUST_FIX: remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
-    assert synthesised("claude", sources, agreed(both, both)[0]).removed
+    assert synthesize_candidates("claude", sources, agreed(both, both)[0]).removed

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.sandbox import Limit
-from roundtable.workshop.project.run_plan import Plan, plan_of, read_plan
-from roundtable.workshop.project.run_project import run_plan
+from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan, parse_project_run_plan
+from roundtable.workshop.project.run_project import run_project_plan
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from tests.servers.index_server import IndexServer
 
@@ -65,8 +65,8 @@ async def ran(
     tree.mkdir()
     for path, text in files.items():
         (tree / path).write_text(text)
-    plan = plan_of(files)
-    assert isinstance(plan, Plan), plan
+    plan = choose_project_run_plan(files)
+    assert isinstance(plan, RunPlan), plan
     sandbox = await find_sandbox(SandboxSettings(use="bubblewrap"))
     assert not isinstance(sandbox, str), sandbox
     told, stop = list[str](), asyncio.Event()
@@ -76,7 +76,7 @@ async def ran(
         if stop_at and stop_at in line:
             stop.set()
 
-    return await run_plan(sandbox, tree, plan, tell, stop, install=install), told
+    return await run_project_plan(sandbox, tree, plan, tell, stop, install=install), told
 
 
 @pytest.mark.feature("S0.52")
@@ -280,9 +280,9 @@ async def test_a_program_is_not_run_where_its_install_step_fails(tmp_path: Path)
     ],
 )
 def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -> None:
-    plan = read_plan(text)
-    assert isinstance(plan, Plan), plan
-    assert plan == Plan(("python", "app.py"))
+    plan = parse_project_run_plan(text)
+    assert isinstance(plan, RunPlan), plan
+    assert plan == RunPlan(("python", "app.py"))
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_the_ways_in_which_models_write_the_same_plan_mean_the_same(text: str) -
     ],
 )
 def test_a_plan_that_means_nothing_is_told_in_a_sentence_with_what_to_write(text: str, told: str) -> None:
-    wrong = read_plan(text)
+    wrong = parse_project_run_plan(text)
     assert isinstance(wrong, str)
     assert wrong.startswith("run.toml is not understood: ")
     assert told in wrong
@@ -336,14 +336,14 @@ def toml(value: object) -> str:
 
 @given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
 def test_no_text_at_all_breaks_the_reading_of_a_plan(text: str) -> None:
-    assert isinstance(read_plan(text), Plan | str)
+    assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 
 @given(st.dictionaries(st.sampled_from(["argv", "seconds", "command", "env", "port"]), VALUES, max_size=4))
 def test_no_values_break_the_reading_of_a_plan(values: dict[str, object]) -> None:
     for section in ("run", "env", "check"):
         text = "\n".join([f"[{section}]", *(f"{name} = {toml(value)}" for name, value in values.items())])
-        assert isinstance(read_plan(text), Plan | str)
+        assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 
 @pytest.mark.parametrize(
@@ -362,13 +362,13 @@ def test_no_values_break_the_reading_of_a_plan(values: dict[str, object]) -> Non
 def test_without_a_plan_the_usual_way_to_start_it_is_taken_and_said(
     files: dict[str, str], run: str, install: str
 ) -> None:
-    plan = plan_of(files)
-    assert isinstance(plan, Plan)
+    plan = choose_project_run_plan(files)
+    assert isinstance(plan, RunPlan)
     assert (" ".join(plan.run), " ".join(plan.install)) == (run, install)
     assert f"`{run}`" in plan.guess
 
 
 def test_where_nothing_says_how_it_is_run_that_is_told() -> None:
-    assert plan_of({"a.py": "", "b.py": ""}) == (
+    assert choose_project_run_plan({"a.py": "", "b.py": ""}) == (
         "Nothing says how this project is run. Add a run.toml with [run] and below it argv = [...]."
     )

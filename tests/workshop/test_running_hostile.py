@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.sandbox import Job
-from roundtable.workshop.project.run_plan import Plan, read_plan
+from roundtable.workshop.project.run_plan import RunPlan, parse_project_run_plan
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.sandbox.output_lines import Lines
 from tests.repository import sandbox
@@ -40,14 +40,16 @@ def script(path: Path, text: str) -> None:
 @pytest.mark.parametrize("program", ["/usr/bin/python3", "../me/bin/known", "a/../../me/bin/known", ".."])
 @pytest.mark.parametrize("section", ["run", "check", "install"])
 def test_a_plan_names_no_program_outside_the_project(program: str, section: str) -> None:
-    wrong = read_plan("\n".join(f'{name} = ["{it}"]' for name, it in {"run": "true", section: program}.items()))
+    wrong = parse_project_run_plan(
+        "\n".join(f'{name} = ["{it}"]' for name, it in {"run": "true", section: program}.items())
+    )
     assert isinstance(wrong, str)
     assert f"[{section}] names a program outside the project. Write its bare name" in wrong
 
 
 def test_a_plan_may_name_a_program_of_the_project() -> None:
-    plan = read_plan('run = ["tools/../start.sh"]')
-    assert isinstance(plan, Plan), plan
+    plan = parse_project_run_plan('run = ["tools/../start.sh"]')
+    assert isinstance(plan, RunPlan), plan
 
 
 async def test_who_names_a_program_of_the_person_is_not_shown_the_folders_it_lies_in(
@@ -136,21 +138,21 @@ ODD = [
 @pytest.mark.parametrize("number", NUMBERS[:4])
 def test_a_number_of_far_too_many_digits_is_told_in_a_sentence(number: str) -> None:
     for text in (f"seconds = {number}", f"[env]\nPORT = {number}", f"[check]\nargv = ['a', {number}]"):
-        plan = read_plan(f"[run]\nargv = ['a']\n{text}\n")
-        assert isinstance(plan, Plan) or plan.startswith("run.toml is not understood: ")
-    assert isinstance(read_plan(f"[run]\nargv = ['a']\nseconds = {number}"), str)
+        plan = parse_project_run_plan(f"[run]\nargv = ['a']\n{text}\n")
+        assert isinstance(plan, RunPlan) or plan.startswith("run.toml is not understood: ")
+    assert isinstance(parse_project_run_plan(f"[run]\nargv = ['a']\nseconds = {number}"), str)
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=4, max_size=4))
 def test_no_odd_value_breaks_the_reading_of_a_plan(values: list[str]) -> None:
     seconds, word, port, install = values
     text = f"[run]\nargv = ['a', {word}]\nseconds = {seconds}\n[env]\nPORT = {port}\n[install]\nargv = ['b', {install}]"
-    assert isinstance(read_plan(text), Plan | str)
+    assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 
 @pytest.mark.parametrize("word", ["x" * 1_001, "a\\u001b[2Kb", "a\\nb", "a\\u202eb", "a\\u00a0b"])
 def test_an_install_step_that_nobody_could_read_as_a_whole_is_refused(word: str) -> None:
-    wrong = read_plan(f'run = ["a"]\ninstall = ["sh", "-c", "{word}"]\n')
+    wrong = parse_project_run_plan(f'run = ["a"]\ninstall = ["sh", "-c", "{word}"]\n')
     assert isinstance(wrong, str)
     assert "or one that nobody sees. Write it so that a person can read it." in wrong
 
@@ -170,7 +172,7 @@ def test_empty_lines_without_end_take_no_memory_without_end() -> None:
 
 
 def test_a_plan_that_takes_all_programs_away_is_told_so() -> None:
-    plan = read_plan("[run]\nargv = ['python', 'main.py']\n[env]\nPATH = '/app/bin'\n")
+    plan = parse_project_run_plan("[run]\nargv = ['python', 'main.py']\n[env]\nPATH = '/app/bin'\n")
     assert plan == (
         "run.toml is not understood: [env] sets PATH, without which no program is found. "
         "Name programs by their path instead."

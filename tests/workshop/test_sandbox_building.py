@@ -17,8 +17,8 @@ from roundtable.core.sandbox import Exit, Output
 from roundtable.engine.feed import Feed
 from roundtable.store.memory import MemoryStore
 from roundtable.workshop.edit.stored_drafts import Drafts
-from roundtable.workshop.project.run_container import HONEST, run_container
-from roundtable.workshop.project.run_plan import Plan
+from roundtable.workshop.project.run_container import SEVERAL_SERVICES_NOTE, run_project_container
+from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.image_build import Build, build_of, built_and_run
 from roundtable.workshop.sandbox.selection import SandboxSettings
@@ -99,7 +99,7 @@ async def test_a_compose_file_goes_before_a_dockerfile_and_says_what_several_ser
     engine: Engine, tmp_path: Path
 ) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
-    ran = await run_container(build, "", lambda _: None, asyncio.Event())
+    ran = await run_project_container(build, "", lambda _: None, asyncio.Event())
     assert ran.notes == ("One service builds and runs reliably. Several that wait for each other may need your help.",)
     *_, up, down = asked(tmp_path)
     assert " up --build " in up
@@ -175,7 +175,7 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
     files = {"Dockerfile": DOCKERFILE, "compose.yaml": named}
     (tmp_path / "works").touch()
     build = await allowed(engine, files)
-    ran = await run_container(build, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
+    ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert [(it.name, it.code) for it in ran.steps] == [("run", 0), ("check", 0)]
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     called = over["services"]["web"]["container_name"]
@@ -185,7 +185,7 @@ async def test_a_service_is_asked_in_its_own_container_whatever_the_project_call
 
 async def test_what_ends_in_its_container_before_it_could_be_checked_has_not_passed(engine: Engine) -> None:
     build = await allowed(engine, {"Dockerfile": DOCKERFILE})
-    ran = await run_container(build, Plan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
+    ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
     assert ran.steps[-1].output == "It ended before it could be asked."
 
@@ -200,6 +200,6 @@ async def test_a_project_is_looked_through_once_before_it_is_built_and_the_hones
     draft = await Drafts(store).keep([DraftFile(path, None, text.encode()) for path, text in files.items()])
     running = Running(store, Feed(), SandboxSettings("docker"))
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
-    assert ran.notes == (HONEST,)
+    assert ran.notes == (SEVERAL_SERVICES_NOTE,)
     assert ran.steps[0].output == ""
     assert asked(tmp_path).count("image inspect base") == 1

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.outline import Outline, Symbol, outline
-from roundtable.workshop.symbols.signatures import takes
-from roundtable.workshop.symbols.splice import read_text, removed, spliced
-from roundtable.workshop.symbols.symbol_lookup import named, wanted
-from roundtable.workshop.symbols.syntax_trees import Refused, syntax_error
-from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
+from roundtable.workshop.symbols.signatures import list_parameter_types
+from roundtable.workshop.symbols.splice import parse_splice_request, remove_symbol_from_source, splice_symbol
+from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, describe_syntax_error
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
 from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
 from tests.workshop.variants import varied
 
@@ -24,43 +24,47 @@ EXPECTED = {".mjs": 0, ".cc": 0, ".h": 0}
 LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
 
 
-def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refused:
-    read = read_text(path, source, symbol, text)
-    return read if isinstance(read, Refused) else spliced(read)
+def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | SpliceRefusal:
+    read = parse_splice_request(path, source, symbol, text)
+    return read if isinstance(read, SpliceRefusal) else splice_symbol(read)
 
 
-def without(path: str, source: bytes, symbol: str) -> bytes | Refused:
-    file = outline(path, source)
+def without(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
+    file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
-    return removed(file, named(file, wanted(symbol)))
+    return remove_symbol_from_source(file, find_symbols_by_query(file, parse_symbol_query(symbol)))
 
 
-def taken(path: str, source: bytes, donor: bytes, said: str) -> Synthesis:
+def taken(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
     """What comes of a file when something is taken out of another seat's whole file."""
-    return synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"])
+    return synthesize_candidates(
+        "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"]
+    )
 
 
 def _said(file: Outline, symbol: Symbol) -> str:
     """A symbol's name, with what it takes where there are overloads."""
-    given = takes(symbol.node) if file.language.overloads else None
+    given = list_parameter_types(symbol.node) if file.language.overloads else None
     return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
 
 
 def there_and_back(path: Path) -> int:
     """Replace every function of a file by a variant and back; how many were."""
     source = path.read_bytes()
-    file = outline(path.name, source)
+    file = parse_source_outline(path.name, source)
     assert isinstance(file, Outline)
     done = 0
     if file.root.has_error:
         return done
     names = [it.name for it in file.symbols]
     for symbol in file.symbols:
-        text = varied(file, symbol) if symbol.kind in {Kind.FUNCTION, Kind.METHOD} and symbol.alone else None
+        text = (
+            varied(file, symbol) if symbol.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and symbol.alone else None
+        )
         if text is None:
             continue
         there = put(path.name, source, symbol.name, text)
-        if isinstance(there, Refused):
+        if isinstance(there, SpliceRefusal):
             assert there.kind is RefusalKind.AMBIGUOUS, (path, symbol.name, there.sentence)
             assert names.count(symbol.name) > 1, (path, symbol.name, there.sentence)
             continue
@@ -83,27 +87,29 @@ def test_any_function_of_a_real_file_is_replaced_and_back_and_not_a_byte_differs
 
 def functions(file: Outline) -> list[tuple[str, bytes]]:
     """All functions of a file by name, each with its text."""
-    return sorted((it.name, file.text(it)) for it in file.symbols if it.kind in {Kind.FUNCTION, Kind.METHOD})
+    return sorted(
+        (it.name, file.text(it)) for it in file.symbols if it.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}
+    )
 
 
 def out_and_back(path: Path) -> int:
     """Take every symbol out of a file and add it again from the file as it was; how many came back."""
     source, name = path.read_bytes(), path.name
-    file = outline(name, source)
+    file = parse_source_outline(name, source)
     assert isinstance(file, Outline)
     names = sorted(it.name for it in file.symbols)
     done = 0
     for symbol in file.symbols:
-        if file.root.has_error or names.count(symbol.name) > 1 or symbol.kind is Kind.SCOPE or not symbol.alone:
+        if file.root.has_error or names.count(symbol.name) > 1 or symbol.kind is SymbolKind.SCOPE or not symbol.alone:
             continue
         seats = {"claude": {name: source}, "gpt": {name: source}}
-        out = synthesised("claude", seats, [f"remove `{symbol.name}`"])
-        back = synthesised("claude", {**seats, "claude": out.files}, [f"add gpt's `{symbol.name}`"])
+        out = synthesize_candidates("claude", seats, [f"remove `{symbol.name}`"])
+        back = synthesize_candidates("claude", {**seats, "claude": out.files}, [f"add gpt's `{symbol.name}`"])
         if out.left or back.left:
             continue
-        assert syntax_error(name, out.files[name]) is None, (path, symbol.name)
-        assert syntax_error(name, back.files[name]) is None, (path, symbol.name)
-        after = outline(name, back.files[name])
+        assert describe_syntax_error(name, out.files[name]) is None, (path, symbol.name)
+        assert describe_syntax_error(name, back.files[name]) is None, (path, symbol.name)
+        after = parse_source_outline(name, back.files[name])
         assert isinstance(after, Outline)
         assert sorted(it.name for it in after.symbols) == names, (path, symbol.name)
         assert functions(after) == functions(file), (path, symbol.name)
@@ -135,15 +141,15 @@ def test_a_function_comes_out_of_another_whole_file(suffix: str) -> None:
     login = LOGINS.get(suffix, "Account.login")
     made = put(path, source, login, donor)
     assert isinstance(made, bytes)
-    assert syntax_error(path, made) is None
-    before, after = outline(path, source), outline(path, made)
+    assert describe_syntax_error(path, made) is None
+    before, after = parse_source_outline(path, source), parse_source_outline(path, made)
     assert isinstance(before, Outline)
     assert isinstance(after, Outline)
     assert [it.name for it in before.symbols] == [it.name for it in after.symbols]
     changed = [
         one.name
         for one, other in zip(before.symbols, after.symbols, strict=True)
-        if one.kind in {Kind.FUNCTION, Kind.METHOD} and before.text(one) != after.text(other)
+        if one.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and before.text(one) != after.text(other)
     ]
     assert [it.rpartition(".")[2] for it in changed] == [login.rpartition(".")[2]]
 
@@ -154,7 +160,7 @@ def test_text_in_another_language_is_refused(suffix: str) -> None:
     login = LOGINS.get(suffix, "login").rpartition(".")[2]
     foreign = f"def {login}(word):\n    return word is not None\n" if suffix != ".py" else "func login() bool {\n}\n"
     refused = put(path, source, login, foreign.encode())
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.LANGUAGE
     assert ("Go" if suffix == ".py" else "Python") in refused.sentence
 
@@ -163,7 +169,7 @@ def test_text_in_another_language_is_refused(suffix: str) -> None:
 def test_broken_text_is_refused(suffix: str) -> None:
     path, source = fixture(suffix)
     refused = put(path, source, LOGINS.get(suffix, "login"), b"login(( {{ ]] return")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
@@ -172,7 +178,7 @@ def test_a_symbol_that_the_text_does_not_have_is_refused(suffix: str) -> None:
     path, source = fixture(suffix)
     _, donor = fixture(suffix, "gpt")
     refused = put(path, source, "logout", donor)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
@@ -188,7 +194,7 @@ AMBIGUOUS = {
 def test_overloads_and_twins_are_not_guessed_at(suffix: str) -> None:
     path, source = fixture(suffix)
     refused = put(path, source, *AMBIGUOUS[suffix])
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.AMBIGUOUS
     assert path in refused.sentence
 
@@ -232,7 +238,7 @@ def test_a_getter_and_a_setter_are_told_apart_by_their_decorators() -> None:
     )
     assert made == PROPERTY.replace(b"= value", b"= bool(value)")
     unclear = put("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
-    assert isinstance(unclear, Refused)
+    assert isinstance(unclear, SpliceRefusal)
     assert unclear.kind is RefusalKind.AMBIGUOUS
 
 
@@ -304,15 +310,15 @@ def test_a_new_method_stands_beside_the_neighbours_it_had() -> None:
 def test_a_class_without_methods_gets_its_first(path: str, source: bytes, symbol: str, text: bytes) -> None:
     made = put(path, source, symbol, text)
     assert isinstance(made, bytes), made
-    file = outline(path, made)
+    file = parse_source_outline(path, made)
     assert isinstance(file, Outline)
     assert symbol in [it.name for it in file.symbols]
-    assert syntax_error(path, made) is None
+    assert describe_syntax_error(path, made) is None
 
 
 def test_a_method_of_a_class_that_is_not_there_is_refused() -> None:
     refused = put("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
@@ -323,11 +329,11 @@ def test_a_function_is_taken_out_with_what_belongs_to_it() -> None:
 
 def test_a_result_that_would_not_parse_is_refused() -> None:
     refused = without("a.py", b"class A:\n    def b(self): ...\n", "A.b")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
 def test_a_file_in_no_language_we_know_is_refused() -> None:
     refused = put("notes.txt", b"login\n", "login", b"login")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.LANGUAGE

@@ -9,9 +9,9 @@ import pytest
 from roundtable.core.effects import Left, Removed, Took
 from roundtable.core.replies import read
 from roundtable.core.values import Expect
-from roundtable.workshop.symbols.graft import Grafted, grafted
-from roundtable.workshop.symbols.syntax_trees import syntax_error
-from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
+from roundtable.workshop.symbols.graft import TransplantedSymbol, transplant_symbol
+from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
 from tests.workshop.corpus import FIXTURES
 
 PATH = "src/auth.py"
@@ -98,9 +98,9 @@ CANDIDATES = {
 }
 
 
-def held(*directives: str) -> Synthesis:
+def held(*directives: str) -> SynthesizedFiles:
     """What the directives come to on Claude's work."""
-    return synthesised("claude", CANDIDATES, directives)
+    return synthesize_candidates("claude", CANDIDATES, directives)
 
 
 def function(source: bytes, name: str) -> bytes:
@@ -118,7 +118,7 @@ def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
     verdict = read(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
     assert verdict is not None
     assert verdict.directives is not None
-    made = synthesised(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
+    made = synthesize_candidates(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
     source = made.files[PATH]
     assert function(source, "login") == function(GPT, "login")
     assert function(source, "rollback") == function(GEMINI, "rollback")
@@ -137,7 +137,7 @@ def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
 
 def test_all_that_was_not_named_is_as_it_was_byte_for_byte() -> None:
     made = held("base Claude, login from GPT, rollback from Gemini").files[PATH]
-    assert syntax_error(PATH, made) is None
+    assert describe_syntax_error(PATH, made) is None
     lost = [
         line[2:]
         for line in difflib.ndiff(CLAUDE.decode().splitlines(), made.decode().splitlines())
@@ -149,9 +149,9 @@ def test_all_that_was_not_named_is_as_it_was_byte_for_byte() -> None:
 
 
 def test_nothing_asked_for_is_the_base_itself() -> None:
-    assert held() == Synthesis(dict(CANDIDATES["claude"]))
-    assert held("BASE=claude.") == Synthesis(dict(CANDIDATES["claude"]))
-    assert held("keep Claude's check") == Synthesis(dict(CANDIDATES["claude"]))
+    assert held() == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert held("BASE=claude.") == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert held("keep Claude's check") == SynthesizedFiles(dict(CANDIDATES["claude"]))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_nothing_asked_for_is_the_base_itself() -> None:
     ],
 )
 def test_what_is_the_bases_own_stays_as_it_is(said: str) -> None:
-    assert held(said) == Synthesis(dict(CANDIDATES["claude"]))
+    assert held(said) == SynthesizedFiles(dict(CANDIDATES["claude"]))
 
 
 @pytest.mark.parametrize(
@@ -331,20 +331,23 @@ def test_what_names_no_file_concerns_only_what_the_candidates_touch(said: str) -
 
 def test_a_seat_is_known_by_the_beginning_of_its_name_if_only_one_begins_so() -> None:
     candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
-    assert synthesised("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
-    assert synthesised("a", candidates, ["login from Gemini"]).left[0].why == "`Gemini` may be gemini-3 or gemini-2."
+    assert synthesize_candidates("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
+    assert (
+        synthesize_candidates("a", candidates, ["login from Gemini"]).left[0].why
+        == "`Gemini` may be gemini-3 or gemini-2."
+    )
 
 
 def test_candidates_may_be_labels() -> None:
     candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
-    made = synthesised("A", candidates, ["replace A's login by B's", "add a rollback from C"])
+    made = synthesize_candidates("A", candidates, ["replace A's login by B's", "add a rollback from C"])
     assert made.left == ()
     assert {it.seat for it in made.took} == {"B", "C"}
 
 
 def test_a_name_that_means_several_things_is_left() -> None:
     two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
-    made = synthesised("claude", two, ["login from gpt", "Session.login from gpt"])
+    made = synthesize_candidates("claude", two, ["login from gpt", "Session.login from gpt"])
     assert made.left == (
         Left(
             "login from gpt",
@@ -357,7 +360,7 @@ def test_a_name_that_means_several_things_is_left() -> None:
 
 def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
     base = {PATH: b"def check(one):\n    return one\n"}
-    made = synthesised("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
+    made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
     assert made.files[PATH].startswith(base[PATH])
     assert b"def purge(store)" in made.files[PATH]
     assert [it.files for it in made.left] == [(PATH,)]
@@ -386,14 +389,14 @@ def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
 )
 def test_a_field_that_the_bases_struct_does_not_have_is_said(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
-    made = synthesised("claude", candidates, ["replace Go by gpt's"])
+    made = synthesize_candidates("claude", candidates, ["replace Go by gpt's"])
     assert [it.why for it in made.left] == [f"It speaks of `mu`, which S has where it comes from, and not in {path}."]
-    assert synthesised("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
+    assert synthesize_candidates("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 
 def test_an_import_that_stands_against_one_of_the_base_is_said() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
-    made = synthesised("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
+    made = synthesize_candidates("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
     assert made.files[PATH].count(b"import") == 3
     assert "`from time import monotonic as now`" in made.left[0].why
 
@@ -418,11 +421,11 @@ NEEDED = {
 def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> None:
     base, donor = ((FIXTURES / seat / path).read_bytes() for seat in ("claude", "gpt"))
     name = LOGINS.get(path, "login")
-    made = synthesised("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
     assert made.left == ()
     assert [it.symbol for it in made.took][1:] == NEEDED[path].split(", ")
-    assert syntax_error(path, made.files[path]) is None
-    again = synthesised("claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
+    assert describe_syntax_error(path, made.files[path]) is None
+    again = synthesize_candidates("claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"])
     assert again.files == made.files
 
 
@@ -439,7 +442,7 @@ def test_what_a_function_needs_comes_with_it_in_every_language(path: str) -> Non
     ],
 )
 def test_what_only_a_decorator_or_attribute_needs_comes_along(path: str, base: bytes, donor: bytes, name: str) -> None:
-    made = synthesised("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
+    made = synthesize_candidates("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
     assert made.files[path] == donor
 
 
@@ -482,7 +485,7 @@ def settings():
     return tomllib
 """
     typed, chosen = (
-        synthesised("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
+        synthesize_candidates("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
         for said in ("replace login by gpt's", "add gpt's settings")
     )
     assert typed.files["a.py"] == TYPED
@@ -495,12 +498,17 @@ def settings():
 def test_a_line_that_must_come_first_does() -> None:
     donor = b"from __future__ import annotations\n\nimport re\n\n\ndef f(x: Later) -> None:\n    re.purge()\n"
     for base in (b"def f(x): ...\n", b"import os\n\n\ndef f(x): ...\n", b"#!/bin/python\nimport os\ndef f(x): ...\n"):
-        made = synthesised("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, ["f from gpt"]).files["a.py"]
+        made = synthesize_candidates(
+            "claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, ["f from gpt"]
+        ).files["a.py"]
         assert b"from __future__ import annotations" in made
         exec(compile(made, "a.py", "exec", dont_inherit=True), {})
     bare = {"a.py": b"import re\n\n\ndef f(x):\n    return 1\n"}
     plain = {"a.py": donor.replace(b"x: Later) -> None", b"x)")}
-    assert b"__future__" not in synthesised("claude", {"claude": bare, "gpt": plain}, ["f from gpt"]).files["a.py"]
+    assert (
+        b"__future__"
+        not in synthesize_candidates("claude", {"claude": bare, "gpt": plain}, ["f from gpt"]).files["a.py"]
+    )
 
 
 def test_constants_and_static_properties_of_a_php_class_come_along() -> None:
@@ -520,7 +528,9 @@ class Repo
     }
 }
 """
-    made = synthesised("claude", {"claude": {"a.php": base}, "gpt": {"a.php": donor}}, ["replace Repo::find by gpt's"])
+    made = synthesize_candidates(
+        "claude", {"claude": {"a.php": base}, "gpt": {"a.php": donor}}, ["replace Repo::find by gpt's"]
+    )
     assert made.left == ()
     taken = {"Repo.find", "Repo.TTL", "Repo.cache", "use App\\Clock;"}
     assert {it.symbol for it in made.took} == taken
@@ -542,7 +552,7 @@ def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
 def test_the_first_import_goes_after_the_mark_a_file_begins_with() -> None:
     base = {"a.py": b"\xef\xbb\xbfdef f():\n    return 1\n"}
     donor = {"a.py": b"import re\n\n\ndef f():\n    return re\n"}
-    made = synthesised("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
+    made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
     assert made.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
 
 
@@ -554,10 +564,10 @@ def test_an_import_brings_the_file_it_names_where_the_base_has_none() -> None:
         "app/unused.py": b"x = 1\n",
     }
     base = {"app/auth.py": b"def login(): ...\n"}
-    made = synthesised("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
+    made = synthesize_candidates("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
     assert made.files == {it: donor[it] for it in ("app/auth.py", "app/locks.py", "app/times.py")}
     half = {**base, "app/locks.py": b"def taken(): ...\n", "app/times.py": b"def now(): ...\n"}
-    less = synthesised("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
+    less = synthesize_candidates("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
     assert b"def held()" in less.files["app/locks.py"]
     assert b"def free()" not in less.files["app/locks.py"]
     assert less.files["app/locks.py"].startswith(b"from app.times import now\n")
@@ -581,8 +591,10 @@ def test_an_import_brings_the_file_it_names_where_the_base_has_none() -> None:
 )
 def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: bytes, line: bytes, first: bytes) -> None:
     donor = (b"<?php\n" if path == "a.php" else b"package a\n" if path == "a.go" else b"") + line + b"\n"
-    made = synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, ["imports from gpt"]).files[path]
-    assert syntax_error(path, made) is None
+    made = synthesize_candidates(
+        "claude", {"claude": {path: source}, "gpt": {path: donor}}, ["imports from gpt"]
+    ).files[path]
+    assert describe_syntax_error(path, made) is None
     assert made.replace(line, b"").split() == source.split()
     assert made.index(line) < made.index(first)
     assert made.index(line) > made.index(b"package a") if b"package a" in made else True
@@ -591,8 +603,8 @@ def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: byte
 
 def test_a_function_given_as_text_brings_its_imports_and_helpers() -> None:
     text = b"import q\n\n\ndef near(x):\n    return q.of(x)\n\n\ndef f(x):\n    return near(x)\n"
-    made = grafted("a.py", b"def f(x):\n    return x\n", "f", text)
-    assert isinstance(made, Grafted)
+    made = transplant_symbol("a.py", b"def f(x):\n    return x\n", "f", text)
+    assert isinstance(made, TransplantedSymbol)
     assert made.source == text
     assert (made.symbols, made.imports) == (("f", "near"), ("import q",))
 
@@ -601,7 +613,7 @@ def test_a_function_may_be_called_what_reasons_begin_with() -> None:
     versions = {
         seat: {"find.js": f"function which() {{\n  return '{seat}'\n}}\n".encode()} for seat in ("claude", "gpt")
     }
-    made = synthesised("claude", versions, ["replace `which` by gpt's"])
+    made = synthesize_candidates("claude", versions, ["replace `which` by gpt's"])
     assert made.files == versions["gpt"]
 
 

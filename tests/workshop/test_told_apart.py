@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.outline import Outline, outline
-from roundtable.workshop.symbols.synthesis import Synthesis, synthesised
+from roundtable.workshop.symbols.outline import Outline, parse_source_outline
+from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
 from tests.workshop.corpus import FIXTURES
 from tests.workshop.variants import varied
 
 
-def held(path: str, base: str, gpt: str, said: str) -> Synthesis:
+def held(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
     """What one directive comes to on Claude's file."""
-    return synthesised("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
+    return synthesize_candidates("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
 
 
-def text_of(made: Synthesis) -> str:
+def text_of(made: SynthesizedFiles) -> str:
     """The one file of a synthesis that left nothing."""
     assert made.left == ()
     (text,) = made.files.values()
     return text.decode()
 
 
-def why(made: Synthesis) -> str:
+def why(made: SynthesizedFiles) -> str:
     """Why the one directive was left; nothing is taken then."""
     assert made.took == ()
     assert len(made.left) == 1
@@ -49,14 +49,14 @@ CONSTRUCTORS = (
 @pytest.mark.parametrize(("path", "name"), CONSTRUCTORS)
 def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     source = (FIXTURES / "shapes" / path).read_bytes()
-    file = outline(path, source)
+    file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
     symbol = next(it for it in file.symbols if it.name == name and varied(file, it))
     donor = source.replace(file.text(symbol), varied(file, symbol) or b"")
     assert donor != source
     owner = name.rpartition(".")[0]
     for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
-        made = synthesised("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
+        made = synthesize_candidates("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
         assert made.left == ()
         assert made.files[path] == donor
         assert [it.symbol for it in made.took] == [name]

@@ -16,11 +16,11 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.trial import probe_tests
-from roundtable.workshop.trial.distinguishing_inputs import Call, module_of, telling_calls
-from roundtable.workshop.trial.examples import examples_of, unittest_of
-from roundtable.workshop.trial.probes import Asked, observed, text_of
-from roundtable.workshop.trial.run_candidates import Task, tried
-from roundtable.workshop.trial.trial_results import BEFORE, EXAMPLES, Trials
+from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_distinguishing_calls, python_module_name
+from roundtable.workshop.trial.examples import parse_task_examples, render_examples_as_unittest
+from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
+from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
+from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
 
 BOUNDS = Bounds(seconds=60)
 CHECKS = {"sound": (sys.executable, "check.py")}
@@ -74,9 +74,13 @@ def sums(**expected: int) -> str:
     )
 
 
-async def run(sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None) -> Trials:
+async def run(
+    sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None
+) -> TrialResults:
     files = {author: {f"tests/test_{author}.py": text} for author, text in tests.items()}
-    return await tried(sandbox, trees, CHECKS, files, sys.executable, said.append if said is not None else None)
+    return await run_candidate_trials(
+        sandbox, trees, CHECKS, files, sys.executable, said.append if said is not None else None
+    )
 
 
 async def test_a_wrong_candidate_falls_to_the_tests_of_two_others(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ async def test_what_a_check_says_is_told_while_it_runs(sandbox: Sandbox, tmp_pat
     slow = {"slow": (sys.executable, "-c", "import time; print('half way', flush=True); time.sleep(600)")}
     heard = asyncio.Event()
     trying = asyncio.create_task(
-        tried(
+        run_candidate_trials(
             sandbox,
             planted(tmp_path, ada=RIGHT),
             slow,
@@ -143,8 +147,8 @@ async def test_inputs_near_to_those_that_were_written_tell_apart_what_the_writte
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
-    trials = await tried(
-        sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2]) must be 3, other(1) must be 2.")
+    trials = await run_candidate_trials(
+        sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3, other(1) must be 2.")
     )
     differ = [it for it, said in trials.outputs["ada"].items() if trials.outputs["bob"][it] != said]
     assert differ == ["shop.total([])"]
@@ -156,8 +160,10 @@ async def test_calls_that_worked_before_and_end_in_a_slip_are_told(sandbox: Sand
     first = "def total(prices):\n    return prices[0] + sum(prices[1:])\n"
     refuses = "def total(prices):\n    if not prices:\n        raise ValueError\n    return sum(prices)\n"
     trees = planted(tmp_path, ada=RIGHT, bob=first, eve=refuses)
-    (trees[BEFORE] / "shop.py").write_text("def total(prices):\n    return sum(prices[:2])\n")
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2, 3]) must be 6."))
+    (trees[BASELINE] / "shop.py").write_text("def total(prices):\n    return sum(prices[:2])\n")
+    trials = await run_candidate_trials(
+        sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
+    )
     assert trials.slips == {
         "ada": (),
         "bob": ("shop.total([]) came to 0 before, and ends in IndexError now.",),
@@ -180,8 +186,10 @@ async def test_what_came_to_nothing_for_every_call_is_no_measure_of_slips(
     before: str, slips: tuple[str, ...], sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
-    (trees[BEFORE] / "shop.py").write_text(before)
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([1, 2, 3]) must be 6."))
+    (trees[BASELINE] / "shop.py").write_text(before)
+    trials = await run_candidate_trials(
+        sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
+    )
     assert trials.slips == {"ada": slips}
 
 
@@ -191,7 +199,7 @@ async def test_what_a_call_changes_in_place_is_seen_unless_that_is_all_it_does(
     only_sorting = "def total(prices):\n    prices.sort()\n"
     trees = planted(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
     task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task(task))
+    trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"] == trials.outputs["bob"]
     in_place = trials.in_place
     assert "shop.total([2, 1])" in in_place["bob"]
@@ -213,30 +221,32 @@ async def test_what_was_changed_in_place_before_is_no_fault_of_a_candidate(
     before: str, faulty: bool, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
-    (trees[BEFORE] / "shop.py").write_text(before)
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
+    (trees[BASELINE] / "shop.py").write_text(before)
+    trials = await run_candidate_trials(
+        sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
+    )
     assert bool(trials.in_place["ada"]) is faulty
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{}", "x={1: 2}", "{1}", "set()", "(1, [2])"])
 def test_what_can_be_changed_in_place(arguments: str) -> None:
-    assert Call("m", "f", arguments).changeable
+    assert ProbeCall("m", "f", arguments).changeable
 
 
 @pytest.mark.parametrize("arguments", ["", "1, 'a'", "(1, 2)", "None"])
 def test_what_cannot_be_changed_in_place(arguments: str) -> None:
-    assert not Call("m", "f", arguments).changeable
+    assert not ProbeCall("m", "f", arguments).changeable
 
 
 def test_tests_that_their_authors_code_fails_show_something_where_two_who_wrote_apart_agree() -> None:
     wrong = {"ada: a": False, "eve: e": False}
-    both = Trials(
-        tests={BEFORE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
+    both = TrialResults(
+        tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
         authors={"ada: a": "ada", "eve: e": "eve"},
     )
     assert both.shown_by("bob") == ("ada", "eve")
-    one = Trials(
-        tests={BEFORE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": False}},
+    one = TrialResults(
+        tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": False}},
         authors={"ada: a": "ada", "eve: e": "eve"},
     )
     assert one.shown_by("bob") == (), "one of ada's two is wrong, and nobody knows which"
@@ -256,9 +266,9 @@ def test_others_bear_a_candidate_out_with_all_their_tests_or_stand_against_it(
 ) -> None:
     authors = {"ada: a": "ada", "ann: a": "ann", "eve: e": "eve", "eve: f": "eve", "bob: b": "bob", "old: o": "old"}
     none = dict.fromkeys(authors, False) | {"old: o": True}
-    trials = Trials(
+    trials = TrialResults(
         tests={
-            BEFORE: none,
+            BASELINE: none,
             "ada": none | {"ada: a": True},
             "ann": none | {"ann: a": True},
             "eve": none | {"eve: e": True},
@@ -277,22 +287,22 @@ def test_tests_of_an_author_whose_code_breaks_a_check_show_something_only_as_a_w
 ) -> None:
     held, broken = CheckOutcome("tests", ("true",), 0), CheckOutcome("tests", ("true",), 1)
     none = {"ada: new": False, "ada: old": False}
-    trials = Trials(
-        checks={BEFORE: (held,), "ada": (broken,), "bob": (held,)},
-        tests={BEFORE: none, "ada": none, "bob": {"ada: new": True, "ada: old": passes_the_other}},
+    trials = TrialResults(
+        checks={BASELINE: (held,), "ada": (broken,), "bob": (held,)},
+        tests={BASELINE: none, "ada": none, "bob": {"ada: new": True, "ada: old": passes_the_other}},
         authors=dict.fromkeys(none, "ada"),
     )
     assert trials.shown_by("bob") == shown
 
 
 def test_a_text_is_also_tried_with_other_marks() -> None:
-    calls = telling_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
+    calls = collect_distinguishing_calls(["from m import f\n\nf('One. Two!')\n"], {"m": ["def f(a): ..."]})
     assert "m.f('One; Two?')" in map(str, calls)
 
 
 def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
-    calls = telling_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
+    calls = collect_distinguishing_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
     said = [it.arguments for it in calls]
     assert said[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
     assert [it.near for it in calls] == [False] + [True] * (len(calls) - 1)
@@ -303,7 +313,9 @@ def test_near_inputs_are_of_the_same_kind_one_argument_at_a_time() -> None:
 
 
 def test_a_call_in_the_task_may_name_the_module() -> None:
-    calls = telling_calls((), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"])
+    calls = collect_distinguishing_calls(
+        (), {"kit.m": ["def f(a): ..."]}, ["kit.m.f('')", "f(None)", "m.f(True)", "other.f(False)"]
+    )
     assert [str(it) for it in calls if not it.near] == ["kit.m.f('')", "kit.m.f(None)"]
 
 
@@ -314,16 +326,26 @@ async def test_tests_that_are_not_python_are_laid_in_and_the_checks_run_again(sa
             "import pathlib, shop\nfor it in pathlib.Path('cases').glob('*.txt'):\n"
             "    *prices, expected = map(int, it.read_text().split())\n    assert shop.total(prices) == expected\n"
         )
-    trials = await tried(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, sys.executable)
+    trials = await run_candidate_trials(sandbox, trees, CHECKS, {"ada": {"cases/one.txt": "1 2 3"}}, sys.executable)
     assert [it.passed for it in trials.checks["bob"]] == [True]
     assert trials.tests == {"": {"ada: sound": False}, "ada": {"ada: sound": True}, "bob": {"ada: sound": False}}
     assert (bool(trials.shown_by("ada")), bool(trials.shown_by("bob"))) == (True, False)
 
 
-async def run_on_task(sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None) -> Trials:
-    examples = {"test_task.py": unittest_of(found, ["shop"])} if (found := examples_of(task)) else {}
-    return await tried(
-        sandbox, trees, CHECKS, {}, sys.executable, said.append if said is not None else None, Task(examples=examples)
+async def run_on_task(
+    sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None
+) -> TrialResults:
+    examples = (
+        {"test_task.py": render_examples_as_unittest(found, ["shop"])} if (found := parse_task_examples(task)) else {}
+    )
+    return await run_candidate_trials(
+        sandbox,
+        trees,
+        CHECKS,
+        {},
+        sys.executable,
+        said.append if said is not None else None,
+        TrialTask(examples=examples),
     )
 
 
@@ -333,11 +355,11 @@ async def test_the_examples_in_the_task_are_a_check_that_only_counts_what_failed
     trees = planted(tmp_path, ada=RIGHT, bob=LAST)
     said: list[str] = []
     trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
-    assert trials.before == {"sound": True, EXAMPLES: False}
+    assert trials.before == {"sound": True, EXAMPLES_CHECK: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
-    assert (ada.name, ada.code, ada.output) == (EXAMPLES, 0, "2 of 2 came to what the task says.")
-    assert (bob.name, bob.code) == (EXAMPLES, 1)
+    assert (ada.name, ada.code, ada.output) == (EXAMPLES_CHECK, 0, "2 of 2 came to what the task says.")
+    assert (bob.name, bob.code) == (EXAMPLES_CHECK, 1)
     assert executed(trials.ran(), trials.before, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in said
 
@@ -349,7 +371,7 @@ async def test_a_candidate_that_fails_an_example_is_told_which_call_came_to_what
     unfinished = "def total(prices)\n"
     trees = planted(tmp_path, ada=LAST, bob=broken, eve=unfinished)
     trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
-    told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BEFORE}
+    told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
     assert told["ada"] == [
         "1 of 3 came to what the task says.",
         "total([1, 2]) must be 3, and it came to 2.",
@@ -393,9 +415,9 @@ async def test_tests_run_by_unittest_where_pytest_is_not_to_be_had(sandbox: Sand
         """)
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
-    setup = text_of(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
-    asked = Asked((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
-    seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
+    setup = read_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
+    asked = ProbeRequest((setup,), ("sorted(outcomes(['test_a.py']).items())",), 20, 20, 4000)
+    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows == [
         ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
     ]
@@ -406,8 +428,8 @@ async def test_what_is_equal_reads_alike_whatever_order_it_came_in(sandbox: Sand
     setups = [
         f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {it}" for it in forms
     ]
-    asked = Asked(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
-    seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
+    asked = ProbeRequest(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
+    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert len(set(map(tuple, seen.rows))) == 1
     assert seen.rows[0][0] == "= [{'a': 0, 'b': (1, {2, 3})}]"
     assert seen.rows[0][1:] == ["= ({},)", "! RecursionError", "= frozenset()", "= {1: 2}"]
@@ -422,14 +444,14 @@ async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sand
         "def f(x):\n    return [0] * 10**10",
         "def f(x):\n    import os\n    os.execv('/bin/true', ['true'])",
     )
-    asked = Asked(
+    asked = ProbeRequest(
         ("def f(x):\n    return x + 1", *hostile, "def f(x):\n    return x + 1"),
         ("f(1)", "f(2)"),
         0.2,
         1.0,
         memory=1 << 30,
     )
-    seen = await observed(sandbox, tmp_path, asked, BOUNDS, files={})
+    seen = await run_probes(sandbox, tmp_path, asked, BOUNDS, files={})
     assert seen.rows[0] == seen.rows[-1] == ["= 2", "= 3"]
     assert seen.rows[1] == ["! late", "! late"]
     assert seen.rows[2] == ["! died", "! died"]
@@ -441,12 +463,12 @@ async def test_a_candidate_spoils_nothing_but_its_own_observations(sandbox: Sand
 def test_telling_calls_are_those_of_changed_modules_with_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
-    found = [str(it) for it in telling_calls([test], changed) if not it.near]
+    found = [str(it) for it in collect_distinguishing_calls([test], changed) if not it.near]
     assert found == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
 
 
 def test_a_module_is_named_as_it_is_imported() -> None:
-    assert [module_of(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]
+    assert [python_module_name(it) for it in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == ["a.b", "a", "", ""]
 
 
 async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -458,7 +480,7 @@ async def test_a_candidate_that_ends_the_tests_before_they_run_does_not_pass(san
         )
     said: list[str] = []
     checks = {"tests": (sys.executable, "-m", "unittest")}
-    trials = await tried(sandbox, trees, checks, {}, sys.executable, said.append)
+    trials = await run_candidate_trials(sandbox, trees, checks, {}, sys.executable, said.append)
     assert trials.before == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
@@ -475,8 +497,8 @@ async def test_a_test_of_what_was_there_before_shows_nothing_though_its_file_imp
         tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
     )
     tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
-    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable)
-    assert trials.tests[BEFORE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
+    trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
+    assert trials.tests[BASELINE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
     assert trials.shown_by("bob") == (), "its author's own code fails the only test of what is new"
     assert trials.shown_by("ada") == ()
 
@@ -495,7 +517,7 @@ async def test_commands_in_the_task_and_others_near_to_them_tell_programs_apart(
     task = (
         "A program count.py: 'python3 count.py 1 3' prints 1 2 3; other commands such as python3 gone.py do not count."
     )
-    trials = await tried(sandbox, trees, CHECKS, {}, sys.executable, task=Task(task))
+    trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
     assert not any("gone.py" in it for it in trials.outputs["ada"])
     assert trials.outputs["bob"] == trials.outputs["eve"]
@@ -508,7 +530,9 @@ async def test_what_is_another_each_time_tells_nothing_apart(sandbox: Sandbox, t
     one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
     two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
     trees = planted(tmp_path, ada=one, bob=two)
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([1, 2]) must be 3."))
+    trials = await run_candidate_trials(
+        sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3.")
+    )
     assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
 
 
@@ -519,9 +543,9 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
     chance = "import os, sys, shop\nsys.exit(os.urandom(1)[0] % 2)\n"
     for tree in trees.values():
         (tree / "check.py").write_text(chance)
-    trials = Trials()
+    trials = TrialResults()
     for _ in range(40):
-        trials = trials if BEFORE in trials.unsteady else await run(sandbox, trees, {})
+        trials = trials if BASELINE in trials.unsteady else await run(sandbox, trees, {})
     assert trials.telling("ada") == trials.telling("bob") == ()
     assert [it.checks for it in trials.ran()] == [{}, {}]
     assert trials.untold(("ada",)) == (
@@ -531,7 +555,7 @@ async def test_a_check_that_ends_in_two_ways_on_the_same_files_is_neither_eviden
 
 def test_what_is_chance_with_one_candidate_excuses_no_other() -> None:
     failed, passed = CheckOutcome("sound", ("check",), 1), CheckOutcome("sound", ("check",), 0)
-    trials = Trials({BEFORE: (passed,), "ada": (failed,), "bob": (failed,)}, unsteady={"ada": ("sound",)})
+    trials = TrialResults({BASELINE: (passed,), "ada": (failed,), "bob": (failed,)}, unsteady={"ada": ("sound",)})
     assert trials.telling("ada") == ()
     assert trials.telling("bob") == (failed,)
     assert [it.checks for it in trials.ran()] == [{}, {"sound": False}]
@@ -569,8 +593,10 @@ async def test_where_nobody_can_say_what_was_changed_before_a_candidate_is_not_b
     before: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = planted(tmp_path, ada=SORTING)
-    (trees[BEFORE] / "shop.py").write_text(before)
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
+    (trees[BASELINE] / "shop.py").write_text(before)
+    trials = await run_candidate_trials(
+        sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
+    )
     assert trials.in_place == {"ada": ()}
 
 
@@ -581,14 +607,16 @@ async def test_neither_names_of_a_projects_modules_nor_of_parameters_blind_telli
     for tree in trees.values():
         (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
     task = "total(find=[2, 1], give=1) must be 1."
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task(task))
+    trials = await run_candidate_trials(sandbox, trees, {}, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == "= 1"
     assert "shop.total(find=[2, 1], give=1)" in trials.in_place["ada"]
 
 
 async def test_what_has_to_be_awaited_is(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = planted(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
-    trials = await tried(sandbox, trees, {}, {}, sys.executable, task=Task("total([2, 1]) must be 3."))
+    trials = await run_candidate_trials(
+        sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
+    )
     assert [trials.outputs[it]["shop.total([2, 1])"] for it in ("ada", "bob")] == ["= 1", "= 3"]
     assert "shop.total([2, 1])" in trials.in_place["bob"]
 
@@ -599,9 +627,11 @@ async def test_a_candidate_whose_check_the_clock_stopped_is_not_waited_for_again
     trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
     said: list[str] = []
     task = "total([1, 2]) must be 3"
-    examples = {"test_task.py": unittest_of(examples_of(task), ["shop"])}
+    examples = {"test_task.py": render_examples_as_unittest(parse_task_examples(task), ["shop"])}
     tests = {"bob": {"test_bob.py": sums(_12=3)}}
-    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable, said.append, Task(task, examples), 2)
+    trials = await run_candidate_trials(
+        sandbox, trees, CHECKS, tests, sys.executable, said.append, TrialTask(task, examples), 2
+    )
     assert trials.checks["ada"][0].limit is Limit.TIME
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
@@ -614,7 +644,7 @@ async def test_a_candidate_that_ends_the_tests_of_others_does_not_pass(sandbox: 
     trees = planted(tmp_path, ada=f"import os\nos._exit(0)\n{RIGHT}", bob=RIGHT, eve=RIGHT)
     (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)
     tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
-    trials = await tried(sandbox, trees, CHECKS, tests, sys.executable)
+    trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert [it.passed for it in trials.telling("ada")] == [True, False]
     assert trials.telling("ada")[-1].output == "It ends the program before bob's tests are done."
     assert [it.passed for it in trials.telling("eve")] == [True], "what it lacks of bob's ends nothing"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.check_files import as_it_was, yardstick_words, yardsticks
+from roundtable.workshop.trial.check_files import describe_check_file, find_changed_check_files, restore_check_file
 from tests.repository import write
 
 THERE = {it: "something\n" for it in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")}
@@ -45,7 +45,7 @@ def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\
 )
 def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
     files = [file] if file else []
-    assert yardsticks([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
+    assert find_changed_check_files([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_what_makes_a_check_another(workspace: Path, argv: tuple[str, ...], file
 def test_what_is_only_looked_at_or_new_makes_it_no_other(
     workspace: Path, argv: tuple[str, ...], file: DraftFile
 ) -> None:
-    assert yardsticks([file], {"it": argv}, workspace) == ()
+    assert find_changed_check_files([file], {"it": argv}, workspace) == ()
 
 
 def test_of_a_package_only_its_scripts_are_put_back() -> None:
     both = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
-    put_back = as_it_was(changed("package.json", PACKAGE, both))
+    put_back = restore_check_file(changed("package.json", PACKAGE, both))
     assert put_back is not None
     text = '{\n  "scripts": {\n    "test": "sh check.sh"\n  },\n  "name": "shop",\n  "license": "é"\n}\n'
     assert put_back.after == text.encode()
     new = b'{"name": "shop", "scripts": {"test": "exit 0"}}'
-    assert as_it_was(changed("package.json", b'{"name": "shop"}', new)) is None
-    assert as_it_was(changed("package.json", PACKAGE, new)) is None
-    assert as_it_was(changed("package.json", PACKAGE, None)) is None
-    assert as_it_was(changed("check.sh")) is None
+    assert restore_check_file(changed("package.json", b'{"name": "shop"}', new)) is None
+    assert restore_check_file(changed("package.json", PACKAGE, new)) is None
+    assert restore_check_file(changed("package.json", PACKAGE, None)) is None
+    assert restore_check_file(changed("check.sh")) is None
 
 
 def test_it_is_named_for_people() -> None:
-    assert yardstick_words(changed("web/package.json")) == "the scripts of web/package.json"
-    assert yardstick_words(changed("other.sh", was="check.sh")) == "check.sh"
+    assert describe_check_file(changed("web/package.json")) == "the scripts of web/package.json"
+    assert describe_check_file(changed("other.sh", was="check.sh")) == "check.sh"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roundtable.workshop.symbols.outline import Outline, Symbol
-from roundtable.workshop.symbols.spans import indentation, line_start
+from roundtable.workshop.symbols.spans import line_indentation, line_start_offset
 
 
 def varied(file: Outline, symbol: Symbol) -> bytes | None:
@@ -13,7 +13,7 @@ def varied(file: Outline, symbol: Symbol) -> bytes | None:
     body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)
     if body is None or symbol.outer.has_error:
         return None
-    start = line_start(file.source, symbol.start)
+    start = line_start_offset(file.source, symbol.start)
     at = body.start_byte
     before, after = file.source[start:at], file.source[at : symbol.end]
     if node.type == "constructor_declaration" and after.endswith(b"}"):
@@ -21,8 +21,8 @@ def varied(file: Outline, symbol: Symbol) -> bytes | None:
     if after.startswith(b"{"):
         return before + b"{;" + after[1:]
     if body.type == "block":
-        on_own_line = line_start(file.source, at) != at
-        return before + (b"pass\n" + indentation(file.source, at) if on_own_line else b"pass; ") + after
+        on_own_line = line_start_offset(file.source, at) != at
+        return before + (b"pass\n" + line_indentation(file.source, at) if on_own_line else b"pass; ") + after
     if body.type == "arrow_expression_clause":
         return before + b"=> (" + file.source[at + 2 : body.end_byte] + b")" + file.source[body.end_byte : symbol.end]
     if body.type == "body_statement":

@@ -70,7 +70,7 @@ from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.identity import person
-from roundtable.workshop.trial.listed_checks import Checks
+from roundtable.workshop.trial.listed_checks import ListedChecks
 
 if TYPE_CHECKING:
     from roundtable.app.effects.workbench import Workbench
@@ -112,7 +112,7 @@ class Roundtable:
         self.tariffs = Tariffs(endpoints, self.agents, os.environ)
         config = loaded.config
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
-        checks = Checks(config.checks, workspace, self.redactor, config.sandbox)
+        checks = ListedChecks(config.checks, workspace, self.redactor, config.sandbox)
         self.performer = DeskPerformer(requests, checks, self._hold_child, self._workbench)
         self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         trusted = partial(settings.is_trusted, places, workspace)

@@ -38,13 +38,18 @@ from roundtable.workshop.identity import own_folder
 from roundtable.workshop.repo.commits import Commit, Repository, repository_trouble
 from roundtable.workshop.rooted_files import Beneath, Content
 from roundtable.workshop.sandbox.output_lines import Tell
-from roundtable.workshop.trial.candidate import tests_of
-from roundtable.workshop.trial.check_files import yardstick_words
-from roundtable.workshop.trial.examples import Example, examples_of
-from roundtable.workshop.trial.task_words import asked_words, asks_for, asks_to_change_tests, told_decision
-from roundtable.workshop.trial.trial import Made, Trying, asker, test_file
-from roundtable.workshop.trial.trial_results import BEFORE
-from roundtable.workshop.trial.verdicts import none_run, own_tests
+from roundtable.workshop.trial.candidate import read_test_sources
+from roundtable.workshop.trial.check_files import describe_check_file
+from roundtable.workshop.trial.examples import TaskExample, parse_task_examples
+from roundtable.workshop.trial.task_words import (
+    collect_task_words,
+    find_decision_context_item,
+    guess_task_changes_tests,
+    task_words_mention_file,
+)
+from roundtable.workshop.trial.trial import CandidateTrial, TreeBuilder, change_request_source, render_example_test_file
+from roundtable.workshop.trial.trial_results import BASELINE
+from roundtable.workshop.trial.verdicts import mark_unrunnable_tests_failed, summarize_own_tests
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -60,7 +65,9 @@ class NotAllowed(Exception):
 class Carrying:
     """The way of a draft into one workspace."""
 
-    def __init__(self, drafts: Drafts, trying: Trying, workspace: Path, redactor: Redactor, journals: Path) -> None:
+    def __init__(
+        self, drafts: Drafts, trying: CandidateTrial, workspace: Path, redactor: Redactor, journals: Path
+    ) -> None:
         self._drafts = drafts
         self._trying = trying
         self._workspace = workspace
@@ -76,11 +83,11 @@ class Carrying:
             it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
             for it in await asyncio.to_thread(hunks_of, files)
         )
-        changed = {} if asks_to_change_tests(session) else await asyncio.to_thread(changed_tests, files)
+        changed = {} if guess_task_changes_tests(session) else await asyncio.to_thread(changed_tests, files)
         measures = await asyncio.to_thread(self._trying.measures, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
-            *(yardstick_words(it) for it in measures if it.path not in changed),
+            *(describe_check_file(it) for it in measures if it.path not in changed),
         )
         refused = await asyncio.to_thread(self._against, files)
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
@@ -89,8 +96,8 @@ class Carrying:
 
     async def _asked(self, session: Session) -> str:
         """The words in which the change was asked for."""
-        told = told_decision(session)
-        return asked_words(session, await self._drafts.text(told.digest) if told else "")
+        told = find_decision_context_item(session)
+        return collect_task_words(session, await self._drafts.text(told.digest) if told else "")
 
     def _against(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """What was drafted must still fit, be valid, and touch nothing that is not committed."""
@@ -99,7 +106,7 @@ class Carrying:
 
     async def rehearse(self, session: Session, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
         """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
-        examples = examples_of(session.charter.question)
+        examples = parse_task_examples(session.charter.question)
         planned = await self._drafts.files(effect.draft)
         files = await asyncio.to_thread(_taken, planned, effect.choice)
         if isinstance(files, Refusal):
@@ -128,25 +135,28 @@ class Carrying:
 
     async def _checked(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TaskExample],
         files: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: Tell,
-        made: Made | None = None,
+        made: TreeBuilder | None = None,
     ) -> Rehearsed:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
-        tests = {path: text for path, text in tests_of(files).items() if path.endswith(".py")}
-        asked = test_file(examples, (files,))
+        tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
+        asked = render_example_test_file(examples, (files,))
         trials = await self._trying.ran({_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, made=made)
-        checks = (*trials.telling(_DRAFT), *own_tests(trials.tests.get(_DRAFT) or none_run(tests)))
-        before = trials.checks.get(BEFORE, ())
+        checks = (
+            *trials.telling(_DRAFT),
+            *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
+        )
+        before = trials.checks.get(BASELINE, ())
         untold = self._trying.clean_words(trials.untold((_DRAFT,)))
         return Rehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
 
     async def _leaning(
         self,
         beside: tuple[str, ...],
-        examples: Sequence[Example],
+        examples: Sequence[TaskExample],
         files: Sequence[DraftFile],
         checks: Sequence[CheckOutcome],
         sandbox: Sandbox,
@@ -174,7 +184,7 @@ class Carrying:
         commit = Commit(
             effect.message,
             session.id,
-            asker(session),
+            change_request_source(session),
             _producers(session, effect.draft, choice_of(answer), person),
             person,
             {it.name: "passed" if it.passed else "failed" for it in checks},
@@ -213,9 +223,11 @@ class Carrying:
 
 def _asked_for(files: Sequence[DraftFile], words: str) -> set[str]:
     """The files that somebody asked for, and the tests that speak of those; without words, in stages, all of them."""
-    asked = {it.path for it in files if not words or asks_for(words, it)}
+    asked = {it.path for it in files if not words or task_words_mention_file(words, it)}
     modules = {Path(path).stem for path in asked}
-    return asked | {path for path, text in tests_of(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))}
+    return asked | {
+        path for path, text in read_test_sources(files).items() if not modules.isdisjoint(re.findall(r"\w+", text))
+    }
 
 
 def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:

@@ -16,7 +16,12 @@ from roundtable.core.text.quotation import inline, quoted
 from roundtable.report.project_versions import Attempt, approved_by, attempts, contributors, last_checks, settled
 from roundtable.report.stage_words import end_sentences, told_of
 from roundtable.workshop.edit.stored_drafts import Drafts
-from roundtable.workshop.project.handover import Version, files_of, handed_over, laid_on
+from roundtable.workshop.project.handover import (
+    ProjectVersion,
+    hand_over_project,
+    overlay_draft_on_project,
+    read_project_files,
+)
 from roundtable.workshop.repo.commits import Commit
 
 DECISIONS = "docs/decisions"
@@ -41,21 +46,21 @@ class Delivering:
     async def put(self, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> Delivered:
         """Put it there, where nothing may stand yet."""
         versions = await self._versions(session, records)
-        commit = await asyncio.to_thread(handed_over, into, form, versions, session.charter.owner)
+        commit = await asyncio.to_thread(hand_over_project, into, form, versions, session.charter.owner)
         return Delivered(str(into), tuple(sorted(versions[-1].files)), commit)
 
-    async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[Version]:
+    async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
         """The project after each stage, and before the first where it was there already."""
         charter = session.charter
         existing = not from_nothing(charter)
-        base = await asyncio.to_thread(files_of, Path(charter.workspace)) if existing else {}
-        found = Version(base, session.opened_at, Commit("The project as it was found", session.id))
+        base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
+        found = ProjectVersion(base, session.opened_at, Commit("The project as it was found", session.id))
         versions = [found] if existing else []
         for attempt in settled(attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
-            files = laid_on(base, await self._drafts.files(end.draft)) if end.draft else before.files
+            files = overlay_draft_on_project(base, await self._drafts.files(end.draft)) if end.draft else before.files
             papers = {**before.papers, **_paper(end)}
-            versions.append(Version(files, attempt.at, _commit(session, attempt), papers))
+            versions.append(ProjectVersion(files, attempt.at, _commit(session, attempt), papers))
         return versions
 
 

@@ -11,7 +11,7 @@ from roundtable.app.effects.file_requests import Requests
 from roundtable.core.effects import ChildEnded, Effect, EndStage, OpenChild, ReadFiles, Result, RunChecks, StageEnded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Charter, Decision
-from roundtable.workshop.trial.listed_checks import Checks
+from roundtable.workshop.trial.listed_checks import ListedChecks
 
 if TYPE_CHECKING:
     from roundtable.app.effects.workbench import Workbench
@@ -24,7 +24,7 @@ class DeskPerformer:
     a child meeting has an id made from its step, so doing it again resumes it."""
 
     def __init__(
-        self, requests: Requests, checks: Checks, hold_child: HoldChild, make_workbench: Callable[[], Workbench]
+        self, requests: Requests, checks: ListedChecks, hold_child: HoldChild, make_workbench: Callable[[], Workbench]
     ) -> None:
         self._requests = requests
         self._checks = checks

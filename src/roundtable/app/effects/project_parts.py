@@ -34,7 +34,12 @@ from roundtable.core.stages import decisions
 from roundtable.core.text.relevance import Candidate, weight, words_of
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import stage_ends
-from roundtable.workshop.project.map import ProgramMap, program_map, relevant, sized
+from roundtable.workshop.project.map import (
+    ProjectMap,
+    build_project_map,
+    measure_source_file,
+    render_relevant_project_map,
+)
 
 
 class _Cut(msgspec.Struct, frozen=True):
@@ -72,8 +77,8 @@ class Cutting:
 
 def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: bool) -> list[_Cut]:
     """The parts; where a window is not known, none is longer than was asked for, however few there are."""
-    known = program_map(files)
-    measured = [_shown(sized(path, data)) for path, data in files.items()]
+    known = build_project_map(files)
+    measured = [_shown(measure_source_file(path, data)) for path, data in files.items()]
     for_map, limit = shares(measured, room, most, at_once=at_once)
     return [_with_map(it, files, known, for_map) for it in chunks(measured, limit, known.imports)]
 
@@ -84,11 +89,11 @@ def _shown(file: Sized) -> Sized:
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
 
 
-def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProgramMap, for_map: int) -> _Cut:
+def _with_map(part: Chunk, files: Mapping[str, bytes], known: ProjectMap, for_map: int) -> _Cut:
     """A part that is the whole program needs no map of it."""
     shown = tuple((it.place, it.of(files[it.path])) for it in part.pieces)
     alone = set(part.paths) == set(files)
-    return _Cut(part, shown, b"" if alone else relevant(known, part.paths, for_map).encode())
+    return _Cut(part, shown, b"" if alone else render_relevant_project_map(known, part.paths, for_map).encode())
 
 
 _NAME = re.compile(r"[\w.-]*\w")
@@ -136,7 +141,7 @@ def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:
         if sizes[path] <= room:
             taken.add(path)
             room -= sizes[path]
-    return _Choice(taken, relevant(program_map(files), taken, for_map).encode())
+    return _Choice(taken, render_relevant_project_map(build_project_map(files), taken, for_map).encode())
 
 
 def _by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:

@@ -31,9 +31,15 @@ from roundtable.workshop.repo.scratch_trees import (
     side_by_side,
 )
 from roundtable.workshop.sandbox import Ended, SandboxSettings, find_sandbox
-from roundtable.workshop.trial.listed_checks import recordable
-from roundtable.workshop.trial.proofs import Interpreter, interpreters, missing_place, run_proof, says
-from roundtable.workshop.trial.workspace_mount import InPlace, beside
+from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.proofs import (
+    ProofInterpreter,
+    choose_proof_interpreters,
+    explain_missing_location,
+    read_proof_verdict,
+    run_proof_program,
+)
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
 MOST = 16
 """Programs of one step; who wrote more is told that the rest was left."""
@@ -72,8 +78,8 @@ class Proving:
             if isinstance(sandbox, str) or lacking:
                 proofs = [Proof(claim.text, seat, None, claim.program, why=lacking) for seat, claim in _claims(said)]
                 return ClaimsProven(tuple(proofs), nowhere)
-            known = await asyncio.to_thread(interpreters, self._workspace)
-            bench = _Bench(InPlace(sandbox, self._workspace, trees.lent), trees, known, self._redactor)
+            known = await asyncio.to_thread(choose_proof_interpreters, self._workspace)
+            bench = _Bench(WorkspaceMount(sandbox, self._workspace, trees.lent), trees, known, self._redactor)
             proofs = [await bench.proof(seat, claim) for seat, claim in _claims(said)]
         return ClaimsProven(tuple(proofs), nowhere, sandbox.name)
 
@@ -90,7 +96,7 @@ class Proving:
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))
             await side_by_side(makers)
-            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
             await side_by_side([partial(copied, self._workspace, it, more.copied) for it in (now, before)])
         except RoundtableError as error:
             return Trees(now, lacking=error.message)
@@ -107,7 +113,7 @@ class Proving:
 class _Bench:
     """Runs each program once on each tree, whoever wrote it and however often."""
 
-    def __init__(self, sandbox: Sandbox, trees: Trees, known: dict[str, Interpreter], redactor: Redactor) -> None:
+    def __init__(self, sandbox: Sandbox, trees: Trees, known: dict[str, ProofInterpreter], redactor: Redactor) -> None:
         self._sandbox = sandbox
         self._trees = trees
         self._known = known
@@ -130,11 +136,15 @@ class _Bench:
         if interpreter is None:
             why = f"Programs in {one_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
             return Proof("", "", None, claim.program, why=why)
-        ran = await run_proof(self._sandbox, interpreter, claim.program, self._trees.now)
-        held, before = says(ran), None
+        ran = await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
+        held, before = read_proof_verdict(ran), None
         if held and self._trees.before is not None:
-            before = says(await run_proof(self._sandbox, interpreter, claim.program, self._trees.before))
-        outcome = recordable(ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor)
+            before = read_proof_verdict(
+                await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.before)
+            )
+        outcome = sanitize_check_outcome(
+            ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor
+        )
         return Proof("", "", held, claim.program, outcome, "" if held is not None else _why(ran), before)
 
 
@@ -161,6 +171,6 @@ def _nowhere(trees: Trees, said: Sequence[Verdict]) -> dict[str, str]:
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in said for issue in verdict.issues if issue.location}:
         place = place_of(location)
-        if why := missing_place(here, place.path, place.last):
+        if why := explain_missing_location(here, place.path, place.last):
             found[location] = one_line(why, 200)
     return dict(sorted(found.items()))

@@ -21,13 +21,13 @@ from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.sanitize import clean
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import Drafts
-from roundtable.workshop.project.run_container import engine_of, run_container
-from roundtable.workshop.project.run_plan import Plan, plan_of
-from roundtable.workshop.project.run_project import run_plan
+from roundtable.workshop.project.run_container import find_allowed_container_engine, run_project_container
+from roundtable.workshop.project.run_plan import RunPlan, choose_project_run_plan
+from roundtable.workshop.project.run_project import run_project_plan
 from roundtable.workshop.repo.scratch_trees import made_tree, names_for_trees, scratch
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.image_build import Build, build_of, container_file
-from roundtable.workshop.trial.listed_checks import recordable
+from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 
 
 class Telling:
@@ -54,7 +54,7 @@ class Project(NamedTuple):
 
     tree: Path
     texts: dict[str, str]
-    plan: Plan | str
+    plan: RunPlan | str
 
 
 class Running:
@@ -75,18 +75,18 @@ class Running:
             names = await asyncio.to_thread(names_for_trees, root)
             await asyncio.to_thread(made_tree, root, tree, files, names)
             texts = await asyncio.to_thread(_texts, tree)
-            project = Project(tree, texts, plan_of(texts))
+            project = Project(tree, texts, choose_project_run_plan(texts))
             ran = await self._ran(project, effect, Telling(self._feed, key), stop)
-        steps = tuple(recordable(it, self._feed.redactor) for it in ran.steps)
+        steps = tuple(sanitize_check_outcome(it, self._feed.redactor) for it in ran.steps)
         return msgspec.structs.replace(ran, steps=steps, stopped=stop.is_set())
 
     async def _ran(self, project: Project, effect: RunProject, tell: Telling, stop: asyncio.Event) -> ProjectRan:
         notes = list[str]()
         if container_file(project.texts):
-            engine = await engine_of(self._settings)
+            engine = await find_allowed_container_engine(self._settings)
             build = engine if isinstance(engine, str) else await build_of(engine, project.texts)
             if isinstance(build, Build):
-                return await run_container(build, project.plan, tell, stop)
+                return await run_project_container(build, project.plan, tell, stop)
             if not isinstance(engine, str) or isinstance(project.plan, str):
                 notes.append(build)
         if isinstance(project.plan, str):
@@ -96,7 +96,7 @@ class Running:
     async def _by_plan(
         self,
         project: Project,
-        plan: Plan,
+        plan: RunPlan,
         effect: RunProject,
         tell: Telling,
         stop: asyncio.Event,
@@ -109,7 +109,7 @@ class Running:
         notes += [plan.guess] if plan.guess else []
         steps: tuple[CheckOutcome, ...] = ()
         if not stop.is_set():
-            steps = await run_plan(sandbox, project.tree, plan, tell, stop, install=install)
+            steps = await run_project_plan(sandbox, project.tree, plan, tell, stop, install=install)
         wants = () if install else plan.install
         return ProjectRan("plan", steps, notes=tuple(notes), wants_install=wants, sandbox=sandbox.name)
 

@@ -52,9 +52,9 @@ from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import Drafts
 from roundtable.workshop.repo.git import run_git
 from roundtable.workshop.sandbox import find_sandbox
-from roundtable.workshop.symbols.synthesis import synthesised
-from roundtable.workshop.trial.repository_checks import Commands
-from roundtable.workshop.trial.trial import Trying
+from roundtable.workshop.symbols.synthesis import synthesize_candidates
+from roundtable.workshop.trial.repository_checks import CheckCommands
+from roundtable.workshop.trial.trial import CandidateTrial
 
 _ROOM = "Make room on the disk, or see that its folders can be written to, and resume the session."
 _OURS = (ValueError, ArithmeticError, LookupError, RecursionError)
@@ -66,12 +66,12 @@ class Tools:
     """The workshop on one folder: the workspace, or the empty one where a project starts from nothing."""
 
     def __init__(
-        self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: Commands
+        self, store: Store, root: Path, redactor: Redactor, journals: Path, config: Config, checks: CheckCommands
     ) -> None:
         self.root = root
         self.drafts = Drafts(store)
         self.delivering = Delivering(self.drafts)
-        self.trying = Trying(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
+        self.trying = CandidateTrial(self.drafts, root, redactor, checks, config.worktrees.copy, config.sandbox.seconds)
         self.carrying = Carrying(self.drafts, self.trying, root, redactor, journals)
         self.proving = Proving(store, root, redactor, config.sandbox, config.worktrees.copy)
         self.listing = Listing(self.drafts, root, redactor, config.context.ignore)
@@ -92,7 +92,7 @@ class Workbench:
         self._running = Running(store, feed, config.sandbox)
         self._here = self._on(workspace, config.checks)
 
-    def _on(self, root: Path, checks: Commands) -> Tools:
+    def _on(self, root: Path, checks: CheckCommands) -> Tools:
         return Tools(self._store, root, self._feed.redactor, self._places.journals, self._config, checks)
 
     @cached_property
@@ -182,7 +182,7 @@ async def spliced(drafts: Drafts, effect: Synthesise) -> Synthesised:
     touched = {path: it for files in wrote.values() for path, it in files.items()}
     as_it_is = {path: it.before for path, it in touched.items() if it.before is not None and not it.was}
     sources = {seat: _sources(as_it_is, files) for seat, files in wrote.items()}
-    made = await asyncio.to_thread(synthesised, effect.base, sources, effect.incorporate)
+    made = await asyncio.to_thread(synthesize_candidates, effect.base, sources, effect.incorporate)
     files = [
         msgspec.structs.replace(it, after=made.files.get(path))
         for path, it in {**touched, **wrote[effect.base]}.items()

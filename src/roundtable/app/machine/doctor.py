@@ -22,7 +22,7 @@ from roundtable.app.machine.surroundings import KeyPlace, Program, Service, Surr
 from roundtable.app.settings.config import is_trusted
 from roundtable.app.settings.places import Places, workspace_of
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
-from roundtable.workshop.trial.repository_checks import checks_here
+from roundtable.workshop.trial.repository_checks import find_repository_checks
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
@@ -123,7 +123,7 @@ async def examine(
             seating, around = await asyncio.gather(check_seats(desk, told), looking)
             state = await _session(desk, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
-                unrun = (await asyncio.to_thread(checks_here, desk.settings.config.checks, workspace)).unrun
+                unrun = (await asyncio.to_thread(find_repository_checks, desk.settings.config.checks, workspace)).unrun
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:

@@ -33,9 +33,9 @@ from roundtable.workshop.edit.path_rules import (
 from roundtable.workshop.edit.text_match import Unmatched, edited, styled
 from roundtable.workshop.repo.git import git_of
 from roundtable.workshop.rooted_files import Astray, Beneath
-from roundtable.workshop.symbols.graft import grafted
-from roundtable.workshop.symbols.restore import partial_symbols
-from roundtable.workshop.symbols.syntax_trees import Refused
+from roundtable.workshop.symbols.graft import transplant_symbol
+from roundtable.workshop.symbols.restore import find_partial_file_symbols
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 LARGEST = 1_000_000
 """Bytes of one file; what is larger was not written by anybody at this table."""
@@ -233,7 +233,9 @@ class _Paper:
             raise _Refuse(path, RefusalKind.CONTRADICTION, f"{path} is both deleted and written.")
         text = styled(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
-        symbols = partial_symbols(path, old.data, data, alone=alone) if old and path not in self._whole else ()
+        symbols = (
+            find_partial_file_symbols(path, old.data, data, alone=alone) if old and path not in self._whole else ()
+        )
         if symbols:
             return self._parts(path, symbols, data)
         if path in self._whole and old is not None and old.data != data:
@@ -255,8 +257,8 @@ class _Paper:
         path = operation.path
         old = self._there(path)
         _text(path, old.data)
-        result = grafted(path, old.data, operation.symbol, _bytes(path, operation.text))
-        if isinstance(result, Refused):
+        result = transplant_symbol(path, old.data, operation.symbol, _bytes(path, operation.text))
+        if isinstance(result, SpliceRefusal):
             raise _Refuse(path, result.kind, result.sentence)
         if (path, operation.symbol) in self._put_there and result.source != old.data:
             sentence = f"{operation.symbol} of {path} is written twice, and not the same."

@@ -13,8 +13,8 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.file_kinds import holds_tests, is_test_file
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.outline import Outline, Symbol, outline
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 
 _CASE = re.compile(rb"@Test\b|@ParameterizedTest\b|\[(?:Fact|Theory|Test|TestMethod)\b|#\[(?:\w+::)?test\b")
 _CALL = re.compile(rb"\b(x?(?:it|test|specify))((?:\.\w+)*)\s*(?:\(\s*)?([\"'`])(.+?)\3")
@@ -90,7 +90,7 @@ def changed_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
 
 def _around(path: str, data: bytes) -> Counter[bytes]:
     """The words of a file that stand in none of its tests."""
-    seen = outline(path, data)
+    seen = parse_source_outline(path, data)
     inside = Counter[bytes]()
     if isinstance(seen, Outline):
         for symbol in seen.symbols:
@@ -169,15 +169,15 @@ def _cases(path: str, data: bytes | None) -> dict[str, Case]:
         match[4].decode(errors="replace"): Case(skipped=match[1].startswith(b"x") or b"skip" in match[2])
         for match in _CALL.finditer(data)
     }
-    seen = outline(path, data)
+    seen = parse_source_outline(path, data)
     if isinstance(seen, Outline):
-        classes = {it.name for it in seen.symbols if it.kind is Kind.CLASS and _TEST_CLASS.search(it.signature)}
+        classes = {it.name for it in seen.symbols if it.kind is SymbolKind.CLASS and _TEST_CLASS.search(it.signature)}
         found |= {it.name: _case(seen, it, classes) for it in seen.symbols if _is_case(seen, it)}
     return found
 
 
 def _is_case(seen: Outline, symbol: Symbol) -> bool:
-    if symbol.kind not in (Kind.FUNCTION, Kind.METHOD):
+    if symbol.kind not in (SymbolKind.FUNCTION, SymbolKind.METHOD):
         return False
     return symbol.simple.lower().startswith("test") or _CASE.search(seen.text(symbol)) is not None
 

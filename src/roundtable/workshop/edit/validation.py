@@ -9,8 +9,8 @@ from pathlib import Path
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.workshop.edit.lost_tests import lost_tests
 from roundtable.workshop.repo.git import git_of
-from roundtable.workshop.symbols.languages import language_of
-from roundtable.workshop.symbols.syntax_trees import syntax_error
+from roundtable.workshop.symbols.languages import find_source_language
+from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 
 FEW = 5
 """So many files may be deleted at once without a typed word."""
@@ -71,8 +71,8 @@ def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
     if _leaks_fence(path, after) and not _leaks_fence(path, before):
         yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would hold the fence of a code block.")
         return
-    error = syntax_error(path, after)
-    if error and (file.before is None or syntax_error(file.was or path, before) is None):
+    error = describe_syntax_error(path, after)
+    if error and (file.before is None or describe_syntax_error(file.was or path, before) is None):
         yield Refusal(path, RefusalKind.SYNTAX, f"{path} would not parse: {error}")
 
 
@@ -83,7 +83,7 @@ def _leaks_fence(path: str, data: bytes) -> bool:
         return False
     if path.lower().endswith(_PROSE):
         return re.fullmatch(rb"`{3,}(?:markdown|md)\s*", lines[0]) is not None
-    odd = language_of(path) is None and sum(1 for line in lines if _FENCE.fullmatch(line)) % 2
+    odd = find_source_language(path) is None and sum(1 for line in lines if _FENCE.fullmatch(line)) % 2
     return bool(odd) or any(_FENCE.fullmatch(line) for line in (lines[0], lines[-1]))
 
 

@@ -40,7 +40,7 @@ _OURS = b"Roundtable is making something here, and removes this folder when it i
 
 
 @contextmanager
-def beside(place: Path) -> Generator[Path]:
+def create_handover_staging_folder(place: Path) -> Generator[Path]:
     """A new folder that nobody else has; what killed processes left next to the place is taken away first."""
     for left in place.parent.glob(f"{_MARK}*"):
         with suppress(OSError):
@@ -86,14 +86,14 @@ def _take_away(folder: Path) -> None:
         os.close(lock)
 
 
-Files = Mapping[str, DraftFile]
+ProjectFiles = Mapping[str, DraftFile]
 
 _GITS_OWN = ("/.git/index", "/.git/logs")
 """These say when a repository was made, so that no two are alike."""
 _PART = 1 << 16
 
 
-class Version(msgspec.Struct, frozen=True):
+class ProjectVersion(msgspec.Struct, frozen=True):
     """A project at one time: its files by path, when that was, and what a commit says of it.
 
     `papers` are texts about it that only its repository has.
@@ -105,7 +105,7 @@ class Version(msgspec.Struct, frozen=True):
     papers: dict[str, str] = {}
 
 
-def files_of(workspace: Path) -> dict[str, DraftFile]:
+def read_project_files(workspace: Path) -> dict[str, DraftFile]:
     """The files that a workspace has: what is neither ignored nor secret nor a link."""
     found: dict[str, DraftFile] = {}
     with Beneath.of(workspace) as tree:
@@ -116,14 +116,14 @@ def files_of(workspace: Path) -> dict[str, DraftFile]:
     return found
 
 
-def laid_on(base: Files, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
+def overlay_draft_on_project(base: ProjectFiles, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
     """The files of a project once a draft is laid over it."""
     gone = {it.was or it.path for it in draft}
     stays = {path: it for path, it in base.items() if path not in gone}
     return {**stays, **{it.path: it for it in draft if it.after is not None}}
 
 
-def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) -> str:
+def hand_over_project(into: Path, form: Form, versions: Sequence[ProjectVersion], by: str) -> str:
     """Put the last of these versions there, all of it or nothing; a repository's last commit is returned.
 
     Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
@@ -134,7 +134,7 @@ def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) ->
         raise UsageError(f"{named} does not say what the project is to be called.", "Name a new folder or zip.")
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
-        with beside(into) as folder:
+        with create_handover_staging_folder(into) as folder:
             made = folder / "made"
             commit = _made(made, form, versions, into.name, by)
             if not _is_put(made, into) and not _is_same(into, made):
@@ -145,7 +145,7 @@ def handed_over(into: Path, form: Form, versions: Sequence[Version], by: str) ->
         raise UsageError(why, "Name another place.") from error
 
 
-def _made(made: Path, form: Form, versions: Sequence[Version], name: str, by: str) -> str:
+def _made(made: Path, form: Form, versions: Sequence[ProjectVersion], name: str, by: str) -> str:
     last = versions[-1]
     if form == "zip":
         _zipped(made, last, name.removesuffix(".zip"))
@@ -156,7 +156,7 @@ def _made(made: Path, form: Form, versions: Sequence[Version], name: str, by: st
     return _committed(made, versions, by) if form == "git" else ""
 
 
-def _zipped(path: Path, version: Version, folder: str) -> None:
+def _zipped(path: Path, version: ProjectVersion, folder: str) -> None:
     """Every file below one folder, in the order of their names and of the version's time."""
     at = datetime.fromisoformat(version.at)
     when = (at.year, at.month, at.day, at.hour, at.minute, at.second)
@@ -172,7 +172,7 @@ def _zipped(path: Path, version: Version, folder: str) -> None:
 # --- a repository ----------------------------------------------------------------------------------
 
 
-def _committed(folder: Path, versions: Sequence[Version], by: str) -> str:
+def _committed(folder: Path, versions: Sequence[ProjectVersion], by: str) -> str:
     """A repository in a folder that has the last version's files: a commit for each version in which files change."""
     usual = run_git(folder, ("config", "--get", "init.defaultBranch")).said.decode(errors="replace").strip()
     told = run_git(folder, ("init", "--quiet", "--template=", f"--initial-branch={usual or 'main'}"))
@@ -194,7 +194,7 @@ def _committed(folder: Path, versions: Sequence[Version], by: str) -> str:
     return tip
 
 
-def _placed(folder: Path, files: Files) -> dict[str, tuple[Path, bool]]:
+def _placed(folder: Path, files: ProjectFiles) -> dict[str, tuple[Path, bool]]:
     """Where git finds the bytes of each file."""
     places: dict[str, tuple[Path, bool]] = {}
     for path, file in sorted(files.items()):
@@ -205,7 +205,7 @@ def _placed(folder: Path, files: Files) -> dict[str, tuple[Path, bool]]:
     return places
 
 
-def _with_papers(version: Version) -> dict[str, DraftFile]:
+def _with_papers(version: ProjectVersion) -> dict[str, DraftFile]:
     """The files and the papers, which give way where they would stand in the way of a file."""
     papers = {path: DraftFile(path, None, text.encode()) for path, text in version.papers.items()}
     together = {**papers, **version.files}

@@ -11,7 +11,7 @@ from pathlib import Path
 from roundtable.workshop.repo.git import git_of, repository_above
 
 
-def project_python(workspace: Path) -> Path | None:
+def find_project_python(workspace: Path) -> Path | None:
     """The interpreter of the project's own environment; one that came with the project's files is not the person's.
 
     What runs it is shown the folders that its links lead to, and whoever wrote the files would choose those.
@@ -25,14 +25,14 @@ def project_python(workspace: Path) -> Path | None:
         return next((_python_in(workspace / name) for name in environments if not git.tracks(name)), None)
 
 
-def has_pytest(own: Path | None) -> bool:
+def python_has_pytest(own: Path | None) -> bool:
     """Whether a project's own Python has pytest, or ours where there is none."""
     if own is None:
         return importlib.util.find_spec("pytest") is not None
     return any(own.parent.parent.glob("lib*/python*/site-packages/pytest"))
 
 
-def python_with_pytest(workspace: Path) -> str:
+def find_python_with_pytest(workspace: Path) -> str:
     """One on the person's path that has pytest, or that a pytest on it belongs to; nothing where there is none."""
     beside_pytest = [str(Path(it).resolve().parent / "python") for it in _on_path("pytest", workspace)]
     named = (*_on_path("python3", workspace), *_on_path("python", workspace), *beside_pytest)

@@ -9,23 +9,30 @@ from collections.abc import Sequence
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
 from roundtable.workshop.identity import own_name
-from roundtable.workshop.project.run_plan import Plan
-from roundtable.workshop.project.run_project import CHECK, PATIENCE, RUN, CutShort, hear_out, outcome_of
+from roundtable.workshop.project.run_plan import RunPlan
+from roundtable.workshop.project.run_project import (
+    CHECK_STEP,
+    RUN_STEP,
+    SERVICE_START_SECONDS,
+    InterruptedRun,
+    follow_run_until_exit,
+    project_step_outcome,
+)
 from roundtable.workshop.sandbox import SandboxSettings
 from roundtable.workshop.sandbox.compose_file import Composed
 from roundtable.workshop.sandbox.engines import Engine
 from roundtable.workshop.sandbox.image_build import Build, built_and_run, commands, container_of
 from roundtable.workshop.sandbox.output_lines import Lines, Tell
 
-HONEST = "One service builds and runs reliably. Several that wait for each other may need your help."
+SEVERAL_SERVICES_NOTE = "One service builds and runs reliably. Several that wait for each other may need your help."
 _ENGINES = ("docker", "podman")
 _LOOK = 0.2
 """Seconds between two looks whether a container is there."""
 _TOO_SOON = "It ended before it could be asked."
-_PLAN_LESS = Plan((), seconds=600.0)
+_PLAN_LESS = RunPlan((), seconds=600.0)
 
 
-async def engine_of(settings: SandboxSettings) -> Engine | str:
+async def find_allowed_container_engine(settings: SandboxSettings) -> Engine | str:
     """The first engine that answers of those the settings allow, or why there is none."""
     wrong: list[str] = []
     allowed = _ENGINES if settings.use == "auto" else (settings.use,)
@@ -38,20 +45,20 @@ async def engine_of(settings: SandboxSettings) -> Engine | str:
     return " ".join(wrong) or "Containers are not used here: `[sandbox] use` says bubblewrap."
 
 
-async def run_container(build: Build, plan: Plan | str, tell: Tell, stop: asyncio.Event) -> ProjectRan:
+async def run_project_container(build: Build, plan: RunPlan | str, tell: Tell, stop: asyncio.Event) -> ProjectRan:
     """Build and run it without a network. How it ends decides; of a service, what the check says inside it."""
     engine, name, said = build.engine, own_name(), Lines(tell)
     plan = _PLAN_LESS if isinstance(plan, str) else plan
     asked_in = _asked_in(build.names, name)
     checks = [asyncio.create_task(_checked(engine, asked_in, plan.check, tell))] if plan.check else []
     run = built_and_run(build, Bounds(seconds=plan.seconds), name)
-    end = await hear_out(run, said, stop.wait(), *checks)
+    end = await follow_run_until_exit(run, said, stop.wait(), *checks)
     checked = tuple(it.result() for it in checks if not it.cancelled())
-    end = Exit(0, end.seconds) if checked and isinstance(end, CutShort) else end
+    end = Exit(0, end.seconds) if checked and isinstance(end, InterruptedRun) else end
     if plan.check and not checked and end.code == 0:
-        checked = (CheckOutcome(CHECK, plan.check, None, _TOO_SOON),)
-    how, notes = ("dockerfile", ()) if build.names is None else ("compose", (HONEST,))
-    steps = (outcome_of(RUN, (engine.name, build.file), end, said), *checked)
+        checked = (CheckOutcome(CHECK_STEP, plan.check, None, _TOO_SOON),)
+    how, notes = ("dockerfile", ()) if build.names is None else ("compose", (SEVERAL_SERVICES_NOTE,))
+    steps = (project_step_outcome(RUN_STEP, (engine.name, build.file), end, said), *checked)
     return ProjectRan(how, steps, notes=notes, sandbox=engine.name)
 
 
@@ -71,8 +78,10 @@ async def _checked(engine: Engine, container: str, check: Sequence[str], tell: T
         running = await engine.ask(("inspect", "--format", "{{.State.Running}}", container))
         if running.text != "true":
             continue
-        until = until or time.monotonic() + PATIENCE
+        until = until or time.monotonic() + SERVICE_START_SECONDS
         said = Lines(tell)
-        end = await hear_out(commands(engine, [("exec", container, *check)], Bounds(seconds=PATIENCE)), said)
+        end = await follow_run_until_exit(
+            commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)), said
+        )
         if end.code == 0 or time.monotonic() > until:
-            return outcome_of(CHECK, check, end, said)
+            return project_step_outcome(CHECK_STEP, check, end, said)

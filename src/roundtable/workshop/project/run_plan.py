@@ -30,7 +30,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.text.sanitize import one_line, visible
 
-FILE = "run.toml"
+RUN_PLAN_FILE = "run.toml"
 
 _LARGEST = 16_000
 _MOST, _LONGEST = 64, 4_000
@@ -44,10 +44,10 @@ _FENCE = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _PYTHON = ("main.py", "app.py", "server.py", "run.py", "cli.py", "__main__.py", "src/main.py", "src/app.py")
 _JAVASCRIPT = ("server.js", "index.js", "app.js", "main.js", "server.mjs", "index.mjs")
 
-Table = dict[str, object]
+TomlTable = dict[str, object]
 
 
-class Plan(msgspec.Struct, frozen=True):
+class RunPlan(msgspec.Struct, frozen=True):
     """One program and what belongs to it, each by its argument list; `guess` says so where the project did not."""
 
     run: tuple[str, ...]
@@ -62,25 +62,25 @@ class _Wrong(Exception):
     """What is wrong with a plan, and what to write instead."""
 
 
-def plan_of(files: Mapping[str, str]) -> Plan | str:
+def choose_project_run_plan(files: Mapping[str, str]) -> RunPlan | str:
     """How these files are run, or in two sentences why nobody can tell."""
-    return read_plan(files[FILE]) if FILE in files else _guessed(files)
+    return parse_project_run_plan(files[RUN_PLAN_FILE]) if RUN_PLAN_FILE in files else _guessed(files)
 
 
-def read_plan(text: str) -> Plan | str:
+def parse_project_run_plan(text: str) -> RunPlan | str:
     """The plan in the text of a `run.toml`, or what is wrong with it and what to do."""
     try:
         return _plan(_sections(text))
     except _Wrong as wrong:
-        return f"{FILE} is not understood: {wrong}"
+        return f"{RUN_PLAN_FILE} is not understood: {wrong}"
 
 
-def _sections(text: str) -> dict[str, Table]:
+def _sections(text: str) -> dict[str, TomlTable]:
     if len(text) > _LARGEST:
         raise _Wrong(f"it has more than {_LARGEST:,} characters. Write only how the program is run.")
     fenced = _FENCE.match(text)
     try:
-        found = cast(Table, tomllib.loads(fenced[1] if fenced else text))
+        found = cast(TomlTable, tomllib.loads(fenced[1] if fenced else text))
     except tomllib.TOMLDecodeError as error:
         raise _Wrong(f"it is no TOML ({one_line(str(error), 100)}). Write [run] and below it argv = [...].") from None
     except ValueError:
@@ -95,12 +95,12 @@ def _sections(text: str) -> dict[str, Table]:
     return {name: _table(name, value) for name, value in found.items()}
 
 
-def _table(name: str, value: object) -> Table:
+def _table(name: str, value: object) -> TomlTable:
     if isinstance(value, str | list) and name != "env":
         return {"argv": cast(object, value)}
     if not isinstance(value, dict):
         raise _Wrong(f"{name} is no section. Write [{name}] on a line of its own.")
-    table = cast(Table, value)
+    table = cast(TomlTable, value)
     if name == "env":
         return table
     for other in _ALSO_CALLED:
@@ -111,8 +111,8 @@ def _table(name: str, value: object) -> Table:
     return table
 
 
-def _plan(sections: dict[str, Table]) -> Plan:
-    return Plan(
+def _plan(sections: dict[str, TomlTable]) -> RunPlan:
+    return RunPlan(
         _argv("run", sections["run"]),
         _seconds(sections["run"].get("seconds", 60.0)),
         _install(sections["install"]) if "install" in sections else (),
@@ -121,7 +121,7 @@ def _plan(sections: dict[str, Table]) -> Plan:
     )
 
 
-def _argv(name: str, table: Table) -> tuple[str, ...]:
+def _argv(name: str, table: TomlTable) -> tuple[str, ...]:
     """An argument list. A line is taken apart as a shell would, and what only a shell understands is refused."""
     value = table.get("argv")
     if isinstance(value, str):
@@ -146,7 +146,7 @@ def _argv(name: str, table: Table) -> tuple[str, ...]:
     return argv
 
 
-def _install(table: Table) -> tuple[str, ...]:
+def _install(table: TomlTable) -> tuple[str, ...]:
     """That of an install step, which a person must be able to read as a whole."""
     argv = _argv("install", table)
     if len(" ".join(argv)) > _LONGEST_INSTALL or any(visible(it) != it for it in argv):
@@ -175,7 +175,7 @@ def _seconds(value: object) -> float:
     return min(max(seconds, 1.0), _SECONDS)
 
 
-def _env(table: Table) -> dict[str, str]:
+def _env(table: TomlTable) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in table.items():
         told = str(value).lower() if isinstance(value, bool) else _word(value)
@@ -196,11 +196,11 @@ def _named(names: Sequence[str]) -> str:
 # --- what can be guessed -----------------------------------------------------------------------
 
 
-def _guessed(files: Mapping[str, str]) -> Plan | str:
+def _guessed(files: Mapping[str, str]) -> RunPlan | str:
     """The usual way to start what lies there."""
     run = _start(files)
     if not run:
-        return f"Nothing says how this project is run. Add a {FILE} with [run] and below it argv = [...]."
+        return f"Nothing says how this project is run. Add a {RUN_PLAN_FILE} with [run] and below it argv = [...]."
     packages = files.get("requirements.txt", "").splitlines()
     needs_packages = any(line.strip() and not line.startswith("#") for line in packages)
     install: tuple[str, ...] = ()
@@ -208,7 +208,7 @@ def _guessed(files: Mapping[str, str]) -> Plan | str:
         install = ("python", "-m", "pip", "install", "-r", "requirements.txt")
     elif run[0] in ("npm", "node") and _package(files).get("dependencies"):
         install = ("npm", "install")
-    return Plan(run, install=install, guess=f"There is no {FILE}, so it was run as `{' '.join(run)}`.")
+    return RunPlan(run, install=install, guess=f"There is no {RUN_PLAN_FILE}, so it was run as `{' '.join(run)}`.")
 
 
 def _start(files: Mapping[str, str]) -> tuple[str, ...]:
@@ -224,9 +224,9 @@ def _start(files: Mapping[str, str]) -> tuple[str, ...]:
     return ("python", alone[0]) if len(alone) == 1 else ()
 
 
-def _package(files: Mapping[str, str]) -> Table:
+def _package(files: Mapping[str, str]) -> TomlTable:
     try:
         told = json.loads(files.get("package.json", "{}"))
     except (ValueError, RecursionError):
         return {}
-    return cast(Table, told) if isinstance(told, dict) else {}
+    return cast(TomlTable, told) if isinstance(told, dict) else {}

@@ -20,16 +20,16 @@ import msgspec
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Exit, Job, Output
-from roundtable.workshop.project.run_plan import Plan
+from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.output_lines import InstallLines, Lines, ServiceLines, Tell
 
-RUN, CHECK, INSTALL = "run", "check", "install"
-BOUNDS = Bounds(memory=1 << 30, processes=128)
+RUN_STEP, CHECK_STEP, INSTALL_STEP = "run", "check", "install"
+PROJECT_RUN_BOUNDS = Bounds(memory=1 << 30, processes=128)
 
 _INSTALLED = ".roundtable-installed.tar"
 _PACKAGES = ".roundtable-packages"
 _INSTALL_SECONDS = 300.0
-PATIENCE = 15
+SERVICE_START_SECONDS = 15
 """Seconds until a service must listen; one that never does is asked all the same."""
 _SAME = {"python": "python3", "python3": "python", "pip": "pip3", "pip3": "pip"}
 
@@ -86,12 +86,12 @@ exit "${{ended:-0}}"
 """
 
 
-class CutShort(Exit, frozen=True):
+class InterruptedRun(Exit, frozen=True):
     """A run that did not come to its own end, since something else was done before."""
 
 
-async def run_plan(
-    sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event, *, install: bool = False
+async def run_project_plan(
+    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
     """How each step ended, those that came to be run; `tell` hears every line as it comes, and `stop` ends it."""
     steps: list[CheckOutcome] = []
@@ -102,7 +102,7 @@ async def run_plan(
     return (*steps, *await _ran(sandbox, tree, plan, tell, stop))
 
 
-async def hear_out(
+async def follow_run_until_exit(
     run: AsyncGenerator[Output | Exit], hear: Callable[[bytes], None], *until: Awaitable[object]
 ) -> Exit:
     """Hear a run to its end, or until one of the others is done; nothing of it runs any more when this returns."""
@@ -125,39 +125,43 @@ async def hear_out(
         for task in (listening, *others):
             task.cancel()
         await asyncio.gather(listening, *others, return_exceptions=True)
-    return CutShort(None, time.monotonic() - began)
+    return InterruptedRun(None, time.monotonic() - began)
 
 
-async def _installed(sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event) -> CheckOutcome:
+async def _installed(sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event) -> CheckOutcome:
     """The install step, the only one with a network. What it fetched comes as its output, which may be as much."""
     mark, archive = _mark(), tree.with_name(_INSTALLED)
-    bounds = msgspec.structs.replace(BOUNDS, seconds=_INSTALL_SECONDS, output=BOUNDS.disk)
+    bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=_INSTALL_SECONDS, output=PROJECT_RUN_BOUNDS.disk)
     with archive.open("wb") as into:
         said = InstallLines(tell, mark, into)
         job = _job(tree, plan, (_INSTALLING, "sh", mark, *_here(plan.install)), (plan.install,), bounds)
-        end = await hear_out(sandbox.run(msgspec.structs.replace(job, network=True)), said, stop.wait())
+        end = await follow_run_until_exit(sandbox.run(msgspec.structs.replace(job, network=True)), said, stop.wait())
     if end.code == 0 and said.packed:
         archive.rename(tree / _INSTALLED)
-    return outcome_of(INSTALL, plan.install, end, said)
+    return project_step_outcome(INSTALL_STEP, plan.install, end, said)
 
 
-async def _ran(sandbox: Sandbox, tree: Path, plan: Plan, tell: Tell, stop: asyncio.Event) -> tuple[CheckOutcome, ...]:
+async def _ran(
+    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: Tell, stop: asyncio.Event
+) -> tuple[CheckOutcome, ...]:
     """The program, and its check if it has one. What is said of the check counts where all of it ended that way."""
     mark = _mark()
     said = ServiceLines(tell, mark)
-    bounds = msgspec.structs.replace(BOUNDS, seconds=plan.seconds)
+    bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
     run, check = _here(plan.run), _here(plan.check)
-    words = (_RUNNING, "sh", mark, str(PATIENCE * 5), str(len(run)), *run, *check)
-    end = await hear_out(sandbox.run(_job(tree, plan, words, (plan.run, plan.check), bounds)), said, stop.wait())
+    words = (_RUNNING, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
+    end = await follow_run_until_exit(
+        sandbox.run(_job(tree, plan, words, (plan.run, plan.check), bounds)), said, stop.wait()
+    )
     if not plan.check or not (said.begun or end.code == 0):
-        return (outcome_of(RUN, plan.run, end, said),)
-    ran = outcome_of(RUN, plan.run, Exit(said.ended, end.seconds), said)
+        return (project_step_outcome(RUN_STEP, plan.run, end, said),)
+    ran = project_step_outcome(RUN_STEP, plan.run, Exit(said.ended, end.seconds), said)
     believed = said.checked is not None and end.code == (said.checked or said.ended)
     asked = Exit(said.checked, said.seconds) if believed else end
-    return ran, outcome_of(CHECK, plan.check, asked, said.check)
+    return ran, project_step_outcome(CHECK_STEP, plan.check, asked, said.check)
 
 
-def _job(tree: Path, plan: Plan, script: Sequence[str], starts: Sequence[Sequence[str]], bounds: Bounds) -> Job:
+def _job(tree: Path, plan: RunPlan, script: Sequence[str], starts: Sequence[Sequence[str]], bounds: Bounds) -> Job:
     """A script of ours around what the plan names: a copy of the tree, and the plan's variables."""
     packages = str(tree / _PACKAGES)
     variables = {"PYTHONUNBUFFERED": "1", "PIP_TARGET": packages, "PYTHONPATH": packages, **plan.env}
@@ -177,7 +181,7 @@ def _here(argv: Sequence[str]) -> tuple[str, ...]:
     return (*own, *argv[1:])
 
 
-def outcome_of(name: str, argv: Sequence[str], end: Exit, said: Lines) -> CheckOutcome:
+def project_step_outcome(name: str, argv: Sequence[str], end: Exit, said: Lines) -> CheckOutcome:
     """How a step ended and the last of what it said."""
     return CheckOutcome(name, tuple(argv), end.code, said.text(end.stopped), round(end.seconds, 3), end.limit)
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from roundtable.workshop.symbols.symbol_lookup import Sort, wanted
+from roundtable.workshop.symbols.symbol_lookup import RequestedKind, parse_symbol_query
 
 _TAKE = {
     "replace", "swap", "exchange", "overwrite", "substitute", "add", "take", "use", "include", "incorporate", "adopt",
@@ -32,15 +32,15 @@ _BETWEEN = {
     "***", *_INTO,
 }  # fmt: skip
 _SORTS = {
-    "constructor": Sort.CONSTRUCTOR,
-    "constructors": Sort.CONSTRUCTOR,
-    "method": Sort.METHOD,
-    "methods": Sort.METHOD,
-    "class": Sort.CLASS,
-    "struct": Sort.CLASS,
-    "type": Sort.CLASS,
-    "function": Sort.FUNCTION,
-    "functions": Sort.FUNCTION,
+    "constructor": RequestedKind.CONSTRUCTOR,
+    "constructors": RequestedKind.CONSTRUCTOR,
+    "method": RequestedKind.METHOD,
+    "methods": RequestedKind.METHOD,
+    "class": RequestedKind.CLASS,
+    "struct": RequestedKind.CLASS,
+    "type": RequestedKind.CLASS,
+    "function": RequestedKind.FUNCTION,
+    "functions": RequestedKind.FUNCTION,
 }
 _END = {";", "."}
 _AND = {",", "and", "&", "plus", "then", *_END}
@@ -71,7 +71,7 @@ _OWN = re.compile(r"['’]s(?=`?$)")
 _OWN_OF = re.compile(r"`([^`\s]+['’]s)\s+([^`]+)`")
 
 
-class Act(StrEnum):
+class MergeAction(StrEnum):
     """What is to be done."""
 
     TAKE = "take"
@@ -80,25 +80,25 @@ class Act(StrEnum):
     REMOVE = "remove"
 
 
-class Order(NamedTuple):
+class MergeOrder(NamedTuple):
     """One thing to be done, as it was understood: symbols, or a file, of a seat. `is_new` if it is to be added."""
 
-    act: Act
+    act: MergeAction
     seat: str
     names: tuple[str, ...] = ()
     path: str = ""
-    sort: Sort = Sort.ANY
+    sort: RequestedKind = RequestedKind.ANY
     is_new: bool = False
 
 
-class Unclear(NamedTuple):
+class UnclearDirective(NamedTuple):
     """A directive, or the piece of it, that was not understood, and why."""
 
     words: str
     why: str
 
 
-class Known(NamedTuple):
+class DirectiveVocabulary(NamedTuple):
     """What words can mean: the seats, the files, and the last parts of all symbols' names."""
 
     base: str
@@ -132,24 +132,28 @@ _VERBS = {_Is.TAKE, _Is.DROP}
 _WHAT = {_Is.SYMBOL, _Is.PATH, _Is.IMPORTS}
 
 
-def understood(directive: str, known: Known) -> list[Order | Unclear]:
+def parse_merge_directive(directive: str, known: DirectiveVocabulary) -> list[MergeOrder | UnclearDirective]:
     """The orders in one directive, and the pieces of it that are none."""
-    found: list[Order | Unclear] = []
+    found: list[MergeOrder | UnclearDirective] = []
     reasons = list(_REASON.finditer(directive))
     if unsure := next((word for it in reasons for word in _unsure(it, known)), None):
-        return [Unclear(directive, f"`{unsure.written}` may belong to the reason before it, or be asked for.")]
+        return [UnclearDirective(directive, f"`{unsure.written}` may belong to the reason before it, or be asked for.")]
     for piece in _pieces(list(_words(directive, known))):
         order = _order(piece, known)
-        if isinstance(order, Unclear) and not _all(piece, _Is.SYMBOL) and set(_all(piece, _Is.SEAT)) - {known.base}:
-            return [Unclear(directive, order.why)]
-        if isinstance(order, Unclear) and reasons:
+        if (
+            isinstance(order, UnclearDirective)
+            and not _all(piece, _Is.SYMBOL)
+            and set(_all(piece, _Is.SEAT)) - {known.base}
+        ):
+            return [UnclearDirective(directive, order.why)]
+        if isinstance(order, UnclearDirective) and reasons:
             order = order._replace(words=directive)
         if order:
             found.append(order)
     return found
 
 
-def _words(directive: str, known: Known) -> Iterator[_Word]:
+def _words(directive: str, known: DirectiveVocabulary) -> Iterator[_Word]:
     into = False
     for written in _written(directive, known):
         word = _meaning(written.rstrip(".:") or written, known)
@@ -163,21 +167,21 @@ def _words(directive: str, known: Known) -> Iterator[_Word]:
             yield _meaning(written[-1], known)
 
 
-def _written(directive: str, known: Known) -> Iterator[str]:
+def _written(directive: str, known: DirectiveVocabulary) -> Iterator[str]:
     """The words as they stand there; `app.py::run` is the file and the symbol."""
     for written in _WORD.findall(_BULLET.sub("", _REASON.sub(lambda it: _more(it, known), directive))):
         two = _OWN_OF.fullmatch(written) or _OF_FILE.fullmatch(written)
         yield from two.groups() if two and (two.re is _OWN_OF or _path(two[1], known)) else (written,)
 
 
-def _more(reason: re.Match[str], known: Known) -> str:
+def _more(reason: re.Match[str], known: DirectiveVocabulary) -> str:
     """What a reason says that is none: its parts that name a seat, and a symbol that was not named before."""
     before, parts = _parts(reason, known)
     more = (part for part in parts if _is_more(part, before))
     return "".join(f", {' '.join(it.written for it in part)}" for part in more)
 
 
-def _unsure(reason: re.Match[str], known: Known) -> Iterator[_Word]:
+def _unsure(reason: re.Match[str], known: DirectiveVocabulary) -> Iterator[_Word]:
     """What may be a reason no longer: after its first comma or `and`, a verb, or what was not named before.
 
     A seat may be named in a reason for its own sake, as in `and gemini's is not`; among known words only it is more.
@@ -191,7 +195,7 @@ def _unsure(reason: re.Match[str], known: Known) -> Iterator[_Word]:
         yield from (it for it in part if it.what in telling and (it.what, it.means) not in named)
 
 
-def _parts(reason: re.Match[str], known: Known) -> tuple[_Piece, list[_Piece]]:
+def _parts(reason: re.Match[str], known: DirectiveVocabulary) -> tuple[_Piece, list[_Piece]]:
     """What stands before a reason, and the reason itself by its first `and` and its commas."""
     before, first, *later = (
         [_meaning(it.rstrip(".:") or it, known) for it in _WORD.findall(text)]
@@ -205,13 +209,13 @@ def _is_more(part: _Piece, before: _Piece) -> bool:
     return bool(_all(part, _Is.SEAT)) and not set(_all(part, _Is.SYMBOL)) <= set(_all(before, _Is.SYMBOL))
 
 
-def _path(word: str, known: Known) -> str:
+def _path(word: str, known: DirectiveVocabulary) -> str:
     """The file a word means: by its whole path, or by the end of it if only one ends so."""
     paths = [it for it in known.paths if it == word or it.endswith(f"/{word}")]
     return word if word in paths else paths[0] if len(paths) == 1 else ""
 
 
-def _meaning(written: str, known: Known) -> _Word:
+def _meaning(written: str, known: DirectiveVocabulary) -> _Word:
     plain, small = _OWN.sub("", written).strip("`"), written.lower()
     if plain.lower() in _BASE and plain not in known.symbols:
         return _Word(written, _Is.SEAT, known.base)
@@ -227,13 +231,13 @@ def _meaning(written: str, known: Known) -> _Word:
         return _Word(written, _Is.SORT, _SORTS[small])
     if small == "imports":
         return _Word(written, _Is.IMPORTS)
-    parts = wanted(plain).parts
+    parts = parse_symbol_query(plain).parts
     if parts and parts[-1] in known.symbols:
         return _Word(written, _Is.SYMBOL, plain)
     return _Word(written, _Is.UNKNOWN)
 
 
-def _seats(word: str, known: Known) -> list[str]:
+def _seats(word: str, known: DirectiveVocabulary) -> list[str]:
     """The seats a word may mean: one of that name, else those whose names begin so. One letter is a label, as it is."""
     small = word.lower()
     exact = [it for it in known.seats if it == word or (len(it) > 1 and it.lower() == small)]
@@ -295,28 +299,28 @@ def _all(piece: _Piece, what: _Is) -> list[str]:
     return list(dict.fromkeys(it.means for it in piece if it.what is what))
 
 
-def _order(piece: _Piece, known: Known) -> Order | Unclear | None:
+def _order(piece: _Piece, known: DirectiveVocabulary) -> MergeOrder | UnclearDirective | None:
     said = " ".join(it.written for it in piece)
     unknown = next((it for it in piece if it.what is _Is.UNKNOWN), None)
     if unknown:
         several = " or ".join(_seats(_OWN.sub("", unknown.written).strip("`"), known))
         why = f"may be {several}" if several else "is neither a seat nor a file nor a symbol that anyone wrote"
-        return Unclear(said, f"`{unknown.written}` {why}.")
+        return UnclearDirective(said, f"`{unknown.written}` {why}.")
     if set(_all(piece, _Is.SEAT)) - {known.base}:
         piece = [it for it in piece if it.written.lower() not in _AS_IS]
     seats = _whose(piece, known)
     if why := _unfit(piece, seats, known):
-        return Unclear(said, why)
+        return UnclearDirective(said, why)
     names, path = _named(piece, known), "".join(_all(piece, _Is.PATH))
     if _has(piece, _Is.DROP):
-        order = Order(Act.REMOVE, "", names, path, _sort(piece))
-        return order if names else Unclear(said, "It does not say what to remove.")
+        order = MergeOrder(MergeAction.REMOVE, "", names, path, _sort(piece))
+        return order if names else UnclearDirective(said, "It does not say what to remove.")
     if seats == [known.base]:
         return None
-    return _taken(piece, seats, names, path) or Unclear(said, _lacking(seats))
+    return _taken(piece, seats, names, path) or UnclearDirective(said, _lacking(seats))
 
 
-def _whose(piece: _Piece, known: Known) -> list[str]:
+def _whose(piece: _Piece, known: DirectiveVocabulary) -> list[str]:
     """Whose is to stand, the base's or another's; all that are named where it does not say."""
     seats = _all(piece, _Is.SEAT)
     others = [it for it in seats if it != known.base]
@@ -333,7 +337,7 @@ def _shape(piece: _Piece, roles: Mapping[str, str]) -> str:
     return "".join(f"{roles[it.means] if it.what is _Is.SEAT else it.written.lower()} " for it in piece)
 
 
-def _unfit(piece: _Piece, seats: list[str], known: Known) -> str:
+def _unfit(piece: _Piece, seats: list[str], known: DirectiveVocabulary) -> str:
     """Why words that are all known are no order."""
     others = [it for it in _all(piece, _Is.SEAT) if it != known.base]
     if len(others) > 1:
@@ -348,38 +352,40 @@ def _unfit(piece: _Piece, seats: list[str], known: Known) -> str:
     return "It does not say clearly whose is to stand." if gives_way or len(seats) > 1 else ""
 
 
-def _says_more(piece: _Piece, known: Known) -> bool:
+def _says_more(piece: _Piece, known: DirectiveVocabulary) -> bool:
     """Whether there is a second verb, a verb in the middle, or one symbol that is to become another."""
     verbs = [at for at, it in enumerate(piece) if it.what in _VERBS and it.written not in known.symbols]
     if any(_verb(piece) is not piece[at] and piece[at - 1].written != ":" for at in verbs) or len(verbs) > 1:
         return True
     at = next((at for at, it in enumerate(piece) if it.written.lower() in _TURNS), len(piece))
-    before, after = ({wanted(it).parts[-1] for it in _all(part, _Is.SYMBOL)} for part in (piece[:at], piece[at:]))
+    before, after = (
+        {parse_symbol_query(it).parts[-1] for it in _all(part, _Is.SYMBOL)} for part in (piece[:at], piece[at:])
+    )
     return bool(before) and not after <= before
 
 
-def _sort(piece: _Piece) -> Sort:
+def _sort(piece: _Piece) -> RequestedKind:
     """What the symbols of a piece are said to be, if it says one thing only."""
     sorts = _all(piece, _Is.SORT)
-    return Sort(sorts[0]) if len(sorts) == 1 else Sort.ANY
+    return RequestedKind(sorts[0]) if len(sorts) == 1 else RequestedKind.ANY
 
 
 def _lacking(seats: list[str]) -> str:
     return f"It does not say what to take from {seats[0]}." if seats else "It does not say from whom."
 
 
-def _taken(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> Order | None:
+def _taken(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> MergeOrder | None:
     if not seats:
         return None
     if names:
         is_new = any(it.what is _Is.TAKE and it.written.lower() in _NEW for it in piece)
-        return Order(Act.TAKE, seats[0], names, path, _sort(piece), is_new)
+        return MergeOrder(MergeAction.TAKE, seats[0], names, path, _sort(piece), is_new)
     if any(it.what is _Is.IMPORTS for it in piece):
-        return Order(Act.TAKE_IMPORTS, seats[0], (), path)
-    return Order(Act.TAKE_FILE, seats[0], (), path) if path else None
+        return MergeOrder(MergeAction.TAKE_IMPORTS, seats[0], (), path)
+    return MergeOrder(MergeAction.TAKE_FILE, seats[0], (), path) if path else None
 
 
-def _named(piece: _Piece, known: Known) -> tuple[str, ...]:
+def _named(piece: _Piece, known: DirectiveVocabulary) -> tuple[str, ...]:
     """The symbols of a piece, inside the class it names if it does. A word such as `add` is one if nothing else is."""
     names, holders = _all(piece, _Is.SYMBOL), _all(piece, _Is.HOLDER)
     if not names and holders:

@@ -15,27 +15,35 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.fragments import FRAME, Variant
-from roundtable.workshop.symbols.imports import ANNOTATIONS, Import, goes_first
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.names import spelled
-from roundtable.workshop.symbols.outline import Outline, Symbol, outlined
-from roundtable.workshop.symbols.signatures import heading, plain_type, takes
-from roundtable.workshop.symbols.spans import indentation, line_end, line_start
-from roundtable.workshop.symbols.splice import Read, newline_of, read_text, sound, spliced
-from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts, sort_of
-from roundtable.workshop.symbols.syntax_trees import Refused
+from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
+from roundtable.workshop.symbols.imports import FUTURE_ANNOTATIONS, Import, is_future_import
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.names import node_text
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_outline_in_language
+from roundtable.workshop.symbols.signatures import list_parameter_types, normalize_type_spelling, symbol_signature_line
+from roundtable.workshop.symbols.spans import line_end_offset, line_indentation, line_start_offset
+from roundtable.workshop.symbols.splice import (
+    SpliceRequest,
+    detect_source_newline,
+    parse_splice_request,
+    splice_symbol,
+    verify_spliced_source,
+)
+from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols, interchangeable_symbol_kind
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 
-def declared_alike(read: Read, made: bytes) -> tuple[bytes, tuple[str, ...]]:
+def update_symbol_prototypes(read: SpliceRequest, made: bytes) -> tuple[bytes, tuple[str, ...]]:
     """The file with the prototypes of what was replaced as the new one has them, and what is said if it has none."""
     old, (within, new) = read.target, read.variant
-    if old is None or new.kind is Kind.PROTOTYPE or _called(old) == _called(new):
+    if old is None or new.kind is SymbolKind.PROTOTYPE or _called(old) == _called(new):
         return made, ()
     theirs = next(_prototypes(within, new), None)
-    while stale := next(_prototypes(base := outlined(within.language, read.base.path, made), old, theirs), None):
-        more = spliced(Read(base, read.name, stale, Variant(within, theirs))) if theirs else None
-        if more is None or isinstance(more, Refused):
+    while stale := next(
+        _prototypes(base := parse_outline_in_language(within.language, read.base.path, made), old, theirs), None
+    ):
+        more = splice_symbol(SpliceRequest(base, read.name, stale, SymbolVariant(within, theirs))) if theirs else None
+        if more is None or isinstance(more, SpliceRefusal):
             return made, (f"{base.path} declares it as `{stale.signature}`.",)
         made = more
     return made, ()
@@ -43,23 +51,25 @@ def declared_alike(read: Read, made: bytes) -> tuple[bytes, tuple[str, ...]]:
 
 def _called(symbol: Symbol) -> object:
     """What its prototypes have to say too: what it takes, and what stands before that."""
-    return plain_type(heading(symbol.node).partition("(")[0]), takes(symbol.node)
+    return normalize_type_spelling(symbol_signature_line(symbol.node).partition("(")[0]), list_parameter_types(
+        symbol.node
+    )
 
 
 def _prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None) -> Iterator[Symbol]:
     """The prototypes of a symbol that are not like the one that is known."""
-    found = (it for it in file.symbols if it.kind is Kind.PROTOTYPE and it.name == symbol.name)
-    alike = (it for it in found if takes(it.node) == takes(symbol.node))
+    found = (it for it in file.symbols if it.kind is SymbolKind.PROTOTYPE and it.name == symbol.name)
+    alike = (it for it in found if list_parameter_types(it.node) == list_parameter_types(symbol.node))
     return (it for it in alike if known is None or _called(it) != _called(known))
 
 
-def lacking_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
+def describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
     """A sentence on each struct of the base that lacks fields which what was taken speaks of."""
     words = [donor.words(it) for it in taken]
     said = {name for it in words for name in it.used | it.members} - {it.simple for it in base.symbols}
     for struct in donor.symbols:
         theirs = [it for it in _fields(struct) if it in said]
-        ours = counterparts(base, donor, struct) if theirs else []
+        ours = find_counterpart_symbols(base, donor, struct) if theirs else []
         known = set(_fields(*ours))
         lacks = ", ".join(f"`{it}`" for it in dict.fromkeys(theirs) if it not in known)
         if ours and lacks:
@@ -68,11 +78,11 @@ def lacking_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> It
 
 def _fields(*structs: Symbol) -> Iterator[str]:
     """The names that structs give to their fields, as C, C++, Go and Rust declare them."""
-    waiting = [it.node for it in structs if it.kind is Kind.CLASS or it.node.type == "type_definition"]
+    waiting = [it.node for it in structs if it.kind is SymbolKind.CLASS or it.node.type == "type_definition"]
     while waiting:
         at = waiting.pop()
         if at.type == "field_identifier":
-            yield spelled(at)
+            yield node_text(at)
         elif at.type != "function_definition":
             waiting.extend(reversed(at.named_children))
 
@@ -91,7 +101,7 @@ class _Listed(NamedTuple):
     node: Node
 
 
-def listed_too(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
+def add_symbol_to_export_list(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) -> bytes | None:
     """The base with its new symbol in the list it has with the donor; None where it cannot stand in such a list."""
     theirs = next((it for it in _listed(donor) if it.name == symbol.name), None)
     ours = list(_listed(base))
@@ -105,10 +115,10 @@ def listed_too(base: Outline, donor: Outline, symbol: Symbol, newline: bytes) ->
         return None
     source, text, end = base.source, theirs.node.text or b"", last.node.end_byte
     if last.node.type == "expression_statement":
-        end = line_end(source, end)
+        end = line_end_offset(source, end)
         return source[:end] + newline + text + source[end:]
-    own_line = line_start(source, last.node.start_byte) != last.node.start_byte
-    between = newline + indentation(source, last.node.start_byte) if own_line else b" "
+    own_line = line_start_offset(source, last.node.start_byte) != last.node.start_byte
+    between = newline + line_indentation(source, last.node.start_byte) if own_line else b" "
     return source[:end] + b"," + between + text + source[end:]
 
 
@@ -124,24 +134,24 @@ def _listed(file: Outline) -> Iterator[_Listed]:
         if node.type == "export_statement" and node.child_by_field_name("source") is None:
             clauses = (it for it in node.named_children if it.type == "export_clause")
             names = (it for clause in clauses for it in clause.named_children if it.type == "export_specifier")
-            yield from (_Listed(spelled(it.child_by_field_name("name")), _EXPORT, it) for it in names)
+            yield from (_Listed(node_text(it.child_by_field_name("name")), _EXPORT, it) for it in names)
         elif node.type == "expression_statement" and node.named_children:
             yield from _assigned(node, node.named_children[0])
 
 
 def _assigned(statement: Node, node: Node) -> Iterator[_Listed]:
-    left, right = spelled(node.child_by_field_name("left")), node.child_by_field_name("right")
+    left, right = node_text(node.child_by_field_name("left")), node.child_by_field_name("right")
     if right is None:
         return
     if left in {"module.exports", _ALL}:
         for it in right.named_children:
-            said = spelled(it.child_by_field_name("value") or it)
+            said = node_text(it.child_by_field_name("value") or it)
             yield _Listed(said.strip("'\""), left, it)
     elif _ONE_BY_ONE.fullmatch(left) and right.type == "identifier":
-        yield _Listed(spelled(right), "exports", statement)
+        yield _Listed(node_text(right), "exports", statement)
 
 
-class Grafted(NamedTuple):
+class TransplantedSymbol(NamedTuple):
     """The file with the symbol, the symbols and imports that were taken for it, and what may not fit together."""
 
     source: bytes
@@ -150,47 +160,49 @@ class Grafted(NamedTuple):
     clashes: tuple[str, ...] = ()
 
 
-def grafted(path: str, source: bytes, symbol: str, text: bytes) -> Grafted | Refused:
+def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | SpliceRefusal:
     """Put a symbol out of a text into the source, and what it needs of the text's helpers and imports."""
-    read = read_text(path, source, symbol, text)
-    return read if isinstance(read, Refused) else with_needs(read)
+    read = parse_splice_request(path, source, symbol, text)
+    return read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
 
 
-def with_needs(read: Read) -> Grafted | Refused:
+def splice_symbol_with_dependencies(read: SpliceRequest) -> TransplantedSymbol | SpliceRefusal:
     """Splice a symbol, and with it what it needs of the helpers and imports that stand beside it."""
-    made = spliced(read)
-    if isinstance(made, Refused):
+    made = splice_symbol(read)
+    if isinstance(made, SpliceRefusal):
         return made
     path, source, (within, first) = read.base.path, read.base.source, read.variant
-    made, stale = declared_alike(read, made)
+    made, stale = update_symbol_prototypes(read, made)
     taken, clashes = [first], list(stale)
     for helper in _needed(within, taken):
-        base = outlined(within.language, path, made)
+        base = parse_outline_in_language(within.language, path, made)
         at_home = _at_home(helper, read)
-        there = counterparts(base, within, at_home)
+        there = find_counterpart_symbols(base, within, at_home)
         if there:
             clashes += [_clash(path, helper, there[0])] if _differ(there, helper) else []
         elif helper.simple not in {it.name for it in (*base.imports, *within.imports)}:
-            more = spliced(Read(base, Wanted(tuple(at_home.name.split("."))), None, Variant(within, helper)))
-            if isinstance(more, Refused):
+            more = splice_symbol(
+                SpliceRequest(base, SymbolQuery(tuple(at_home.name.split("."))), None, SymbolVariant(within, helper))
+            )
+            if isinstance(more, SpliceRefusal):
                 clashes.append(more.sentence)
             else:
                 made = more
                 taken.append(helper)
-    clashes += lacking_fields(outlined(within.language, path, made), within, taken)
+    clashes += describe_missing_struct_fields(parse_outline_in_language(within.language, path, made), within, taken)
     made, unlisted = _listed_too(path, made, within, taken[1:] if read.target else taken)
-    base = outlined(within.language, path, source)
+    base = parse_outline_in_language(within.language, path, source)
     lines, unfit = _imports_needed(base, within, taken)
-    whole = sound(base, with_imports(path, base, made, lines))
-    if isinstance(whole, Refused):
+    whole = verify_spliced_source(base, insert_import_statements(path, base, made, lines))
+    if isinstance(whole, SpliceRefusal):
         return whole
-    return Grafted(whole, tuple(it.name for it in taken), lines, (*clashes, *unlisted, *unfit))
+    return TransplantedSymbol(whole, tuple(it.name for it in taken), lines, (*clashes, *unlisted, *unfit))
 
 
-def _at_home(helper: Symbol, read: Read) -> Symbol:
+def _at_home(helper: Symbol, read: SpliceRequest) -> Symbol:
     """A helper as it is called in the base: beside a method that came without its class it is of the same class."""
     scope = read.target.scope if read.target else ".".join(read.name.parts[:-1])
-    own = helper.name.removeprefix(f"{FRAME}.")
+    own = helper.name.removeprefix(f"{FRAME_CLASS_NAME}.")
     return replace(helper, name=f"{scope}.{own}") if own != helper.name and scope else helper
 
 
@@ -198,7 +210,9 @@ def _listed_too(path: str, made: bytes, donor: Outline, new: Sequence[Symbol]) -
     """The file with its new symbols where it lists what others may have, and a sentence on each that is not there."""
     unlisted: list[str] = []
     for it in new:
-        more = listed_too(outlined(donor.language, path, made), donor, it, newline_of(made))
+        more = add_symbol_to_export_list(
+            parse_outline_in_language(donor.language, path, made), donor, it, detect_source_newline(made)
+        )
         unlisted += [] if more else [f"{it.name} is exported where it comes from, and not in {path}."]
         made = more or made
     return made, unlisted
@@ -214,7 +228,12 @@ def _needed(donor: Outline, taken: Sequence[Symbol]) -> Iterator[Symbol]:
         at += 1
         for helper in donor.symbols:
             beside = not helper.owner or helper.scope == one.scope
-            if helper in seen or helper.kind in {Kind.SCOPE, Kind.PROTOTYPE} or not beside or _inside(helper, one):
+            if (
+                helper in seen
+                or helper.kind in {SymbolKind.SCOPE, SymbolKind.PROTOTYPE}
+                or not beside
+                or _inside(helper, one)
+            ):
                 continue
             owned = bool(helper.scope) and helper.scope == one.scope
             bare = words.used if donor.language.implicit_self or not owned else frozenset[str]()
@@ -232,9 +251,11 @@ def _inside(symbol: Symbol, other: Symbol) -> bool:
 
 def _differ(there: Sequence[Symbol], helper: Symbol) -> bool:
     """Whether none of these is called as the helper is."""
-    if sort_of(there[0]) is not sort_of(helper):
+    if interchangeable_symbol_kind(there[0]) is not interchangeable_symbol_kind(helper):
         return True
-    return sort_of(helper) is Kind.FUNCTION and all(takes(it.node) != takes(helper.node) for it in there)
+    return interchangeable_symbol_kind(helper) is SymbolKind.FUNCTION and all(
+        list_parameter_types(it.node) != list_parameter_types(helper.node) for it in there
+    )
 
 
 def _clash(path: str, helper: Symbol, there: Symbol) -> str:
@@ -245,7 +266,7 @@ def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> t
     """The import statements to add, and those that stand against one of the base."""
     words = [donor.words(it) for it in taken]
     said = {name for it in words for name in it.used | it.called}.union(*map(donor.said_above, taken))
-    said |= {ANNOTATIONS} if any(_is_annotated(it.outer) for it in taken) else set()
+    said |= {FUTURE_ANNOTATIONS} if any(_is_annotated(it.outer) for it in taken) else set()
     while more := {name for it in donor.imports if it.name in said for name in it.needs} - said:
         said |= more
     ours = {it.name: it for it in base.imports if it.name}
@@ -289,29 +310,29 @@ def _plain(text: str) -> str:
     return re.sub(r"[\s;'\"]", "", text)
 
 
-def with_imports(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
+def insert_import_statements(path: str, base: Outline, made: bytes, lines: Iterable[str]) -> bytes:
     """The file with these import statements where its imports stand; the first ones if it has none."""
     waiting = list(lines)
-    if first := [it for it in waiting if goes_first(it)]:
-        made = _at_the_top(outlined(base.language, path, made), first)
+    if first := [it for it in waiting if is_future_import(it)]:
+        made = _at_the_top(parse_outline_in_language(base.language, path, made), first)
     later = [it for it in waiting if it not in first]
-    return _among_imports(outlined(base.language, path, made), later) if later else made
+    return _among_imports(parse_outline_in_language(base.language, path, made), later) if later else made
 
 
 def _among_imports(now: Outline, lines: Sequence[str]) -> bytes:
-    made, newline = now.source, newline_of(now.source)
-    code = [it.start for it in now.symbols if it.kind is not Kind.VALUE]
+    made, newline = now.source, detect_source_newline(now.source)
+    code = [it.start for it in now.symbols if it.kind is not SymbolKind.VALUE]
     limit = min(code, default=len(made))
-    imports = [it for it in now.imports if not goes_first(it.text)]
+    imports = [it for it in now.imports if not is_future_import(it.text)]
     ends = [it.end for it in imports if it.start < limit] or [it.end for it in imports[:1]]
     if not ends:
         return _at_the_top(now, lines)
-    at = line_end(made, len(made[: max(ends)].rstrip()))
+    at = line_end_offset(made, len(made[: max(ends)].rstrip()))
     return made[:at] + newline + _written(lines, newline) + made[at:]
 
 
 def _at_the_top(now: Outline, lines: Sequence[str]) -> bytes:
-    made, newline = now.source, newline_of(now.source)
+    made, newline = now.source, detect_source_newline(now.source)
     text = _written(lines, newline)
     at = _after_preamble(now, min((it.start for it in now.symbols), default=len(made)))
     if at:
@@ -331,7 +352,7 @@ def _after_preamble(file: Outline, limit: int) -> int:
         has_body = node.child_by_field_name("body") is not None
         if node.type not in file.language.preamble or has_body or node.end_byte > limit or _is_code(file, node):
             break
-        at = line_end(file.source, node.start_byte + len((node.text or b"").rstrip()))
+        at = line_end_offset(file.source, node.start_byte + len((node.text or b"").rstrip()))
     return at
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-Fields = frozenset[tuple[str, str]]
+NodeFields = frozenset[tuple[str, str]]
 """Fields of nodes, each as the node's type and the field's name."""
 
 
-class Kind(StrEnum):
+class SymbolKind(StrEnum):
     """What a symbol is. A scope only holds others: a namespace, a module, an `impl`; a prototype has no body."""
 
     FUNCTION = "function"
@@ -38,7 +38,7 @@ class Language:
 
     name: str
     grammar: tuple[str, str]
-    symbols: Mapping[str, Kind]
+    symbols: Mapping[str, SymbolKind]
     through: frozenset[str]
     around: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
@@ -46,9 +46,9 @@ class Language:
     heads: frozenset[str] = frozenset({"comment"})
     strings: frozenset[str] = frozenset()
     preamble: frozenset[str] = frozenset({"comment"})
-    members: Fields = frozenset()
-    binds: Fields = frozenset()
-    calls: Fields = frozenset()
+    members: NodeFields = frozenset()
+    binds: NodeFields = frozenset()
+    calls: NodeFields = frozenset()
     frames: tuple[tuple[bytes, bytes], ...] = ()
     opens: bytes = b""
     closes: bytes = b""
@@ -63,12 +63,12 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _pairs(words: str) -> Fields:
+def _pairs(words: str) -> NodeFields:
     return frozenset((node, field) for node, field in (it.split(".") for it in words.split()))
 
 
-def _kinds(**kinds: str) -> dict[str, Kind]:
-    return {node: Kind(kind) for kind, nodes in kinds.items() for node in nodes.split()}
+def _kinds(**kinds: str) -> dict[str, SymbolKind]:
+    return {node: SymbolKind(kind) for kind, nodes in kinds.items() for node in nodes.split()}
 
 
 _C_KINDS = _kinds(
@@ -316,7 +316,7 @@ _SUFFIXES: dict[str, Language] = {
 }
 
 
-def language_of(path: str) -> Language | None:
+def find_source_language(path: str) -> Language | None:
     """The language of a file by its name, if it is one we can splice. A `.h` is read as C++, which holds C."""
     return _SUFFIXES.get(PurePosixPath(path).suffix.lower())
 

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.languages import Kind, Language
+from roundtable.workshop.symbols.languages import Language, SymbolKind
 
-FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
+FUNCTION_NODE_TYPES = {"arrow_function", "function_expression", "generator_function", "function"}
 _HOLDING = {
     "variable_declarator", "pair", "export_statement", "assignment_expression", "field_definition",
     "public_field_definition",
 }  # fmt: skip
 _AROUND = {"as_expression", "satisfies_expression", "parenthesized_expression"}
 _CALLS = {"call_expression", "new_expression"}
-DEEPEST = 5
+MAX_OBJECT_DEPTH = 5
 """So deep in an object its functions are known. Data may be nested as deep as it likes."""
 
 
-def written_out(node: Node) -> Node | None:
+def find_object_literal(node: Node) -> Node | None:
     """The object that a name is given to, or that is handed to the call it is given to."""
     value = (node.child_by_field_name("value") or node.child_by_field_name("right")) if node.type in _HOLDING else None
     while value is not None and value.type in _AROUND:
@@ -34,16 +34,16 @@ def written_out(node: Node) -> Node | None:
     return value if value is not None and value.type == "object" else None
 
 
-def members(node: Node) -> list[Node]:
+def list_object_literal_members(node: Node) -> list[Node]:
     """What stands in the object that a name is given to."""
-    found = written_out(node)
+    found = find_object_literal(node)
     return found.children if found is not None else []
 
 
-def holds_functions(node: Node) -> bool:
+def object_literal_has_functions(node: Node) -> bool:
     """Whether there is a function in the object that a name is given to, or not far below in it."""
     level = list(_members_of_worth(node))
-    for _ in range(DEEPEST):
+    for _ in range(MAX_OBJECT_DEPTH):
         if any(_is_function(it) for it in level):
             return True
         level = [inner for it in level for inner in _members_of_worth(it)]
@@ -51,12 +51,12 @@ def holds_functions(node: Node) -> bool:
 
 
 def _members_of_worth(node: Node) -> Iterator[Node]:
-    return (it for it in members(node) if it.type in {"pair", "method_definition"})
+    return (it for it in list_object_literal_members(node) if it.type in {"pair", "method_definition"})
 
 
 def _is_function(node: Node) -> bool:
     value = node.child_by_field_name("value")
-    return node.type == "method_definition" or (value is not None and value.type in FUNCTIONS)
+    return node.type == "method_definition" or (value is not None and value.type in FUNCTION_NODE_TYPES)
 
 
 _DECLARED = {
@@ -75,16 +75,16 @@ _OPERATOR = re.compile(
 """A name made of signs: `operator==` and `operator bool` in C++ and C#, `==` and `[]=` in Ruby."""
 
 
-def spelled(node: Node | None) -> str:
+def node_text(node: Node | None) -> str:
     """The source text of a node."""
     return (node.text or b"").decode(errors="replace") if node else ""
 
 
-def name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], Kind] | None:
+def parse_symbol_name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:
     """The parts of a symbol's own name and what it is, or None where the node names nothing that could be spliced."""
     kind = language.symbols[node.type]
     is_empty = node.child_by_field_name("body") is None and not any(it.type == "end" for it in node.children[-1:])
-    if is_empty and (kind is Kind.SCOPE or node.type in _WITH_BODY):
+    if is_empty and (kind is SymbolKind.SCOPE or node.type in _WITH_BODY):
         return None
     declarators = node.children_by_field_name("declarator")
     if declarators:
@@ -95,27 +95,27 @@ def name_and_kind(language: Language, node: Node) -> tuple[tuple[str, ...], Kind
         case "export_statement":
             return _default(node)
         case "operator_declaration" | "conversion_operator_declaration" | "indexer_declaration":
-            return parts_of(_signs(node)), kind
+            return split_symbol_name(_signs(node)), kind
         case "destructor_declaration":
-            return (f"~{spelled(node.child_by_field_name('name'))}",), kind
+            return (f"~{node_text(node.child_by_field_name('name'))}",), kind
         case _:
             pass
     found = _named(node)
     if found is None:
         return None
-    name = parts_of(spelled(found))
+    name = split_symbol_name(node_text(found))
     owner = _receiver(node)
     return (((owner, *name) if owner else name), _kind_of(node.child_by_field_name("value"), kind)) if name else None
 
 
-def _kind_of(value: Node | None, kind: Kind) -> Kind:
+def _kind_of(value: Node | None, kind: SymbolKind) -> SymbolKind:
     """A name that is given to a function or a class is one."""
-    if value is not None and value.type in FUNCTIONS:
-        return Kind.FUNCTION
-    return Kind.CLASS if value is not None and value.type == "class" else kind
+    if value is not None and value.type in FUNCTION_NODE_TYPES:
+        return SymbolKind.FUNCTION
+    return SymbolKind.CLASS if value is not None and value.type == "class" else kind
 
 
-def parts_of(text: str) -> tuple[str, ...]:
+def split_symbol_name(text: str) -> tuple[str, ...]:
     """A written name as its parts: `N::V<T>::m`, `N.V.m` and `N\\V\\m` are the same."""
     if signs := _OPERATOR.search(text):
         return (*_plain_parts(text[: signs.start()]), re.sub(r"\s+(?!\w)|(?<=\s)\s+", "", signs[0]))
@@ -133,7 +133,7 @@ def _plain_parts(text: str) -> tuple[str, ...]:
     return tuple(part for part in _BETWEEN.split("".join(kept)) if part)
 
 
-def between_commas(text: str) -> list[str]:
+def split_at_top_level_commas(text: str) -> list[str]:
     """What stands between the commas of a list, with the commas inside brackets left alone."""
     parts, depth = [""], 0
     for sign in text:
@@ -157,7 +157,9 @@ def _named(node: Node) -> Node | None:
             return found if found is not None and found.type in _PLAIN and not _required(node) else None
         case "pair":
             key = node.child_by_field_name("key")
-            matters = _kind_of(node.child_by_field_name("value"), Kind.VALUE) is not Kind.VALUE or holds_functions(node)
+            matters = _kind_of(
+                node.child_by_field_name("value"), SymbolKind.VALUE
+            ) is not SymbolKind.VALUE or object_literal_has_functions(node)
             return key if key is not None and key.type in _PLAIN and matters else None
         case "field_declaration" | "const_declaration" | "property_declaration" | "event_field_declaration" if (
             not node.child_by_field_name("name")
@@ -182,27 +184,27 @@ def _element(node: Node) -> Node | None:
 
 def _required(node: Node) -> bool:
     value = node.child_by_field_name("value")
-    return value is not None and spelled(value.child_by_field_name("function")) == "require"
+    return value is not None and node_text(value.child_by_field_name("function")) == "require"
 
 
-def _assigned_member(node: Node) -> tuple[tuple[str, ...], Kind] | None:
+def _assigned_member(node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:
     """`exports.name = function …`, `Type.prototype.name = function …` and `module.exports = {…}`."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None or left.type != "member_expression":
         return None
-    whole = spelled(left).split(".")
+    whole = node_text(left).split(".")
     parts = tuple(it for it in whole if it not in {"module", "exports", "prototype"}) or tuple(whole)
     if not all(it.isidentifier() for it in parts):
         return None
-    if right.type in FUNCTIONS:
-        return parts, Kind.METHOD if len(parts) > 1 else Kind.FUNCTION
-    return (parts, Kind.VALUE) if holds_functions(node) else None
+    if right.type in FUNCTION_NODE_TYPES:
+        return parts, SymbolKind.METHOD if len(parts) > 1 else SymbolKind.FUNCTION
+    return (parts, SymbolKind.VALUE) if object_literal_has_functions(node) else None
 
 
-def _default(node: Node) -> tuple[tuple[str, ...], Kind] | None:
+def _default(node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:
     """What a file exports without giving it a name."""
-    kind = _kind_of(node.child_by_field_name("value"), Kind.VALUE)
-    return (("default",), kind) if kind is not Kind.VALUE or written_out(node) is not None else None
+    kind = _kind_of(node.child_by_field_name("value"), SymbolKind.VALUE)
+    return (("default",), kind) if kind is not SymbolKind.VALUE or find_object_literal(node) is not None else None
 
 
 def _signs(node: Node) -> str:
@@ -215,11 +217,11 @@ def _signs(node: Node) -> str:
 
 def _receiver(node: Node) -> str:
     receiver = node.child_by_field_name("receiver")
-    found = re.search(r"([\w]+)\s*(?:\[[^\]]*\])?\s*\)$", spelled(receiver)) if receiver else None
+    found = re.search(r"([\w]+)\s*(?:\[[^\]]*\])?\s*\)$", node_text(receiver)) if receiver else None
     return found[1] if found else ""
 
 
-def _declared(declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kind] | None:
+def _declared(declarators: list[Node], kind: SymbolKind) -> tuple[tuple[str, ...], SymbolKind] | None:
     """A name out of the declarators of C, C++ and Java. A declaration of several things at once is nobody's."""
     if len(declarators) > 1:
         return None
@@ -232,7 +234,7 @@ def _declared(declarators: list[Node], kind: Kind) -> tuple[tuple[str, ...], Kin
         if at.type == "function_declarator":
             is_function = inner.type != "parenthesized_declarator"
         at = inner
-    if kind is Kind.PROTOTYPE and not is_function and at.type not in {"operator_cast"}:
-        kind = Kind.VALUE
-    name = parts_of(spelled(at))
+    if kind is SymbolKind.PROTOTYPE and not is_function and at.type not in {"operator_cast"}:
+        kind = SymbolKind.VALUE
+    name = split_symbol_name(node_text(at))
     return (name, kind) if name else None

@@ -13,12 +13,23 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.workshop.symbols.imports import Import, imports_of
-from roundtable.workshop.symbols.languages import Kind, Language, language_of
-from roundtable.workshop.symbols.names import DEEPEST, members, name_and_kind, spelled
-from roundtable.workshop.symbols.signatures import heading, leads_up
-from roundtable.workshop.symbols.spans import beginning, ending, heads, line_start, outermost
-from roundtable.workshop.symbols.syntax_trees import Refused, parsed
+from roundtable.workshop.symbols.imports import Import, parse_file_imports
+from roundtable.workshop.symbols.languages import Language, SymbolKind, find_source_language
+from roundtable.workshop.symbols.names import (
+    MAX_OBJECT_DEPTH,
+    list_object_literal_members,
+    node_text,
+    parse_symbol_name_and_kind,
+)
+from roundtable.workshop.symbols.signatures import is_overload_signature, symbol_signature_line
+from roundtable.workshop.symbols.spans import (
+    find_outermost_wrapper,
+    line_start_offset,
+    list_nodes_above_symbol,
+    symbol_end_offset,
+    symbol_start_offsets,
+)
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, parse_syntax_tree
 
 _LEAVES = {
     "identifier", "type_identifier", "field_identifier", "property_identifier", "package_identifier",
@@ -27,19 +38,19 @@ _LEAVES = {
 _PARAMETERS = {"parameters", "formal_parameters"}
 
 
-class Words(NamedTuple):
+class NameUsage(NamedTuple):
     """Names by what they are to the code that says them. A name may be of several kinds."""
 
     used: frozenset[str]
-    members: frozenset[str]
+    list_object_literal_members: frozenset[str]
     made: frozenset[str]
     called: frozenset[str]
 
 
-def words_in(language: Language, node: Node) -> Words:
+def collect_name_usage(language: Language, node: Node) -> NameUsage:
     """Read all names below a node."""
     used: set[str] = set()
-    members: set[str] = set()
+    list_object_literal_members: set[str] = set()
     made: set[str] = set()
     called: set[str] = set()
     with_fields = {kind for kind, _ in language.calls | language.members | language.binds} | _PARAMETERS
@@ -47,7 +58,7 @@ def words_in(language: Language, node: Node) -> Words:
     while waiting:
         at, role = waiting.pop()
         if at.type in _LEAVES and not at.named_child_count:
-            {"member": members, "made": made}.get(role, used).add(spelled(at))
+            {"member": list_object_literal_members, "made": made}.get(role, used).add(node_text(at))
             continue
         for index, child in enumerate(at.children):
             if not child.is_named:
@@ -55,9 +66,9 @@ def words_in(language: Language, node: Node) -> Words:
             # Asking for a field reads all children before it, and a list may have a hundred thousand.
             field = (at.type, _field(at, index) if at.type in with_fields else "")
             if field in language.calls:
-                called.add(spelled(_last_name(child)))
+                called.add(node_text(_last_name(child)))
             waiting.append((child, _role(language, field, at, role)))
-    return Words(frozenset(used - made), frozenset(members), frozenset(made), frozenset(called))
+    return NameUsage(frozenset(used - made), frozenset(list_object_literal_members), frozenset(made), frozenset(called))
 
 
 def _field(parent: Node, index: int) -> str:
@@ -90,7 +101,7 @@ class Symbol:
     """
 
     name: str
-    kind: Kind
+    kind: SymbolKind
     start: int
     bare: int
     end: int
@@ -113,12 +124,12 @@ class Symbol:
     @property
     def owner(self) -> str:
         """The class or object that it belongs to; nothing for what stands free, be it in a namespace or module."""
-        return self.scope if self.kind is Kind.METHOD or (self.holder and self.holder.owns) else ""
+        return self.scope if self.kind is SymbolKind.METHOD or (self.holder and self.holder.owns) else ""
 
     @property
     def owns(self) -> bool:
         """Whether what stands inside belongs to it, as to a class."""
-        return self.kind is not Kind.SCOPE or self.node.type == "impl_item"
+        return self.kind is not SymbolKind.SCOPE or self.node.type == "impl_item"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,34 +148,34 @@ class Outline:
         """Where its first symbol begins and its last one ends."""
         return min((it.start for it in self.symbols), default=0), max((it.end for it in self.symbols), default=0)
 
-    def words(self, symbol: Symbol | None = None) -> Words:
+    def words(self, symbol: Symbol | None = None) -> NameUsage:
         """The names that a symbol, or the whole file, uses, reaches into, makes and calls."""
-        return words_in(self.language, symbol.outer if symbol else self.root)
+        return collect_name_usage(self.language, symbol.outer if symbol else self.root)
 
     def said_above(self, symbol: Symbol) -> frozenset[str]:
         """The names in the decorators and attributes that stand before a symbol's node."""
-        above = heads(self.language, symbol.outer, symbol.bare)
-        return frozenset(name for it in above for name in words_in(self.language, it).used)
+        above = list_nodes_above_symbol(self.language, symbol.outer, symbol.bare)
+        return frozenset(name for it in above for name in collect_name_usage(self.language, it).used)
 
     def text(self, symbol: Symbol) -> bytes:
         """A symbol's bytes with the indentation of its first line, where nothing else stands before it."""
-        return self.source[line_start(self.source, symbol.start) : symbol.end]
+        return self.source[line_start_offset(self.source, symbol.start) : symbol.end]
 
 
-def outline(path: str, source: bytes) -> Outline | Refused:
+def parse_source_outline(path: str, source: bytes) -> Outline | SpliceRefusal:
     """A file's symbols and imports; refused for a language we do not know. Broken places are left out."""
-    language = language_of(path)
+    language = find_source_language(path)
     if language is None:
-        return Refused(RefusalKind.LANGUAGE, f"{path} is in no language that can be spliced.")
-    return outlined(language, path, source)
+        return SpliceRefusal(RefusalKind.LANGUAGE, f"{path} is in no language that can be spliced.")
+    return parse_outline_in_language(language, path, source)
 
 
 @lru_cache(maxsize=64)
-def outlined(language: Language, path: str, source: bytes) -> Outline:
+def parse_outline_in_language(language: Language, path: str, source: bytes) -> Outline:
     """An outline in a certain language."""
-    root = parsed(language, source).root_node
+    root = parse_syntax_tree(language, source).root_node
     symbols = tuple(_merged(_symbols(language, source, root)))
-    return Outline(path, language, source, root, symbols, imports_of(language, root))
+    return Outline(path, language, source, root, symbols, parse_file_imports(language, root))
 
 
 def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
@@ -174,25 +185,36 @@ def _symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
         symbol = _symbol(language, source, node, holder) if node.type in language.symbols else None
         if symbol:
             yield symbol
-        if symbol and symbol.kind in {Kind.CLASS, Kind.SCOPE}:
+        if symbol and symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE}:
             waiting.extend((it, symbol) for it in reversed(node.children))
-        elif symbol and symbol.name.count(".") < DEEPEST:
-            waiting.extend((it, symbol) for it in reversed(members(node)))
+        elif symbol and symbol.name.count(".") < MAX_OBJECT_DEPTH:
+            waiting.extend((it, symbol) for it in reversed(list_object_literal_members(node)))
         elif not symbol and node.type in language.through:
             waiting.extend((it, holder) for it in reversed(node.children))
 
 
 def _symbol(language: Language, source: bytes, node: Node, holder: Symbol | None) -> Symbol | None:
-    found = name_and_kind(language, node)
+    found = parse_symbol_name_and_kind(language, node)
     if not found:
         return None
     name, kind = found
-    if kind is Kind.FUNCTION and ((holder and holder.owns) or len(name) > 1):
-        kind = Kind.METHOD
-    outer, alone = outermost(language, node)
-    start, bare = beginning(language, source, outer)
+    if kind is SymbolKind.FUNCTION and ((holder and holder.owns) or len(name) > 1):
+        kind = SymbolKind.METHOD
+    outer, alone = find_outermost_wrapper(language, node)
+    start, bare = symbol_start_offsets(language, source, outer)
     qualified = ".".join((holder.name, *name) if holder else name)
-    return Symbol(qualified, kind, start, bare, ending(source, outer), heading(node), node, outer, holder, alone)
+    return Symbol(
+        qualified,
+        kind,
+        start,
+        bare,
+        symbol_end_offset(source, outer),
+        symbol_signature_line(node),
+        node,
+        outer,
+        holder,
+        alone,
+    )
 
 
 def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
@@ -203,7 +225,7 @@ def _merged(symbols: Iterable[Symbol]) -> Iterator[Symbol]:
             symbol = replace(symbol, start=leading.start, bare=leading.bare)
         elif leading:
             yield leading
-        leading = symbol if leads_up(symbol.node) else None
+        leading = symbol if is_overload_signature(symbol.node) else None
         if not leading:
             yield symbol
     if leading:

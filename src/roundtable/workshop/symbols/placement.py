@@ -14,20 +14,20 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.workshop.symbols.fragments import FRAME, Variant
-from roundtable.workshop.symbols.languages import Kind, Language
-from roundtable.workshop.symbols.names import spelled, written_out
+from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
+from roundtable.workshop.symbols.languages import Language, SymbolKind
+from roundtable.workshop.symbols.names import find_object_literal, node_text
 from roundtable.workshop.symbols.outline import Outline, Symbol
-from roundtable.workshop.symbols.spans import comma_after, indentation, line_end, line_start
-from roundtable.workshop.symbols.symbol_lookup import Wanted, ends
-from roundtable.workshop.symbols.syntax_trees import Refused
+from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
+from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_ends_with
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 _VISIBLE = {"private", "protected", "public", "module_function"}
 
 
-def conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
+def list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
     """The first lines of what it stands under. A guard around all of a header is none."""
-    return tuple(spelled(it).split("\n", 1)[0].strip() for it in _around(file, symbol))
+    return tuple(node_text(it).split("\n", 1)[0].strip() for it in _around(file, symbol))
 
 
 def _around(file: Outline, symbol: Symbol) -> Iterator[Node]:
@@ -41,7 +41,7 @@ def _around(file: Outline, symbol: Symbol) -> Iterator[Node]:
         at = at.parent
 
 
-class Headings:
+class VisibilityHeadings:
     """What a class says, above some of its members, about who may see them: `private:` and the like."""
 
     def __init__(self, holder: Symbol | None) -> None:
@@ -62,14 +62,14 @@ class Headings:
 
 
 def _is_heading(node: Node) -> bool:
-    return node.type == "access_specifier" or (node.type == "identifier" and spelled(node) in _VISIBLE)
+    return node.type == "access_specifier" or (node.type == "identifier" and node_text(node) in _VISIBLE)
 
 
 def _said(heading: Node) -> str:
-    return spelled(heading).strip(": ")
+    return node_text(heading).strip(": ")
 
 
-def in_class_itself(symbol: Symbol) -> bool:
+def is_in_singleton_class(symbol: Symbol) -> bool:
     """Whether it stands in Ruby's `class << self`, where a method is the class's own."""
     at = symbol.outer.parent
     while at is not None and at.type == "body_statement":
@@ -77,10 +77,10 @@ def in_class_itself(symbol: Symbol) -> bool:
     return at is not None and at.type == "singleton_class"
 
 
-_SLIGHT = {Kind.VALUE, Kind.PROTOTYPE}
+_SLIGHT = {SymbolKind.VALUE, SymbolKind.PROTOTYPE}
 
 
-class Place(NamedTuple):
+class InsertionPoint(NamedTuple):
     """An offset, the indentation there, the newlines around what is put there, and what it is then called.
 
     `closing` is the indentation of what follows on the same line, if something does; `lead` and `tail` are the commas
@@ -101,23 +101,27 @@ class Place(NamedTuple):
         return self.lead + newline * self.above + self.indent, self.tail + newline * self.below + self.closing
 
 
-def place_for(base: Outline, name: Wanted, variant: Variant) -> Place | Refused:
+def find_symbol_insertion_point(
+    base: Outline, name: SymbolQuery, variant: SymbolVariant
+) -> InsertionPoint | SpliceRefusal:
     """The place for a symbol in a file that has none of this name."""
     holder = _holder(base, name, variant)
-    if isinstance(holder, Refused):
+    if isinstance(holder, SpliceRefusal):
         return holder
     own = _own_name(variant.symbol)
     called = f"{holder.name}.{own}" if holder else own
-    under = conditions(variant.within, variant.symbol)
-    siblings = [it for it in base.symbols if it.holder is holder and it.alone and conditions(base, it) == under]
+    under = list_enclosing_conditions(variant.within, variant.symbol)
+    siblings = [
+        it for it in base.symbols if it.holder is holder and it.alone and list_enclosing_conditions(base, it) == under
+    ]
     if under and not siblings:
         sentence = f"{variant.symbol.name} stands under `{under[0]}`, and nothing in {base.path} does."
-        return Refused(RefusalKind.NOT_FOUND, sentence)
+        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
     siblings = _under_heading(base, holder, variant, siblings, called)
-    if isinstance(siblings, Place):
+    if isinstance(siblings, InsertionPoint):
         return siblings
     anchor, is_before = _anchor(siblings, variant)
-    if anchor and holder and written_out(holder.node) is not None:
+    if anchor and holder and find_object_literal(holder.node) is not None:
         return _in_object(base.source, anchor, is_before, called)
     gap = 1 if holder else base.language.gap
     if anchor:
@@ -126,44 +130,50 @@ def place_for(base: Outline, name: Wanted, variant: Variant) -> Place | Refused:
 
 
 def _under_heading(
-    base: Outline, holder: Symbol | None, variant: Variant, siblings: list[Symbol], name: str
-) -> list[Symbol] | Place:
+    base: Outline, holder: Symbol | None, variant: SymbolVariant, siblings: list[Symbol], name: str
+) -> list[Symbol] | InsertionPoint:
     """The siblings that are seen by the same as the new one; where a heading has none yet, the place below it.
 
     What came without its class is for all to see.
     """
-    ours, theirs = Headings(holder), variant.symbol.holder
-    wanted = (Headings(theirs).over(variant.symbol),) if theirs and theirs.name != FRAME else ("public", "")
+    ours, theirs = VisibilityHeadings(holder), variant.symbol.holder
+    wanted = (
+        (VisibilityHeadings(theirs).over(variant.symbol),)
+        if theirs and theirs.name != FRAME_CLASS_NAME
+        else ("public", "")
+    )
     first = ours.first()
     if holder is None or first is None:
         return siblings
     for said in wanted:
         if found := [it for it in siblings if ours.over(it) == said]:
             return found
-    indent = indentation(base.source, holder.start) + _step(base.source, base.language)
+    indent = line_indentation(base.source, holder.start) + _step(base.source, base.language)
     last = next((it for said in wanted if (it := ours.last(said))), None)
     if last is not None:
-        return Place(line_end(base.source, last.end_byte), indent, 1, 0, name)
-    return siblings if wanted[-1] else Place(line_start(base.source, first.start_byte), indent, 0, 2, name)
+        return InsertionPoint(line_end_offset(base.source, last.end_byte), indent, 1, 0, name)
+    return (
+        siblings if wanted[-1] else InsertionPoint(line_start_offset(base.source, first.start_byte), indent, 0, 2, name)
+    )
 
 
-def _slight(anchor: Symbol, variant: Variant) -> bool:
+def _slight(anchor: Symbol, variant: SymbolVariant) -> bool:
     return {anchor.kind, variant.symbol.kind} <= _SLIGHT
 
 
-def _scope(variant: Variant) -> str:
+def _scope(variant: SymbolVariant) -> str:
     """The class or module that the symbol stands inside where it was found."""
     holder = variant.symbol.holder
-    return holder.name.removeprefix(f"{FRAME}.") if holder and holder.name != FRAME else ""
+    return holder.name.removeprefix(f"{FRAME_CLASS_NAME}.") if holder and holder.name != FRAME_CLASS_NAME else ""
 
 
-def _holder(base: Outline, name: Wanted, variant: Variant) -> Symbol | Refused | None:
+def _holder(base: Outline, name: SymbolQuery, variant: SymbolVariant) -> Symbol | SpliceRefusal | None:
     scope = _scope(variant) or ".".join(name.parts[:-1])
     free = variant.symbol.holder is None and "." in variant.symbol.name
     if not scope or free:
         return None
     parts = tuple(scope.split("."))
-    holders = [it for it in base.symbols if _can_hold(it) and ends(it.name.split("."), parts)]
+    holders = [it for it in base.symbols if _can_hold(it) and symbol_name_ends_with(it.name.split("."), parts)]
     holders = [it for it in holders if it.name == scope] or holders
     origin = variant.symbol.holder
     same = [it for it in holders if origin and it.signature == origin.signature]
@@ -172,17 +182,17 @@ def _holder(base: Outline, name: Wanted, variant: Variant) -> Symbol | Refused |
     if len(holders) == 1:
         return holders[0]
     if holders:
-        return Refused(RefusalKind.AMBIGUOUS, f"{base.path} has {len(holders)} places called {scope}.")
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{base.path} has {len(holders)} places called {scope}.")
     if PurePosixPath(base.path).with_suffix("").parts[-len(parts) :] == parts:
         return None
-    return Refused(RefusalKind.NOT_FOUND, f"{base.path} has no {scope} to add {name.parts[-1]} to.")
+    return SpliceRefusal(RefusalKind.NOT_FOUND, f"{base.path} has no {scope} to add {name.parts[-1]} to.")
 
 
 def _can_hold(symbol: Symbol) -> bool:
-    return symbol.kind in {Kind.CLASS, Kind.SCOPE} or written_out(symbol.node) is not None
+    return symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE} or find_object_literal(symbol.node) is not None
 
 
-def _anchor(siblings: list[Symbol], variant: Variant) -> tuple[Symbol | None, bool]:
+def _anchor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | None, bool]:
     """The neighbour to stand beside, and whether before it: the nearest above where it came from, else below."""
     there = [it for it in variant.within.symbols if it.holder is variant.symbol.holder]
     at = there.index(variant.symbol)
@@ -199,42 +209,44 @@ def _own_name(symbol: Symbol) -> str:
     return symbol.name.removeprefix(f"{symbol.holder.name}.") if symbol.holder else symbol.name
 
 
-def _beside(source: bytes, anchor: Symbol, is_before: bool, gap: int, name: str) -> Place:
-    indent = indentation(source, anchor.start)
+def _beside(source: bytes, anchor: Symbol, is_before: bool, gap: int, name: str) -> InsertionPoint:
+    indent = line_indentation(source, anchor.start)
     if is_before:
-        at = line_start(source, anchor.start)
-        return Place(at, indent, 0, gap + 1, name, b"" if at != anchor.start else indent)
-    end = line_end(source, anchor.end)
+        at = line_start_offset(source, anchor.start)
+        return InsertionPoint(at, indent, 0, gap + 1, name, b"" if at != anchor.start else indent)
+    end = line_end_offset(source, anchor.end)
     rest = source[anchor.end : end].strip()
     if not rest or rest.startswith((b"#", b"//", b"/*")):
-        return Place(end, indent, gap + 1, 0, name)
-    return Place(anchor.end, indent, gap + 1, 1, name, indent)
+        return InsertionPoint(end, indent, gap + 1, 0, name)
+    return InsertionPoint(anchor.end, indent, gap + 1, 1, name, indent)
 
 
-def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> Place:
-    comma = comma_after(anchor.node)
+def _in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> InsertionPoint:
+    comma = find_trailing_comma(anchor.node)
     if is_before or not comma:
         place = _beside(source, anchor, is_before, 0, name)
         return place._replace(tail=b",") if is_before else place._replace(at=anchor.end, lead=b",")
-    end, indent = line_end(source, comma.end_byte), indentation(source, anchor.start)
+    end, indent = line_end_offset(source, comma.end_byte), line_indentation(source, anchor.start)
     if source[comma.end_byte : end].strip():
-        return Place(comma.end_byte, indent, 1, 1, name, indent, tail=b",")
-    return Place(end, indent, 1, 0, name, tail=b",")
+        return InsertionPoint(comma.end_byte, indent, 1, 1, name, indent, tail=b",")
+    return InsertionPoint(end, indent, 1, 0, name, tail=b",")
 
 
-def _inside(base: Outline, holder: Symbol, name: str) -> Place:
+def _inside(base: Outline, holder: Symbol, name: str) -> InsertionPoint:
     """The end of a body that has no symbol yet."""
-    source, outer = base.source, indentation(base.source, holder.start)
-    body = holder.node.child_by_field_name("body") or written_out(holder.node) or holder.node
+    source, outer = base.source, line_indentation(base.source, holder.start)
+    body = holder.node.child_by_field_name("body") or find_object_literal(holder.node) or holder.node
     indent = outer + _step(base.source, base.language)
     last = (body.children or [body])[-1]
     if last.type == "}" or body is holder.node or body.type == "body_statement":
         close = last if last.type in {"}", "end"} else holder.node.children[-1]
-        at = line_start(source, close.start_byte)
+        at = line_start_offset(source, close.start_byte)
         if at != close.start_byte or source[:at].endswith(b"\n"):
-            return Place(at, indent, 0, 1, name)
-        return Place(at, indent, 1, 1, name, outer)
-    return Place(line_end(source, body.end_byte), indentation(source, body.start_byte) or indent, 2, 0, name)
+            return InsertionPoint(at, indent, 0, 1, name)
+        return InsertionPoint(at, indent, 1, 1, name, outer)
+    return InsertionPoint(
+        line_end_offset(source, body.end_byte), line_indentation(source, body.start_byte) or indent, 2, 0, name
+    )
 
 
 def _step(source: bytes, language: Language) -> bytes:
@@ -244,10 +256,10 @@ def _step(source: bytes, language: Language) -> bytes:
     return first[: len(first) - len(first.lstrip(b" \t"))]
 
 
-def _at_end(base: Outline, name: str) -> Place:
+def _at_end(base: Outline, name: str) -> InsertionPoint:
     source, gap, closes = base.source, base.language.gap, base.language.closes
     if not source.strip():
-        return Place(len(source), b"", 0, 1, name)
+        return InsertionPoint(len(source), b"", 0, 1, name)
     if closes and source.rstrip().endswith(closes):
-        return Place(source.rindex(closes), b"", 0, gap + 1, name)
-    return Place(len(source), b"", gap + (not source.endswith(b"\n")), 1, name)
+        return InsertionPoint(source.rindex(closes), b"", 0, gap + 1, name)
+    return InsertionPoint(len(source), b"", gap + (not source.endswith(b"\n")), 1, name)

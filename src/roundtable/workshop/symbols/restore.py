@@ -10,55 +10,57 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from roundtable.workshop.symbols.fragments import Variant
-from roundtable.workshop.symbols.graft import with_needs
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.outline import Outline, Symbol, outline
-from roundtable.workshop.symbols.splice import paired
-from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts
-from roundtable.workshop.symbols.syntax_trees import Refused
+from roundtable.workshop.symbols.fragments import SymbolVariant
+from roundtable.workshop.symbols.graft import splice_symbol_with_dependencies
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
+from roundtable.workshop.symbols.splice import match_symbol_to_variant
+from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
-_HOLDERS = frozenset({Kind.CLASS, Kind.SCOPE})
+_HOLDERS = frozenset({SymbolKind.CLASS, SymbolKind.SCOPE})
 
 
-class PutBack(NamedTuple):
+class RevertedEdits(NamedTuple):
     """The new version, and the symbols in it that are as they were before it."""
 
     source: bytes
     symbols: tuple[str, ...]
 
 
-def put_back(
+def revert_unrelated_symbol_edits(
     path: str, before: bytes, after: bytes, asked: Set[str], new: Set[str] = frozenset(), *, changed: bool
-) -> PutBack:
+) -> RevertedEdits:
     """Put back what is gone and, with `changed`, what is another, unless its name was asked for; with what it needs.
 
     What has another name or comes from elsewhere now is not gone. What does not fit stays as it is. `new` are the names
     that the whole change defines: what is called so has moved, and what now uses one was changed for it.
     """
-    was, now = outline(path, before), outline(path, after)
+    was, now = parse_source_outline(path, before), parse_source_outline(path, after)
     found: list[str] = []
-    if isinstance(was, Refused) or isinstance(now, Refused):
-        return PutBack(after, ())
+    if isinstance(was, SpliceRefusal) or isinstance(now, SpliceRefusal):
+        return RevertedEdits(after, ())
     several = _several(was) | _several(now)
     names, stays = {it.name for it in was.symbols}, asked | new
-    renamed = {without_name(now, it) for it in now.symbols if it.name not in names}
+    renamed = {symbol_text_without_name(now, it) for it in now.symbols if it.name not in names}
     for symbol in was.symbols:
         inside = symbol.holder is not None and (symbol.holder.name in found or symbol.holder.kind not in _HOLDERS)
-        if symbol.simple in stays or symbol.name in several or symbol.kind is Kind.PROTOTYPE or inside:
+        if symbol.simple in stays or symbol.name in several or symbol.kind is SymbolKind.PROTOTYPE or inside:
             continue
-        there = counterparts(now, was, symbol)
+        there = find_counterpart_symbols(now, was, symbol)
         if there and (not changed or symbol.kind in _HOLDERS or _is_same(now, there, was, symbol)):
             continue
         if any(new & (_words(now, it) - _words(was, symbol)) for it in there):
             continue
-        if not there and (without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)):
+        if not there and (
+            symbol_text_without_name(was, symbol) in renamed or any(it.name == symbol.simple for it in now.imports)
+        ):
             continue
         made = _with_symbol_as_it_was(now, there, was, symbol)
         if made is not None:
             now = made
             found.append(symbol.name)
-    return PutBack(now.source, tuple(found))
+    return RevertedEdits(now.source, tuple(found))
 
 
 def _several(file: Outline) -> set[str]:
@@ -66,7 +68,7 @@ def _several(file: Outline) -> set[str]:
     return {name for name, times in Counter(it.name for it in file.symbols).items() if times > 1}
 
 
-def without_name(file: Outline, symbol: Symbol) -> bytes:
+def symbol_text_without_name(file: Outline, symbol: Symbol) -> bytes:
     """What a symbol says, whatever it is called."""
     return re.sub(rb"\b%b\b" % re.escape(symbol.simple.encode()), b"", _plain(file, symbol))
 
@@ -84,20 +86,20 @@ def _is_same(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol
 
 
 def _with_symbol_as_it_was(now: Outline, there: Sequence[Symbol], was: Outline, symbol: Symbol) -> Outline | None:
-    read = paired(now, Wanted(tuple(symbol.name.split("."))), there, [Variant(was, symbol)])
-    made = read if isinstance(read, Refused) else with_needs(read)
-    again = made if isinstance(made, Refused) else outline(now.path, made.source)
-    return None if isinstance(again, Refused) else again
+    read = match_symbol_to_variant(now, SymbolQuery(tuple(symbol.name.split("."))), there, [SymbolVariant(was, symbol)])
+    made = read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
+    again = made if isinstance(made, SpliceRefusal) else parse_source_outline(now.path, made.source)
+    return None if isinstance(again, SpliceRefusal) else again
 
 
-def partial_symbols(path: str, source: bytes, text: bytes, *, alone: bool) -> tuple[str, ...]:
+def find_partial_file_symbols(path: str, source: bytes, text: bytes, *, alone: bool) -> tuple[str, ...]:
     """The symbols that a text puts into a file, where it is plainly not all of it; none where it is.
 
     Plainly: it is made of symbols and imports alone, some of the file's symbols are not among them, and it does not
     begin as the file does. Nor does it only rename or remove some, which a text does that is `alone` about the file.
     """
-    old, new = outline(path, source), outline(path, text)
-    if isinstance(old, Refused) or isinstance(new, Refused) or not new.symbols:
+    old, new = parse_source_outline(path, source), parse_source_outline(path, text)
+    if isinstance(old, SpliceRefusal) or isinstance(new, SpliceRefusal) or not new.symbols:
         return ()
     before, after = (tuple(it.name for it in they.symbols if it.holder is None) for they in (old, new))
     begins = _first_line(source) in text or (bool(before) and not _head(old) and before[0] == after[0])
@@ -108,7 +110,9 @@ def partial_symbols(path: str, source: bytes, text: bytes, *, alone: bool) -> tu
 
 def _renames_or_removes(old: Outline, new: Outline) -> bool:
     """Whether all that is missing has another name now, or nothing is new."""
-    was, now = ({it.name: without_name(each, it) for it in each.symbols if it.holder is None} for each in (old, new))
+    was, now = (
+        {it.name: symbol_text_without_name(each, it) for it in each.symbols if it.holder is None} for each in (old, new)
+    )
     missing = Counter(text for name, text in was.items() if name not in now)
     added = Counter(text for name, text in now.items() if name not in was)
     return missing <= added or now.items() <= was.items()

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.names import spelled
+from roundtable.workshop.symbols.names import node_text
 
 _SIGNATURES = {"function_signature", "method_signature"}
 _LISTS = {"parameters", "parameter_list", "formal_parameters", "method_parameters"}
 
 
-def heading(node: Node) -> str:
+def symbol_signature_line(node: Node) -> str:
     """A symbol's text up to its body, on one line."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)
@@ -22,24 +22,24 @@ def heading(node: Node) -> str:
     return " ".join(lines.decode(errors="replace").split()).rstrip("{ ")
 
 
-def decorations(node: Node) -> tuple[str, ...]:
+def list_symbol_decorators(node: Node) -> tuple[str, ...]:
     """The decorators around a function, by which a getter and a setter differ."""
     parent = node.parent
     if parent is None or parent.type != "decorated_definition":
         return ()
-    return tuple(spelled(it) for it in parent.named_children if it.type == "decorator")
+    return tuple(node_text(it) for it in parent.named_children if it.type == "decorator")
 
 
-def takes(node: Node) -> tuple[str, ...] | None:
+def list_parameter_types(node: Node) -> tuple[str, ...] | None:
     """What a function takes, each by its type where it has one, else by its name. None for what takes nothing."""
     found = _parameters(node)
     return None if found is None else tuple(map(_type_of, found))
 
 
-def takes_as_written(node: Node) -> set[tuple[str, ...]]:
+def list_parameter_spellings(node: Node) -> set[tuple[str, ...]]:
     """The other ways to say what a function takes: with types and names, and by the names of untyped languages."""
     found = _parameters(node) or []
-    whole = tuple(plain_type(spelled(it)) for it in found)
+    whole = tuple(normalize_type_spelling(node_text(it)) for it in found)
     return {whole, tuple(re.split(r"[:=]", it)[0].strip() for it in map(_type_of, found))}
 
 
@@ -56,18 +56,18 @@ def _parameters(node: Node) -> list[Node] | None:
 
 def _type_of(parameter: Node) -> str:
     """A parameter without its name and default: `const char *`, `int`; a bare name is left as it is."""
-    kind, text = parameter.child_by_field_name("type"), spelled(parameter)
+    kind, text = parameter.child_by_field_name("type"), node_text(parameter)
     if kind is None:
         return " ".join(text.split())
     default = parameter.child_by_field_name("default_value") or parameter.child_by_field_name("value")
     name = parameter.child_by_field_name("name") or parameter.child_by_field_name("pattern") or _innermost(parameter)
-    for part in (spelled(default), spelled(name)):
-        if part and part != spelled(kind):
+    for part in (node_text(default), node_text(name)):
+        if part and part != node_text(kind):
             text = re.sub(rf"(=\s*)?{re.escape(part)}(?!.*{re.escape(part)})", "", text, count=1, flags=re.S)
-    return plain_type(re.sub(r"@\w+(?:\([^()]*\))?|\bfinal\b", "", text))
+    return normalize_type_spelling(re.sub(r"@\w+(?:\([^()]*\))?|\bfinal\b", "", text))
 
 
-def plain_type(text: str) -> str:
+def normalize_type_spelling(text: str) -> str:
     """A type however its blanks are set."""
     return re.sub(r"\s*([*&:,<>\[\]])\s*", r"\1", " ".join(text.split())).strip("=: ")
 
@@ -79,13 +79,13 @@ def _innermost(parameter: Node) -> Node | None:
     return at
 
 
-def leads_up(node: Node) -> bool:
+def is_overload_signature(node: Node) -> bool:
     """Whether this is one signature of several that end in an implementation."""
-    overload = any(it.split("(")[0].split(".")[-1].lstrip("@") == "overload" for it in decorations(node))
+    overload = any(it.split("(")[0].split(".")[-1].lstrip("@") == "overload" for it in list_symbol_decorators(node))
     return node.type in _SIGNATURES or overload
 
 
-def alike(nodes: Sequence[Node], other: Node) -> list[int]:
+def match_nodes_by_signature(nodes: Sequence[Node], other: Node) -> list[int]:
     """Which of these are told by another's signature: by the whole heading, else by decorators and what it takes."""
     for key in (_whole, _within, _taking):
         found = [index for index, it in enumerate(nodes) if key(it) == key(other)]
@@ -95,7 +95,7 @@ def alike(nodes: Sequence[Node], other: Node) -> list[int]:
 
 
 def _whole(node: Node) -> object:
-    return decorations(node), heading(node)
+    return list_symbol_decorators(node), symbol_signature_line(node)
 
 
 def _within(node: Node) -> object:
@@ -103,9 +103,9 @@ def _within(node: Node) -> object:
     at = node.parent
     while at is not None and at.type != "impl_item":
         at = at.parent
-    return _whole(node), heading(at) if at is not None else ""
+    return _whole(node), symbol_signature_line(at) if at is not None else ""
 
 
 def _taking(node: Node) -> object:
     accessor = next((it.type for it in node.children if it.type in {"get", "set", "static"}), "")
-    return decorations(node), takes(node), accessor
+    return list_symbol_decorators(node), list_parameter_types(node), accessor

@@ -11,7 +11,7 @@ from roundtable.workshop.symbols.languages import Language
 _TRAILING = {";", "heredoc_body"}
 
 
-def outermost(language: Language, node: Node) -> tuple[Node, bool]:
+def find_outermost_wrapper(language: Language, node: Node) -> tuple[Node, bool]:
     """The node with all that is wrapped around it; False where a wrapper holds others besides."""
     while node.parent is not None and node.parent.type in language.wrappers:
         if not _is_only_one(language, node.parent):
@@ -31,7 +31,7 @@ def _is_only_one(language: Language, wrapper: Node) -> bool:
     return True
 
 
-def beginning(language: Language, source: bytes, outer: Node) -> tuple[int, int]:
+def symbol_start_offsets(language: Language, source: bytes, outer: Node) -> tuple[int, int]:
     """Where a symbol begins with what stands directly above it, and where without the comments on top."""
     start = bare = outer.start_byte
     at = outer
@@ -47,7 +47,7 @@ def beginning(language: Language, source: bytes, outer: Node) -> tuple[int, int]
     return start, bare
 
 
-def heads(language: Language, outer: Node, start: int) -> Iterator[Node]:
+def list_nodes_above_symbol(language: Language, outer: Node, start: int) -> Iterator[Node]:
     """The decorators and attributes of a symbol that begins here, where they stand before its node."""
     at: Node | None = outer
     while (at := _above(language, at)) is not None and at.start_byte >= start:
@@ -65,7 +65,7 @@ def _own_line(source: bytes, node: Node) -> bool:
     return not source[source.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
 
 
-def ending(source: bytes, outer: Node) -> int:
+def symbol_end_offset(source: bytes, outer: Node) -> int:
     """Where a symbol ends, with its semicolon and without the newline. A function has none, even if one follows."""
     end, after = outer.end_byte, outer.next_sibling if outer.type != "function_definition" else None
     while after is not None and after.type in _TRAILING and not source[end : after.start_byte].strip():
@@ -73,26 +73,26 @@ def ending(source: bytes, outer: Node) -> int:
     return outer.start_byte + len(source[outer.start_byte : end].rstrip())
 
 
-def comma_after(node: Node) -> Node | None:
+def find_trailing_comma(node: Node) -> Node | None:
     """The comma that parts what stands in an object from the next."""
     after = node.next_sibling if node.parent is not None and node.parent.type == "object" else None
     return after if after is not None and after.type == "," else None
 
 
-def line_start(source: bytes, at: int) -> int:
+def line_start_offset(source: bytes, at: int) -> int:
     """The beginning of the line, if only blanks stand before this place; else the place itself."""
     start = source.rfind(b"\n", 0, at) + 1
     return at if source[start:at].strip(b" \t") else start
 
 
-def indentation(source: bytes, at: int) -> bytes:
+def line_indentation(source: bytes, at: int) -> bytes:
     """The blanks at the beginning of the line this place is on."""
     start = source.rfind(b"\n", 0, at) + 1
     line = source[start:at]
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def line_end(source: bytes, at: int) -> int:
+def line_end_offset(source: bytes, at: int) -> int:
     """The end of the line this place is on, before its newline."""
     end = source.find(b"\n", at)
     end = len(source) if end < 0 else end

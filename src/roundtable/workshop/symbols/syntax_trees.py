@@ -14,10 +14,10 @@ import tree_sitter
 from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
 from roundtable.core.changeset import RefusalKind
-from roundtable.workshop.symbols.languages import Language, language_of
+from roundtable.workshop.symbols.languages import Language, find_source_language
 
 
-class Refused(NamedTuple):
+class SpliceRefusal(NamedTuple):
     """Why something was not spliced: its kind, and one sentence for people."""
 
     kind: RefusalKind
@@ -36,14 +36,14 @@ def _query(language: Language, pattern: str) -> Query:
 
 
 @lru_cache(maxsize=64)
-def parsed(language: Language, source: bytes) -> Tree:
+def parse_syntax_tree(language: Language, source: bytes) -> Tree:
     """The tree of a source. Sources are read again and again while a synthesis is made, so the last ones are kept."""
     return Parser(_grammar(*language.grammar)).parse(source)
 
 
-def errors(language: Language, source: bytes) -> Iterator[Node]:
+def find_syntax_errors(language: Language, source: bytes) -> Iterator[Node]:
     """The places where a source is not of its language."""
-    root = parsed(language, source).root_node
+    root = parse_syntax_tree(language, source).root_node
     waiting = [root]
     while waiting:
         at = waiting.pop()
@@ -56,17 +56,17 @@ def errors(language: Language, source: bytes) -> Iterator[Node]:
         yield from (it for it in found.get("it", ()) if not it.child_count)
 
 
-def syntax_error(path: str, source: bytes) -> str | None:
+def describe_syntax_error(path: str, source: bytes) -> str | None:
     """One sentence on the first place that does not parse; None if all of it does, or the language is unknown."""
-    language = language_of(path)
+    language = find_source_language(path)
     if language is None:
         return None
-    wrong = next(errors(language, source), None)
+    wrong = next(find_syntax_errors(language, source), None)
     if wrong is None:
         return None
-    return f"Line {line_of(source, wrong)} of {path} is not valid {language.name}."
+    return f"Line {syntax_node_line(source, wrong)} of {path} is not valid {language.name}."
 
 
-def line_of(source: bytes, node: Node) -> int:
+def syntax_node_line(source: bytes, node: Node) -> int:
     """The line a node begins on, counted from 1."""
     return source.count(b"\n", 0, node.start_byte) + 1

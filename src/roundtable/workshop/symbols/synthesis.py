@@ -13,26 +13,38 @@ from typing import NamedTuple
 from roundtable.core.changeset import RefusalKind
 from roundtable.core.decide.merge_ruling import MUST_FIX
 from roundtable.core.effects import Left, Removed, Took
-from roundtable.workshop.symbols.directives import Act, Known, Order, Unclear, understood
-from roundtable.workshop.symbols.fragments import Variant, unreadable
-from roundtable.workshop.symbols.graft import with_imports, with_needs
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.outline import Outline, Symbol, outline
-from roundtable.workshop.symbols.splice import paired, removed
-from roundtable.workshop.symbols.symbol_lookup import Wanted, counterparts, named, read_alike, wanted
-from roundtable.workshop.symbols.syntax_trees import Refused, errors
+from roundtable.workshop.symbols.directives import (
+    DirectiveVocabulary,
+    MergeAction,
+    MergeOrder,
+    UnclearDirective,
+    parse_merge_directive,
+)
+from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
+from roundtable.workshop.symbols.graft import insert_import_statements, splice_symbol_with_dependencies
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
+from roundtable.workshop.symbols.splice import match_symbol_to_variant, remove_symbol_from_source
+from roundtable.workshop.symbols.symbol_lookup import (
+    SymbolQuery,
+    find_counterpart_symbols,
+    find_symbols_by_query,
+    find_symbols_with_same_reading,
+    parse_symbol_query,
+)
+from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors
 
-Files = Mapping[str, bytes]
-_UNASKED = Refused(RefusalKind.MISSING, "What must only be mended is not taken out.")
+CandidateFiles = Mapping[str, bytes]
+_UNASKED = SpliceRefusal(RefusalKind.MISSING, "What must only be mended is not taken out.")
 
 
-class Synthesis(NamedTuple):
+class SynthesizedFiles(NamedTuple):
     """The files, what in them came from whom, what could not be spliced, and what was taken out."""
 
     files: dict[str, bytes]
     took: tuple[Took, ...] = ()
     left: tuple[Left, ...] = ()
-    removed: tuple[Removed, ...] = ()
+    remove_symbol_from_source: tuple[Removed, ...] = ()
 
 
 class _Done(NamedTuple):
@@ -41,10 +53,12 @@ class _Done(NamedTuple):
     files: dict[str, bytes]
     took: tuple[Took, ...] = ()
     clashes: tuple[str, ...] = ()
-    removed: tuple[Removed, ...] = ()
+    remove_symbol_from_source: tuple[Removed, ...] = ()
 
 
-def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence[str]) -> Synthesis:
+def synthesize_candidates(
+    base: str, candidates: Mapping[str, CandidateFiles], directives: Sequence[str]
+) -> SynthesizedFiles:
     """Carry out the directives in their order on the base's files. What is not understood is left, never guessed."""
     files = dict(candidates[base])
     took: list[Took] = []
@@ -52,12 +66,12 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
     gone: list[Removed] = []
     known = _known(base, candidates)
     for directive in directives:
-        for order in understood(directive.removeprefix(MUST_FIX), known):
-            if isinstance(order, Unclear):
+        for order in parse_merge_directive(directive.removeprefix(MUST_FIX), known):
+            if isinstance(order, UnclearDirective):
                 left.append(Left(order.words, order.why, _concerned(order.words, known)))
                 continue
             done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
-            if isinstance(done, Refused):
+            if isinstance(done, SpliceRefusal):
                 paths = _paths_of(order, files, candidates) or _concerned(directive, known)
                 left.append(Left(directive, done.sentence, paths))
                 continue
@@ -67,7 +81,7 @@ def synthesised(base: str, candidates: Mapping[str, Files], directives: Sequence
             gone = [it for it in gone if not _undone(it, now)] + list(done.removed)
             if done.clashes:
                 left.append(Left(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
-    return Synthesis(files, tuple(took), tuple(left), tuple(gone))
+    return SynthesizedFiles(files, tuple(took), tuple(left), tuple(gone))
 
 
 def _undone(it: Took | Removed, later: Sequence[Took | Removed]) -> bool:
@@ -77,125 +91,133 @@ def _undone(it: Took | Removed, later: Sequence[Took | Removed]) -> bool:
     return any(symbol in {"", it.symbol} or inside.startswith(f"{symbol}.") for symbol in now)
 
 
-def _may(order: Order, directive: str) -> bool:
-    return order.act is not Act.REMOVE or not directive.startswith(MUST_FIX)
+def _may(order: MergeOrder, directive: str) -> bool:
+    return order.act is not MergeAction.REMOVE or not directive.startswith(MUST_FIX)
 
 
-def _known(base: str, candidates: Mapping[str, Files]) -> Known:
+def _known(base: str, candidates: Mapping[str, CandidateFiles]) -> DirectiveVocabulary:
     paths = dict.fromkeys(path for files in candidates.values() for path in files)
     symbols = {it.simple for files in candidates.values() for read in _outlines(files) for it in read.symbols}
-    return Known(base, tuple(candidates), tuple(paths), symbols)
+    return DirectiveVocabulary(base, tuple(candidates), tuple(paths), symbols)
 
 
-def _outlines(files: Files, path: str = "") -> Iterator[Outline]:
+def _outlines(files: CandidateFiles, path: str = "") -> Iterator[Outline]:
     for name, source in files.items():
-        read = outline(name, source) if not path or name == path else None
+        read = parse_source_outline(name, source) if not path or name == path else None
         if isinstance(read, Outline):
             yield read
 
 
-def _concerned(words: str, known: Known) -> tuple[str, ...]:
+def _concerned(words: str, known: DirectiveVocabulary) -> tuple[str, ...]:
     """The files that words name; where they name none, all that any candidate touches."""
     return tuple(it for it in known.paths if it in words) or tuple(known.paths)
 
 
-def _paths_of(order: Order, files: Files, candidates: Mapping[str, Files]) -> tuple[str, ...]:
+def _paths_of(order: MergeOrder, files: CandidateFiles, candidates: Mapping[str, CandidateFiles]) -> tuple[str, ...]:
     """The files an order that failed was about, as far as that is known."""
     if order.path:
         return (order.path,)
     everywhere = (files, candidates.get(order.seat, {}))
-    names = [wanted(it, order.sort) for it in order.names]
+    names = [parse_symbol_query(it, order.sort) for it in order.names]
     found = (it.file.path for files in everywhere for name in names for it in _meant(files, name))
     return tuple(dict.fromkeys(found))
 
 
-def _carried_out(order: Order, files: dict[str, bytes], candidates: Mapping[str, Files]) -> _Done | Refused:
+def _carried_out(
+    order: MergeOrder, files: dict[str, bytes], candidates: Mapping[str, CandidateFiles]
+) -> _Done | SpliceRefusal:
     theirs = candidates.get(order.seat, {})
     match order.act:
-        case Act.TAKE_FILE:
+        case MergeAction.TAKE_FILE:
             return _whole_file(order, theirs)
-        case Act.TAKE_IMPORTS:
+        case MergeAction.TAKE_IMPORTS:
             return _imports(order, files, theirs)
-        case Act.REMOVE:
+        case MergeAction.REMOVE:
             return _each(order, files, lambda name, now: _without(order, name, now))
-        case Act.TAKE:
+        case MergeAction.TAKE:
             return _each(order, files, lambda name, now: _symbol(order, name, now, theirs))
 
 
-def _each(order: Order, files: dict[str, bytes], carry_out: Callable[[str, Files], _Done | Refused]) -> _Done | Refused:
+def _each(
+    order: MergeOrder, files: dict[str, bytes], carry_out: Callable[[str, CandidateFiles], _Done | SpliceRefusal]
+) -> _Done | SpliceRefusal:
     """All symbols of an order, one upon the other; all of them or none."""
     done = _Done({})
     for name in order.names:
         one = carry_out(name, {**files, **done.files})
-        if isinstance(one, Refused):
+        if isinstance(one, SpliceRefusal):
             return one
         done = _both(done, one)
     return done
 
 
-def _whole_file(order: Order, theirs: Files) -> _Done | Refused:
+def _whole_file(order: MergeOrder, theirs: CandidateFiles) -> _Done | SpliceRefusal:
     if order.path not in theirs:
-        return Refused(RefusalKind.MISSING, f"{order.seat} has no {order.path}.")
+        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no {order.path}.")
     return _Done({order.path: theirs[order.path]}, (Took(order.path, "", order.seat),))
 
 
-def _imports(order: Order, files: Files, theirs: Files) -> _Done | Refused:
+def _imports(order: MergeOrder, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
     done = _Done({})
     for donor in _outlines(theirs, order.path):
-        base = outline(donor.path, files.get(donor.path, b""))
-        if donor.path not in files or isinstance(base, Refused):
+        base = parse_source_outline(donor.path, files.get(donor.path, b""))
+        if donor.path not in files or isinstance(base, SpliceRefusal):
             continue
         ours = {it.text for it in base.imports}
         lines = list(dict.fromkeys(it.text for it in donor.imports if it.text not in ours))
-        made = with_imports(donor.path, base, base.source, lines)
+        made = insert_import_statements(donor.path, base, base.source, lines)
         took = tuple(Took(donor.path, it, order.seat) for it in lines)
         done = _Done({**done.files, donor.path: made}, done.took + took)
     if not done.files:
-        return Refused(RefusalKind.MISSING, f"No file of {order.seat} has imports for the base.")
+        return SpliceRefusal(RefusalKind.MISSING, f"No file of {order.seat} has imports for the base.")
     return done
 
 
-def _without(order: Order, name: str, files: Files) -> _Done | Refused:
+def _without(order: MergeOrder, name: str, files: CandidateFiles) -> _Done | SpliceRefusal:
     found = _only(order, name, files, "The base")
-    if isinstance(found, Refused):
+    if isinstance(found, SpliceRefusal):
         return found
-    made = removed(found.file, found.symbols)
+    made = remove_symbol_from_source(found.file, found.symbols)
     path, gone = found.file.path, found.symbols[0].name
-    return made if isinstance(made, Refused) else _Done({path: made}, removed=(Removed(path, gone),))
+    return made if isinstance(made, SpliceRefusal) else _Done({path: made}, removed=(Removed(path, gone),))
 
 
-def _symbol(order: Order, name: str, files: Files, theirs: Files) -> _Done | Refused:
+def _symbol(order: MergeOrder, name: str, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
     found = _only(order, name, theirs, order.seat)
-    if isinstance(found, Refused):
+    if isinstance(found, SpliceRefusal):
         return found
     path = found.file.path
-    base = outline(path, files[path]) if path in files else None
+    base = parse_source_outline(path, files[path]) if path in files else None
     if not isinstance(base, Outline):
-        return Refused(RefusalKind.MISSING, f"The base has no {path}; {order.seat}'s may be taken as a whole file.")
-    asked = wanted(name, order.sort)
-    ours = [] if order.is_new else read_alike(base, asked, found.symbols[0])
+        return SpliceRefusal(
+            RefusalKind.MISSING, f"The base has no {path}; {order.seat}'s may be taken as a whole file."
+        )
+    asked = parse_symbol_query(name, order.sort)
+    ours = [] if order.is_new else find_symbols_with_same_reading(base, asked, found.symbols[0])
     if ours and not {it.name for it in ours} & {it.name for it in found.there(base)}:
         sentence = f"{name} is {ours[0].name} in the base, and {found.symbols[0].name} in {order.seat}'s {path}."
-        return Refused(RefusalKind.AMBIGUOUS, sentence)
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
     return _taken(order.seat, base, asked, found, files, theirs)
 
 
-def _taken(seat: str, base: Outline, asked: Wanted, found: _Found, files: Files, theirs: Files) -> _Done | Refused:
+def _taken(
+    seat: str, base: Outline, asked: SymbolQuery, found: _Found, files: CandidateFiles, theirs: CandidateFiles
+) -> _Done | SpliceRefusal:
     """The base's file with one symbol of a seat, and what the imports it needs bring along."""
-    if any(errors(found.file.language, found.file.source)):
-        return unreadable(found.file.language, base.path, found.file.source)
-    read = paired(
-        base, asked, asked.of(found.there(base), base.language), [Variant(found.file, it) for it in found.symbols]
+    if any(find_syntax_errors(found.file.language, found.file.source)):
+        return explain_unparsable_fragment(found.file.language, base.path, found.file.source)
+    read = match_symbol_to_variant(
+        base, asked, asked.of(found.there(base), base.language), [SymbolVariant(found.file, it) for it in found.symbols]
     )
-    made = read if isinstance(read, Refused) else with_needs(read)
-    if isinstance(made, Refused):
+    made = read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
+    if isinstance(made, SpliceRefusal):
         return made
     took = tuple(Took(base.path, it, seat) for it in (*made.symbols, *made.imports))
     done = _Done({base.path: made.source}, took, made.clashes)
     return _followed(seat, made.imports, done, files, theirs)
 
 
-def _followed(seat: str, lines: Sequence[str], done: _Done, files: Files, theirs: Files) -> _Done:
+def _followed(seat: str, lines: Sequence[str], done: _Done, files: CandidateFiles, theirs: CandidateFiles) -> _Done:
     """With what the new imports bring in from the donor's own files, where the base has no such file or symbol."""
     waiting = list(lines)
     while waiting:
@@ -212,11 +234,11 @@ def _followed(seat: str, lines: Sequence[str], done: _Done, files: Files, theirs
                 continue
             for symbol in donor.symbols:
                 now = {**files, **done.files}
-                base = outline(donor.path, now[donor.path])
-                if symbol.holder is not None or symbol.simple not in words or isinstance(base, Refused):
+                base = parse_source_outline(donor.path, now[donor.path])
+                if symbol.holder is not None or symbol.simple not in words or isinstance(base, SpliceRefusal):
                     continue
-                if not counterparts(base, donor, symbol):
-                    asked = Wanted(tuple(symbol.name.split(".")))
+                if not find_counterpart_symbols(base, donor, symbol):
+                    asked = SymbolQuery(tuple(symbol.name.split(".")))
                     more = _taken(seat, base, asked, _Found(donor, [symbol]), now, theirs)
                     done = _both(done, more) if isinstance(more, _Done) else done
     return done
@@ -241,24 +263,26 @@ class _Found(NamedTuple):
 
     def there(self, base: Outline) -> list[Symbol]:
         """What stands in their place in the base."""
-        return list(dict.fromkeys(it for symbol in self.symbols for it in counterparts(base, self.file, symbol)))
+        return list(
+            dict.fromkeys(it for symbol in self.symbols for it in find_counterpart_symbols(base, self.file, symbol))
+        )
 
 
-def _only(order: Order, name: str, files: Files, whose: str) -> _Found | Refused:
+def _only(order: MergeOrder, name: str, files: CandidateFiles, whose: str) -> _Found | SpliceRefusal:
     """The one place a name means in these files."""
-    found = [it for it in _meant(files, wanted(name, order.sort)) if order.path in {"", it.file.path}]
+    found = [it for it in _meant(files, parse_symbol_query(name, order.sort)) if order.path in {"", it.file.path}]
     places = list(dict.fromkeys((symbol.name, it.file.path) for it in found for symbol in it.symbols))
     if not places:
         where = order.path or "any file"
-        return Refused(RefusalKind.NOT_FOUND, f"{whose} has no {name} in {where}.")
+        return SpliceRefusal(RefusalKind.NOT_FOUND, f"{whose} has no {name} in {where}.")
     if len(places) > 1:
         several = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
-        return Refused(RefusalKind.AMBIGUOUS, f"{name} may be {several}.")
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} may be {several}.")
     return found[0]
 
 
-def _meant(files: Files, name: Wanted) -> list[_Found]:
+def _meant(files: CandidateFiles, name: SymbolQuery) -> list[_Found]:
     """All symbols a name may mean, by file. A definition is meant before its prototype in another file."""
-    found = [_Found(read, symbols) for read in _outlines(files) if (symbols := named(read, name))]
-    defined = [it for it in found if any(symbol.kind is not Kind.PROTOTYPE for symbol in it.symbols)]
+    found = [_Found(read, symbols) for read in _outlines(files) if (symbols := find_symbols_by_query(read, name))]
+    defined = [it for it in found if any(symbol.kind is not SymbolKind.PROTOTYPE for symbol in it.symbols)]
     return defined or found

@@ -13,12 +13,12 @@ from roundtable.core.decide.trial_outcome import is_doubt
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.file_kinds import holds_tests, is_test_file
 from roundtable.workshop.edit.validation import objections
-from roundtable.workshop.symbols.languages import language_of
-from roundtable.workshop.symbols.restore import put_back
-from roundtable.workshop.trial.check_files import as_it_was
-from roundtable.workshop.trial.task_words import defined
+from roundtable.workshop.symbols.languages import find_source_language
+from roundtable.workshop.symbols.restore import revert_unrelated_symbol_edits
+from roundtable.workshop.trial.check_files import restore_check_file
+from roundtable.workshop.trial.task_words import list_defined_names
 
-BARRED = frozenset(
+FORBIDDEN_PATH_REFUSALS = frozenset(
     {
         RefusalKind.ABSOLUTE,
         RefusalKind.TRAVERSAL,
@@ -32,13 +32,13 @@ BARRED = frozenset(
 """What is refused for its name alone, whatever stands in it."""
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ProposedChange(msgspec.Struct, frozen=True):
     """What a seat's words come to on the workspace, what of them was refused, and what running it showed.
 
     `own` is what the seat itself changed of the draft that its words were laid over.
     `without` are new tests that are not to be written and `dropped` files that a new project does not get.
     `restored` are test and check files that keep their contents.
-    `put_back` names symbols that it removed or changed without being asked.
+    `revert_unrelated_symbol_edits` names symbols that it removed or changed without being asked.
     """
 
     seat: str
@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
     dropped: tuple[Refusal, ...] = ()
     restored: tuple[str, ...] = ()
-    put_back: tuple[str, ...] = ()
+    revert_unrelated_symbol_edits: tuple[str, ...] = ()
     round: str = ""
 
     @property
@@ -72,26 +72,26 @@ class Wish(msgspec.Struct, frozen=True):
         """Whether all of it can be written, and every check passed on it."""
         return self.ready and all(it.passed for it in self.checks)
 
-    def failing(self, name: str, why: str) -> Wish:
+    def failing(self, name: str, why: str) -> ProposedChange:
         """The same with a check of ours that did not pass; its first line is also what people are told."""
         return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome(name, (), 1, why)))
 
 
-def keeping_the_unasked(wish: Wish, asked: Set[str], *, changed: bool) -> Wish | None:
+def revert_unrelated_candidate_edits(wish: ProposedChange, asked: Set[str], *, changed: bool) -> ProposedChange | None:
     """A wish that keeps what is not named in its files of code; none where it keeps all, or nothing else is left."""
     after: dict[str, bytes] = {}
     symbols: list[str] = []
-    new = {name for it in wish.own if not is_test(it) for name in _new_names(it)}
+    new = {name for it in wish.own if not is_test_change(it) for name in _new_names(it)}
     for it in wish.own:
-        if it.before is None or it.after is None or it.was or is_test(it):
+        if it.before is None or it.after is None or it.was or is_test_change(it):
             continue
-        made = put_back(it.path, it.before, it.after, asked, new, changed=changed)
+        made = revert_unrelated_symbol_edits(it.path, it.before, it.after, asked, new, changed=changed)
         if made.symbols:
             after[it.path] = made.source
             symbols += [f"{symbol} in {it.path}" for symbol in made.symbols]
     whole, own = (_with_contents(each, after) for each in (wish.files, wish.own))
     narrower = msgspec.structs.replace(wish, files=whole, own=own, refused=objections(own), put_back=tuple(symbols))
-    return narrower if symbols and narrower.ready and is_code(own) else None
+    return narrower if symbols and narrower.ready and changes_any_code(own) else None
 
 
 def _with_contents(files: Sequence[DraftFile], after: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
@@ -104,49 +104,51 @@ def _with_contents(files: Sequence[DraftFile], after: Mapping[str, bytes]) -> tu
 
 def _new_names(file: DraftFile) -> set[str]:
     """What a file defines that it did not before."""
-    before, after = (defined(file.path, it) for it in (file.before, file.after))
+    before, after = (list_defined_names(file.path, it) for it in (file.before, file.after))
     return after - before
 
 
-def without_tests(wish: Wish) -> Wish:
+def exclude_test_files(wish: ProposedChange) -> ProposedChange:
     """A wish for code alone: new tests are left out, and those that were there are as they were."""
-    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not is_test(it)))
+    return msgspec.structs.replace(wish, files=tuple(it for it in wish.files if not is_test_change(it)))
 
 
-def without_barred(wish: Wish) -> Wish:
+def exclude_forbidden_files(wish: ProposedChange) -> ProposedChange:
     """What a seat wrote without the files that are barred by their names, if there is anything else."""
-    dropped = tuple(it for it in wish.refused if it.kind in BARRED)
+    dropped = tuple(it for it in wish.refused if it.kind in FORBIDDEN_PATH_REFUSALS)
     refused = tuple(it for it in wish.refused if it not in dropped)
     return msgspec.structs.replace(wish, refused=refused, dropped=dropped) if wish.own else wish
 
 
-def without_new_tests(wish: Wish) -> Wish:
+def exclude_new_tests(wish: ProposedChange) -> ProposedChange:
     """A wish without its new tests; those that went for them stay."""
-    without = tuple(it.path for it in wish.own if is_new_test(it))
-    gone = {it.path for it in wish.own if without and it.after is None and is_test(it)}
+    without = tuple(it.path for it in wish.own if is_new_test_file(it))
+    gone = {it.path for it in wish.own if without and it.after is None and is_test_change(it)}
     files, own = (tuple(it for it in each if it.path not in gone.union(without)) for each in (wish.files, wish.own))
     return msgspec.structs.replace(wish, files=files, own=own, without=without)
 
 
-def with_tests(wish: Wish, tests: Sequence[DraftFile]) -> Wish:
+def replace_candidate_tests(wish: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
     """A wish with these new files of tests instead of its own, and of what was refused of those."""
-    gone = {it.path for it in (*wish.own, *tests) if holds_new_tests(it)}
+    gone = {it.path for it in (*wish.own, *tests) if is_new_test_module(it)}
     files, own = ((*(it for it in each if it.path not in gone), *tests) for each in (wish.files, wish.own))
     refused = (*(it for it in wish.refused if it.path not in gone), *objections(tests))
     return msgspec.structs.replace(wish, files=files, own=own, refused=refused)
 
 
-def adds(wish: Wish, asked: Set[str]) -> bool:
+def candidate_defines_any(wish: ProposedChange, asked: Set[str]) -> bool:
     """Whether any of its files defines something new of these names."""
     return any(not asked.isdisjoint(_new_names(it)) for it in wish.own)
 
 
-def place_for_tests(files: Iterable[DraftFile], there: Iterable[str]) -> str:
+def suggest_new_test_path(files: Iterable[DraftFile], there: Iterable[str]) -> str:
     """A path beside what is there for tests of the first of these files that is code in Python; nothing without one.
 
     No two files of tests have one name: runners take them for one module.
     """
-    code = next((Path(it.path).stem for it in files if it.after and it.path.endswith(".py") and not is_test(it)), "")
+    code = next(
+        (Path(it.path).stem for it in files if it.after and it.path.endswith(".py") and not is_test_change(it)), ""
+    )
     paths = [Path(it) for it in there]
     folder = next((it for it in ("tests", "test") if any(path.parts[0] == it for path in paths)), "")
     taken = {path.name for path in paths}
@@ -154,40 +156,40 @@ def place_for_tests(files: Iterable[DraftFile], there: Iterable[str]) -> str:
     return next((str(Path(folder, it)) for it in names if it not in taken), "") if code else ""
 
 
-def with_measures_as_they_were(files: Sequence[DraftFile], measures: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+def restore_check_files(files: Sequence[DraftFile], measures: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
     """The same files, with what a check is measured by as it was."""
     paths = {it.path for it in measures}
-    kept = ((as_it_was(it) if it.path in paths else it) for it in files)
+    kept = ((restore_check_file(it) if it.path in paths else it) for it in files)
     return tuple(it for it in kept if it is not None)
 
 
-def is_code(files: Sequence[DraftFile]) -> bool:
+def changes_any_code(files: Sequence[DraftFile]) -> bool:
     """Whether any of them, tests aside, is in a language that programs are written in."""
-    return any(language_of(it.path) is not None and not is_test_file(it.path) for it in files)
+    return any(find_source_language(it.path) is not None and not is_test_file(it.path) for it in files)
 
 
-def is_test(file: DraftFile) -> bool:
+def is_test_change(file: DraftFile) -> bool:
     return is_test_file(file.path) or is_test_file(file.was)
 
 
-def is_new_test(file: DraftFile) -> bool:
-    return file.before is None and is_test(file)
+def is_new_test_file(file: DraftFile) -> bool:
+    return file.before is None and is_test_change(file)
 
 
-def holds_new_tests(file: DraftFile) -> bool:
-    return is_new_test(file) and holds_tests(file.path)
+def is_new_test_module(file: DraftFile) -> bool:
+    return is_new_test_file(file) and holds_tests(file.path)
 
 
-def is_old_test(file: DraftFile) -> bool:
-    return file.before is not None and file.before != file.after and is_test(file)
+def is_changed_test_file(file: DraftFile) -> bool:
+    return file.before is not None and file.before != file.after and is_test_change(file)
 
 
-def tests_by_seat(wishes: Iterable[Wish]) -> dict[str, dict[str, str]]:
+def collect_tests_by_seat(wishes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
     """The tests that seats wrote, by seat; of those whose files can be written."""
-    return {it.seat: tests_of(it.own) for it in wishes if it.ready}
+    return {it.seat: read_test_sources(it.own) for it in wishes if it.ready}
 
 
-def tests_of(files: Sequence[DraftFile]) -> dict[str, str]:
+def read_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
     """The files of tests among these, by their text; what is no text in UTF-8 is none."""
     found: dict[str, str] = {}
     for it in files:

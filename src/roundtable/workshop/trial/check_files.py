@@ -24,7 +24,7 @@ _READ_BY = {
 _RUNS_THE_NEXT = re.compile(r"(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|env|source|\.|&&|\|\||[;|!]")
 
 
-def yardsticks(
+def find_changed_check_files(
     files: Iterable[DraftFile], checks: Mapping[str, Sequence[str]], workspace: Path
 ) -> tuple[DraftFile, ...]:
     """Those of the files that make a check another than it was, by what it names and what its program reads."""
@@ -34,7 +34,7 @@ def yardsticks(
     return tuple(it for it in files if _is_other(it) and _measures(it, scripts, read, workspace))
 
 
-def as_it_was(file: DraftFile) -> DraftFile | None:
+def restore_check_file(file: DraftFile) -> DraftFile | None:
     """A file with the measure in it put back; None where nothing else of it would be changed."""
     before, after = _packages(file)
     if before is None or after is None:
@@ -46,7 +46,7 @@ def as_it_was(file: DraftFile) -> DraftFile | None:
     return msgspec.structs.replace(file, after=(json.dumps(kept, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def yardstick_words(file: DraftFile) -> str:
+def describe_check_file(file: DraftFile) -> str:
     """What of a file is the measure, for people."""
     path = file.was or file.path
     return f"the scripts of {path}" if PurePosixPath(path).name == _PACKAGE else path

@@ -15,10 +15,10 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from roundtable.workshop.trial import probe_calls
-from roundtable.workshop.trial.probes import text_of
+from roundtable.workshop.trial.probes import read_module_source
 
 
-def is_literal(node: ast.expr) -> bool:
+def is_literal_expression(node: ast.expr) -> bool:
     """Whether it is a value as it is written."""
     try:
         ast.literal_eval(node)
@@ -29,18 +29,20 @@ def is_literal(node: ast.expr) -> bool:
 
 def is_literal_call(node: ast.AST) -> bool:
     """Whether it is a call all of whose arguments are such values."""
-    return isinstance(node, ast.Call) and all(map(is_literal, (*node.args, *(it.value for it in node.keywords))))
+    return isinstance(node, ast.Call) and all(
+        map(is_literal_expression, (*node.args, *(it.value for it in node.keywords)))
+    )
 
 
-MOST = 200
-SETUP = f"{text_of(probe_calls)}\nlook_here()\n"
+MAX_DISTINGUISHING_CALLS = 200
+PROBE_CALL_SETUP = f"{read_module_source(probe_calls)}\nlook_here()\n"
 """What is run before any call, so that modules are found where projects keep them."""
 
 _OTHER_MARKS = str.maketrans(".,!;:?", ";:?.,!")
 """Who counts the marks in an example one by one has forgotten others."""
 
 
-class Call(NamedTuple):
+class ProbeCall(NamedTuple):
     """A function by its module, and literal arguments; `near` where nobody wrote it so."""
 
     module: str
@@ -81,15 +83,15 @@ def _is_empty_set(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node) == "set()"
 
 
-def module_of(path: str) -> str:
+def python_module_name(path: str) -> str:
     """The name under which a Python file is imported; nothing where it cannot be."""
     parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
     return ".".join(parts) if path.endswith(".py") and all(it.isidentifier() for it in parts) else ""
 
 
-def telling_calls(
+def collect_distinguishing_calls(
     tests: Iterable[str], changed: Mapping[str, Iterable[str]], asked: Iterable[str] = ()
-) -> tuple[Call, ...]:
+) -> tuple[ProbeCall, ...]:
     """The calls of changed modules, each once: those in these test files, in the modules' own doctests, in the task.
 
     `changed` has the versions of each module that the candidates wrote, `asked` the calls as the task has them. Inputs
@@ -100,13 +102,13 @@ def telling_calls(
     wanted = [call for text in asked for call in _literal_calls(_parsed(text))]
     found += [call for module, sources in changed.items() for text in sources for call in _own(module, text, wanted)]
     near = chain.from_iterable(map(_neighbours, dict.fromkeys(found)))
-    calls: dict[str, Call] = {}
+    calls: dict[str, ProbeCall] = {}
     for call in (*found, *near):
         calls.setdefault(str(call), call)
-    return tuple(calls.values())[:MOST]
+    return tuple(calls.values())[:MAX_DISTINGUISHING_CALLS]
 
 
-def _neighbours(call: Call) -> Iterator[Call]:
+def _neighbours(call: ProbeCall) -> Iterator[ProbeCall]:
     """The same call with one argument at a time turned into another of its kind."""
     tree = ast.parse(f"_({call.arguments})", mode="eval").body
     assert isinstance(tree, ast.Call)
@@ -144,7 +146,7 @@ def _rows(items: list[Any]) -> list[list[Any]]:
     return [[], items[:1], items[::-1], items * 2]
 
 
-def _imported(text: str) -> Iterator[Call]:
+def _imported(text: str) -> Iterator[ProbeCall]:
     """Calls of what a test file imports by name, or of the members of a module that it imports."""
     tree = _parsed(text)
     names: dict[str, tuple[str, str]] = {}
@@ -157,13 +159,13 @@ def _imported(text: str) -> Iterator[Call]:
         whole = ast.unparse(call.func)
         first, _, rest = whole.rpartition(".")
         if whole in names and names[whole][1]:
-            yield Call(*names[whole], _arguments(call))
+            yield ProbeCall(*names[whole], _arguments(call))
         elif first in names:
             module, name = names[first]
-            yield Call(f"{module}.{name}" if name else module, rest, _arguments(call))
+            yield ProbeCall(f"{module}.{name}" if name else module, rest, _arguments(call))
 
 
-def _shown(module: str, source: str) -> Iterator[Call]:
+def _shown(module: str, source: str) -> Iterator[ProbeCall]:
     """Calls of a module's own functions in the examples of its docstrings."""
     for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
@@ -171,13 +173,13 @@ def _shown(module: str, source: str) -> Iterator[Call]:
                 yield from _own(module, source, _literal_calls(_parsed(example)))
 
 
-def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[Call]:
+def _own(module: str, source: str, calls: Iterable[ast.Call]) -> Iterator[ProbeCall]:
     """Those among these that are of a module's own functions."""
     own = {it.name for it in _parsed(source).body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)}
     for call in calls:
         name = ast.unparse(call.func).removeprefix(f"{module}.")
         if name in own:
-            yield Call(module, name, _arguments(call))
+            yield ProbeCall(module, name, _arguments(call))
 
 
 def _examples(text: str) -> list[str]:
@@ -206,12 +208,12 @@ def _parsed(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
-SECONDS = 5
+PROBE_COMMAND_SECONDS = 5
 _COMMAND = re.compile(r"\bpython3?\s+(?:\./)?([\w./-]+\.py)((?:[ \t]+[\w.=+-]+)*)")
 _NUMBER = re.compile(r"-?\d{1,6}")
 
 
-class Command(NamedTuple):
+class ProbeCommand(NamedTuple):
     """A program in Python and its arguments; `near` where nobody wrote it so."""
 
     program: str
@@ -225,21 +227,21 @@ class Command(NamedTuple):
     def probe(self) -> str:
         """Its exit code and what it prints, as an expression that stands alone."""
         argv = f"[__import__('sys').executable, *{[self.program, *self.arguments]!r}]"
-        options = f"stdin=-3, capture_output=True, text=True, timeout={SECONDS}"
+        options = f"stdin=-3, capture_output=True, text=True, timeout={PROBE_COMMAND_SECONDS}"
         run = f"__import__('subprocess').run({argv}, {options})"
         return f"(lambda ran: (ran.returncode, ran.stdout))({run})"
 
 
-def commands_in(text: str, programs: Collection[str]) -> tuple[Command, ...]:
+def collect_distinguishing_commands(text: str, programs: Collection[str]) -> tuple[ProbeCommand, ...]:
     """The commands in a text that start one of these programs, each once, and then others near to them."""
-    found = [Command(it[1], tuple(it[2].split())) for it in _COMMAND.finditer(text) if it[1] in programs]
-    commands: dict[str, Command] = {}
+    found = [ProbeCommand(it[1], tuple(it[2].split())) for it in _COMMAND.finditer(text) if it[1] in programs]
+    commands: dict[str, ProbeCommand] = {}
     for command in (*found, *(near for it in found for near in _similar_commands(it))):
         commands.setdefault(str(command), command)
     return tuple(commands.values())
 
 
-def _similar_commands(command: Command) -> Iterator[Command]:
+def _similar_commands(command: ProbeCommand) -> Iterator[ProbeCommand]:
     """The same with fewer arguments, with one more, and with another number in the place of one."""
     given = command.arguments
     for count in range(len(given)):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.workshop.trial.distinguishing_inputs import is_literal, is_literal_call
+from roundtable.workshop.trial.distinguishing_inputs import is_literal_call, is_literal_expression
 
 _CALL = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
 _COMES_TO = re.compile(
@@ -70,7 +70,7 @@ class ExamplesOfTheTask(unittest.TestCase):
 """A test file; the words of a failure are for whoever mends the code. Floats are the same where they are close."""
 
 
-class Example(NamedTuple):
+class TaskExample(NamedTuple):
     """A call and what it must come to: a literal, or the name of an exception it must raise."""
 
     call: str
@@ -83,21 +83,21 @@ class Example(NamedTuple):
         return self.call.partition("(")[0].rpartition(".")[0]
 
 
-def examples_of(text: str) -> tuple[Example, ...]:
+def parse_task_examples(text: str) -> tuple[TaskExample, ...]:
     """Every call in the text that is said to come to something; what cannot be read for certain is left out."""
-    found: dict[str, Example | None] = {}
+    found: dict[str, TaskExample | None] = {}
     for example in tuple(_found(text)) or _of_the_one_function(text):
         other = found.get(example.call, example)
         found[example.call] = example if other == example else None
     return tuple(example for example in found.values() if example is not None)
 
 
-def spells_out_calls(text: str) -> bool:
+def task_has_call_examples(text: str) -> bool:
     """Whether the examples in it are calls, rather than values that are taken to be about a function."""
     return any(_found(text))
 
 
-def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
+def render_examples_as_unittest(examples: Iterable[TaskExample], modules: Iterable[str]) -> str:
     """A unittest file with a case for each example; the names in them are those of these modules, if they are there.
 
     A call with an owner is taken to name one of the modules.
@@ -106,7 +106,7 @@ def unittest_of(examples: Iterable[Example], modules: Iterable[str]) -> str:
     return _FILE.format(modules=sorted(modules), cases=cases)
 
 
-def _case(number: int, example: Example) -> str:
+def _case(number: int, example: TaskExample) -> str:
     if example.raises:
         what, holds = f"raise {example.raises}", f"isinstance(error, {example.raises})"
     else:
@@ -117,21 +117,21 @@ def _case(number: int, example: Example) -> str:
     )
 
 
-def _found(text: str) -> Iterator[Example]:
+def _found(text: str) -> Iterator[TaskExample]:
     for match in _CALL.finditer(text):
         end = _closed(text, match.end() - 1)
         call = text[match.start() : end]
         if not end or not _is_plain(call):
             continue
         if (raised := _RAISES.match(text, end)) and _is_exception(raised[1]):
-            yield Example(call, raises=raised[1])
+            yield TaskExample(call, raises=raised[1])
         elif said := _COMES_TO.match(text, end):
             literal = _literal(text, said.end())
             if literal and _ENDS.match(text, said.end() + len(literal)):
-                yield Example(call, literal)
+                yield TaskExample(call, literal)
 
 
-def _of_the_one_function(text: str) -> Iterator[Example]:
+def _of_the_one_function(text: str) -> Iterator[TaskExample]:
     """What the text says of values alone, where it speaks of one function and gives that one parameter.
 
     It has to say so from the beginning of a clause on: "users whose 'state' is 'new'" is about something else.
@@ -146,7 +146,11 @@ def _of_the_one_function(text: str) -> Iterator[Example]:
         for beginning in begins.finditer(text):
             for first, second, end in _pairs(text, max(beginning.end(), read), links):
                 read = end
-                yield Example(f"{name}({second})", first) if links is _FOR else Example(f"{name}({first})", second)
+                yield (
+                    TaskExample(f"{name}({second})", first)
+                    if links is _FOR
+                    else TaskExample(f"{name}({first})", second)
+                )
 
 
 def _pairs(text: str, at: int, links: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
@@ -210,7 +214,7 @@ def _literal(text: str, at: int) -> str:
         plain = re.match(r"-?\d+(?:\.\d+)?(?![\w%])|(?:True|False|None)\b", text)
         word = plain[0] if plain else ""
     try:
-        return word if word and is_literal(ast.parse(word, mode="eval").body) else ""
+        return word if word and is_literal_expression(ast.parse(word, mode="eval").body) else ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 

@@ -15,7 +15,7 @@ from roundtable.core.text.sanitize import clean
 from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
 
 
-class Checks:
+class ListedChecks:
     """What `[checks]` lists, ready to be run; nothing else can be."""
 
     def __init__(
@@ -47,9 +47,9 @@ class Checks:
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
         run = await ended(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
-        return recordable(run.as_check(name, argv), self._redactor)
+        return sanitize_check_outcome(run.as_check(name, argv), self._redactor)
 
 
-def recordable(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
+def sanitize_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
     """How a check ended, without what a terminal would obey and without secrets in what it said."""
     return msgspec.structs.replace(outcome, output=redactor.redact(clean(outcome.output)).strip("\n"))

@@ -27,16 +27,16 @@ from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, NoReturn, cast
 
-DONE, LATE, DIED = "done", "! late", "! died"
+PROBE_DONE, PROBE_TIMED_OUT, PROBE_DIED = "done", "! late", "! died"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _MOST_DEATHS = 3
 _PATIENCE = 20.0
 """How many times its budget a candidate may take by the clock before it is ended as asleep."""
 
-Probe = tuple[CodeType, bool] | None
+CompiledProbe = tuple[CodeType, bool] | None
 
 
-class Limits(NamedTuple):
+class ProbeLimits(NamedTuple):
     """Processor seconds of one probe and of a whole candidate, characters of an observation, bytes of memory."""
 
     seconds: float
@@ -58,7 +58,7 @@ def main() -> None:
     answers, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
     for words in (0, 1, 2):
         os.dup2(nowhere, words)
-    limits = Limits(request["seconds"], request["budget"], request["longest"], request["memory"])
+    limits = ProbeLimits(request["seconds"], request["budget"], request["longest"], request["memory"])
     probes = [_compiled(text) for text in request["probes"]]
     known: dict[str, int] = {}
     rows: list[list[int]] = []
@@ -71,7 +71,7 @@ def main() -> None:
         out.write(b"\n" + base64.b64encode(zlib.compress(json.dumps(answer).encode(), 6)) + b"\n")
 
 
-def _compiled(text: str) -> Probe:
+def _compiled(text: str) -> CompiledProbe:
     """An expression, whose value is observed, or else a statement, of which only its end is; None if it is neither."""
     for mode in ("eval", "exec"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -79,7 +79,7 @@ def _compiled(text: str) -> Probe:
     return None
 
 
-def _observed(setup: str, probes: list[Probe], limits: Limits) -> list[str]:
+def _observed(setup: str, probes: list[CompiledProbe], limits: ProbeLimits) -> list[str]:
     """What each probe shows on this candidate; after a sudden death it is begun again behind the probe that did it."""
     seen: list[str] = []
     for _ in range(_MOST_DEATHS):
@@ -91,11 +91,11 @@ def _observed(setup: str, probes: list[Probe], limits: Limits) -> list[str]:
                 seen.append(said)
         if ended or len(seen) == len(probes):
             break
-        seen.append(DIED)
-    return seen + [LATE] * (len(probes) - len(seen))
+        seen.append(PROBE_DIED)
+    return seen + [PROBE_TIMED_OUT] * (len(probes) - len(seen))
 
 
-def _heard(setup: str, probes: list[Probe], first: int, limits: Limits) -> Iterator[str | None]:
+def _heard(setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLimits) -> Iterator[str | None]:
     """One process of a candidate: its observations from this probe on, and None if it came to its end."""
     receive, send = os.pipe()
     mark = os.urandom(8).hex()
@@ -133,7 +133,9 @@ def _lines(source: int, seconds: float) -> Iterator[str]:
         yield from (line.decode("utf-8", "replace") for line in lines)
 
 
-def _candidate(setup: str, probes: list[Probe], first: int, limits: Limits, send: int, mark: str) -> NoReturn:
+def _candidate(
+    setup: str, probes: list[CompiledProbe], first: int, limits: ProbeLimits, send: int, mark: str
+) -> NoReturn:
     """The process of one candidate: it never returns to what its maker was doing."""
     for what, most in (
         (resource.RLIMIT_CPU, math.ceil(limits.budget + limits.seconds) + 1),
@@ -149,20 +151,20 @@ def _candidate(setup: str, probes: list[Probe], first: int, limits: Limits, send
             for number in range(first, len(probes)):
                 if time.process_time() > limits.budget:
                     break
-                said = _outcome(probes[number], space, limits) if failed == DONE else failed
+                said = _outcome(probes[number], space, limits) if failed == PROBE_DONE else failed
                 out.write(f"{mark}{number} {json.dumps(said)}\n")
             out.write(f"{mark}end \n")
     finally:
         os._exit(0)
 
 
-def _statement(setup: str) -> Probe:
+def _statement(setup: str) -> CompiledProbe:
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return compile(setup, "<candidate>", "exec"), False
     return None
 
 
-def _outcome(probe: Probe, space: dict[str, object], limits: Limits) -> str:
+def _outcome(probe: CompiledProbe, space: dict[str, object], limits: ProbeLimits) -> str:
     """What running this showed: a value as it is written, its end, or the kind of error it met."""
     if probe is None:
         return "! SyntaxError"
@@ -171,11 +173,11 @@ def _outcome(probe: Probe, space: dict[str, object], limits: Limits) -> str:
         signal.setitimer(signal.ITIMER_PROF, limits.seconds, limits.seconds)
         try:
             value = eval(code, space)
-            said = f"= {_ADDRESS.sub('', _written(value))[: limits.longest]}" if valued else DONE
+            said = f"= {_ADDRESS.sub('', _written(value))[: limits.longest]}" if valued else PROBE_DONE
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except _Late:
-        return LATE
+        return PROBE_TIMED_OUT
     except BaseException as error:
         return f"! {type(error).__name__}"
     return said

@@ -21,7 +21,7 @@ _DRIVER, _REQUEST = "roundtable_inside.py", "roundtable_request.json"
 _OUTPUT = 64 << 20
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ProbeRequest(msgspec.Struct, frozen=True):
     """Programs, one per candidate; the probes tried on each; and the processor seconds of a probe and a candidate.
 
     `memory` bounds each candidate by itself; without it, only the sandbox bounds them all.
@@ -35,7 +35,7 @@ class Asked(msgspec.Struct, frozen=True):
     memory: int = -1
 
 
-class Observed(msgspec.Struct, frozen=True):
+class ProbeObservations(msgspec.Struct, frozen=True):
     """What each probe showed on each candidate, in the order asked, or why nothing could be observed at all."""
 
     rows: Sequence[Sequence[str]] = ()
@@ -49,11 +49,17 @@ class _Answer(msgspec.Struct):
     processor: float
 
 
-async def observed(
-    sandbox: Sandbox, folder: Path, asked: Asked, bounds: Bounds = Bounds(), *, python: str = "", files: dict[str, str]
-) -> Observed:
+async def run_probes(
+    sandbox: Sandbox,
+    folder: Path,
+    asked: ProbeRequest,
+    bounds: Bounds = Bounds(),
+    *,
+    python: str = "",
+    files: dict[str, str],
+) -> ProbeObservations:
     """Observe all of it in one run in a folder, with these files laid over it, by this Python or our own."""
-    laid = {**files, _DRIVER: text_of(probe_runner), _REQUEST: msgspec.json.encode(asked).decode()}
+    laid = {**files, _DRIVER: read_module_source(probe_runner), _REQUEST: msgspec.json.encode(asked).decode()}
     bounds = msgspec.structs.replace(bounds, output=_OUTPUT)
     argv = (python or sys.executable, "-W", "ignore", _DRIVER, _REQUEST)
     run = await ended(sandbox, Job(argv, str(folder), copied=True, files=laid, bounds=bounds))
@@ -61,11 +67,13 @@ async def observed(
     try:
         answer = msgspec.json.decode(zlib.decompress(base64.b64decode(last[-2], validate=True)), type=_Answer)
     except (IndexError, binascii.Error, zlib.error, msgspec.DecodeError):
-        return Observed(why=run.stopped or "It ended without an answer.", processor_seconds=run.processor_seconds)
+        return ProbeObservations(
+            why=run.stopped or "It ended without an answer.", processor_seconds=run.processor_seconds
+        )
     rows = [[answer.words[it] for it in row] for row in answer.rows]
-    return Observed(rows, answer.processor)
+    return ProbeObservations(rows, answer.processor)
 
 
-def text_of(module: ModuleType) -> str:
+def read_module_source(module: ModuleType) -> str:
     """The text of a module of ours that is meant to run inside."""
     return Path(str(module.__file__)).read_text("utf-8")

@@ -11,13 +11,13 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
-from roundtable.workshop.project.interpreter import project_python
+from roundtable.workshop.project.interpreter import find_project_python
 from roundtable.workshop.rooted_files import Astray, Beneath
 from roundtable.workshop.sandbox import Ended, ended
 
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
-SHOWN, NOT_SHOWN = 0, 1
+PROVED_EXIT_CODE, REFUTED_EXIT_CODE = 0, 1
 """The only two exit codes by which a proof says anything."""
 
 _PYTHON = """
@@ -39,34 +39,38 @@ require(require("path").resolve(process.argv[1]))
 # comes to its end with 0. So each is started by a few lines that tell these ends apart.
 
 
-class Interpreter(msgspec.Struct, frozen=True):
+class ProofInterpreter(msgspec.Struct, frozen=True):
     """How a program of one language is started, and what its file is called."""
 
     argv: tuple[str, ...]
     file: str
 
 
-def interpreters(workspace: Path) -> dict[str, Interpreter]:
+def choose_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
     """The languages a proof may be written in. Python is the project's own, if it has an environment."""
-    python = str(project_python(workspace) or sys.executable)
+    python = str(find_project_python(workspace) or sys.executable)
     return {
-        "python": Interpreter((python, "-c", _PYTHON), "roundtable_proof.py"),
-        "javascript": Interpreter(("node", "-e", _JAVASCRIPT), "roundtable_proof.cjs"),
+        "python": ProofInterpreter((python, "-c", _PYTHON), "roundtable_proof.py"),
+        "javascript": ProofInterpreter(("node", "-e", _JAVASCRIPT), "roundtable_proof.cjs"),
     }
 
 
-async def run_proof(sandbox: Sandbox, interpreter: Interpreter, program: str, tree: Path) -> Ended:
+async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, program: str, tree: Path) -> Ended:
     """Run a program at the root of a copy of the tree."""
     argv = (*interpreter.argv, interpreter.file)
     return await ended(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
-def says(run: Ended) -> bool | None:
+def read_proof_verdict(run: Ended) -> bool | None:
     """What it showed; None where it said nothing, because it broke, was stopped or never decided."""
-    return {SHOWN: True, NOT_SHOWN: False}.get(run.code) if run.code is not None and not run.stopped else None
+    return (
+        {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)
+        if run.code is not None and not run.stopped
+        else None
+    )
 
 
-def missing_place(trees: Sequence[Path], path: str, last: int) -> str:
+def explain_missing_location(trees: Sequence[Path], path: str, last: int) -> str:
     """Why a place is in none of the trees, in one sentence; nothing where it is. No link is followed."""
     lengths = [length for tree in trees if (length := _lines(tree, path)) is not None]
     if not lengths:

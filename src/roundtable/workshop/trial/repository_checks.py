@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from roundtable.core.file_kinds import holds_tests
-from roundtable.workshop.project.interpreter import has_pytest, project_python, python_with_pytest
+from roundtable.workshop.project.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 from roundtable.workshop.repo.scratch_trees import names_for_trees
 
-Commands = Mapping[str, Sequence[str]]
+CheckCommands = Mapping[str, Sequence[str]]
 
 _PYTEST = re.compile(rb"^\s*(?:import|from) pytest\b|^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
 _ASKS_FOR_PACKAGES = {
@@ -27,23 +27,25 @@ _LARGEST = 1_000_000
 _LIST = "list how they are run under [checks]"
 
 
-class OwnChecks(msgspec.Struct, frozen=True):
+class RepositoryChecks(msgspec.Struct, frozen=True):
     """By name, the programs that say whether a tree is sound, and of those that cannot be run here, why."""
 
-    commands: Commands = {}
+    commands: CheckCommands = {}
     unrun: tuple[str, ...] = ()
 
 
-def own_checks(listed: Commands, workspace: Path, tree: Path, lent: Iterable[str] = ()) -> OwnChecks:
+def find_checks_for_tree(
+    listed: CheckCommands, workspace: Path, tree: Path, lent: Iterable[str] = ()
+) -> RepositoryChecks:
     """The checks for a tree of this workspace, where a run sees what is lent; none where nothing says how."""
     if listed:
-        return OwnChecks(
+        return RepositoryChecks(
             {name: (_reached(program, workspace, tree, lent), *rest) for name, (program, *rest) in listed.items()}
         )
     return _told(workspace, tree, _files(tree))
 
 
-def brought_checks(tree: Path, laid: Iterable[str]) -> Commands:
+def find_candidate_checks(tree: Path, laid: Iterable[str]) -> CheckCommands:
     """How tests are run by what a tree brings itself; those in Python are run one by one, whatever it says.
 
     Nothing is installed for it: where it asks for packages, its tests could not pass.
@@ -55,18 +57,18 @@ def brought_checks(tree: Path, laid: Iterable[str]) -> Commands:
     return {name: argv for name, argv in others.items() if brings_tests and not asks and shutil.which(argv[0])}
 
 
-def checks_here(listed: Commands, workspace: Path) -> OwnChecks:
+def find_repository_checks(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
     """The checks of a workspace as it is."""
-    return OwnChecks(listed) if listed else _told(workspace, workspace, set(names_for_trees(workspace)))
+    return RepositoryChecks(listed) if listed else _told(workspace, workspace, set(names_for_trees(workspace)))
 
 
-def _told(workspace: Path, tree: Path, files: Collection[str]) -> OwnChecks:
+def _told(workspace: Path, tree: Path, files: Collection[str]) -> RepositoryChecks:
     """What the files of a tree say its tests are run with."""
     python = _python(tree, files, workspace)
     others = _others(tree, files)
     here = {name: argv for name, argv in others.items() if shutil.which(argv[0])}
     absent = (argv[0] for name, argv in others.items() if name not in here)
-    return OwnChecks(
+    return RepositoryChecks(
         {**python.commands, **here},
         (
             *python.unrun,
@@ -75,10 +77,10 @@ def _told(workspace: Path, tree: Path, files: Collection[str]) -> OwnChecks:
     )
 
 
-def python_for(checks: Commands, workspace: Path) -> str:
+def choose_test_python(checks: CheckCommands, workspace: Path) -> str:
     """What runs single tests in Python: the interpreter that a check names, else the project's own, else ours."""
     named = (argv[0] for argv in checks.values() if PurePosixPath(argv[0]).name.startswith("python"))
-    return next(named, "") or str(project_python(workspace) or sys.executable)
+    return next(named, "") or str(find_project_python(workspace) or sys.executable)
 
 
 def _reached(program: str, workspace: Path, tree: Path, lent: Iterable[str]) -> str:
@@ -88,24 +90,26 @@ def _reached(program: str, workspace: Path, tree: Path, lent: Iterable[str]) -> 
     return str(workspace / program) if beside and not there else program
 
 
-def _python(tree: Path, files: Collection[str], workspace: Path) -> OwnChecks:
+def _python(tree: Path, files: Collection[str], workspace: Path) -> RepositoryChecks:
     """The tests in Python: by pytest where it is to be had, else by unittest where that is enough."""
     tests = sorted(it for it in files if PurePosixPath(it).match("test_*.py") or it.endswith("_test.py"))
     if not tests:
-        return OwnChecks()
-    own = project_python(workspace)
+        return RepositoryChecks()
+    own = find_project_python(workspace)
     python = str(own or sys.executable)
     needing = next((it for it in tests if _PYTEST.search(_read(tree / it))), "")
-    by_pytest = python if has_pytest(own) else ""
+    by_pytest = python if python_has_pytest(own) else ""
     if needing and not own and not by_pytest:
-        by_pytest = python_with_pytest(workspace)
+        by_pytest = find_python_with_pytest(workspace)
     if by_pytest:
-        return OwnChecks({"tests": (by_pytest, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
+        return RepositoryChecks({"tests": (by_pytest, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
     if needing:
         who = f"{own.relative_to(workspace).parts[0]} does not have" if own else "no Python here has"
         why = f"Tests such as {needing} are not run: they need pytest, which {who}."
-        return OwnChecks(unrun=(f"{why} Install it {'there' if own else 'in a .venv of the project'}, or {_LIST}.",))
-    return OwnChecks(
+        return RepositoryChecks(
+            unrun=(f"{why} Install it {'there' if own else 'in a .venv of the project'}, or {_LIST}.",)
+        )
+    return RepositoryChecks(
         {name: (python, "-m", "unittest", "discover", "-q", *args) for name, args in _starts(tests, files)}
     )
 
@@ -127,12 +131,12 @@ def _starts(tests: Iterable[str], files: Collection[str]) -> Iterator[tuple[str,
             yield "tests" if len(found) == 1 or not folder else f"tests in {folder}", args
 
 
-def _others(tree: Path, files: Collection[str]) -> Commands:
+def _others(tree: Path, files: Collection[str]) -> CheckCommands:
     """The tests in other languages."""
     return {**_javascript(tree, files), **_compiled(files)}
 
 
-def _javascript(tree: Path, files: Iterable[str]) -> Commands:
+def _javascript(tree: Path, files: Iterable[str]) -> CheckCommands:
     if "package.json" not in files:
         return {}
     try:
@@ -142,7 +146,7 @@ def _javascript(tree: Path, files: Iterable[str]) -> Commands:
         return {}
 
 
-def _compiled(files: Iterable[str]) -> Commands:
+def _compiled(files: Iterable[str]) -> CheckCommands:
     usual = {"go.mod": ("go", "test", "./..."), "Cargo.toml": ("cargo", "test", "--quiet", "--offline")}
     return {" ".join(argv[:2]): argv for name, argv in usual.items() if name in files}
 

@@ -20,23 +20,23 @@ from roundtable.workshop.sandbox import ended
 from roundtable.workshop.sandbox.output_lines import Lines, Tell
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import (
-    SECONDS,
-    SETUP,
-    Call,
-    Command,
-    commands_in,
-    module_of,
-    telling_calls,
+    PROBE_CALL_SETUP,
+    PROBE_COMMAND_SECONDS,
+    ProbeCall,
+    ProbeCommand,
+    collect_distinguishing_calls,
+    collect_distinguishing_commands,
+    python_module_name,
 )
-from roundtable.workshop.trial.examples import examples_of
-from roundtable.workshop.trial.probe_runner import DIED
-from roundtable.workshop.trial.probes import Asked, observed, text_of
-from roundtable.workshop.trial.test_counts import no_fewer
-from roundtable.workshop.trial.trial_results import BEFORE, EXAMPLES, Trials
+from roundtable.workshop.trial.examples import parse_task_examples
+from roundtable.workshop.trial.probe_runner import PROBE_DIED
+from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
+from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
+from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
 
 T = TypeVar("T")
 
-ENDS = "a sudden end"
+SUDDEN_END_CHECK = "a sudden end"
 
 _VALUE = "= "
 _NOTHING = "= None"
@@ -51,7 +51,7 @@ _CALL_SECONDS = 1.0
 _SECONDS = Bounds().seconds
 
 
-class Task(NamedTuple):
+class TrialTask(NamedTuple):
     """What a person asks for, and the examples in it as a file of tests.
 
     Without the words, nobody looks at what calls change in place and where they slip.
@@ -61,16 +61,16 @@ class Task(NamedTuple):
     examples: Mapping[str, str] = {}
 
 
-async def tried(
+async def run_candidate_trials(
     sandbox: Sandbox,
     trees: Mapping[str, Path],
     checks: Mapping[str, Sequence[str]],
     tests: Mapping[str, Mapping[str, str]],
     python: str,
     tell: Tell | None = None,
-    task: Task = Task(),
+    task: TrialTask = TrialTask(),
     seconds: float = _SECONDS,
-) -> Trials:
+) -> TrialResults:
     """Run every check and every seat's tests (path and text, by seat) on every tree; `trees[BEFORE]` is the bare one.
 
     Those in Python are run by `python` and counted one by one. Those of other languages are laid into the tree and the
@@ -81,10 +81,10 @@ async def tried(
     first = dict(zip(trees, await _together(bench.check(*it) for it in trees.items()), strict=True))
     unsteady = await bench.unsteady(trees, first)
     outcomes = bench.counted(first)
-    trees = {name: tree for name, tree in trees.items() if name == BEFORE or not _hung(first[name])}
+    trees = {name: tree for name, tree in trees.items() if name == BASELINE or not _hung(first[name])}
     examples: list[str] = []
     if task.examples:
-        failures = await _together(bench.failures(EXAMPLES, task.examples, *it) for it in trees.items())
+        failures = await _together(bench.failures(EXAMPLES_CHECK, task.examples, *it) for it in trees.items())
         shown = dict(zip(trees, failures, strict=True))
         examples = _telling_examples(shown)
         outcomes = _with_examples(outcomes, shown, examples)
@@ -118,7 +118,7 @@ async def tried(
     )
 
 
-async def checked(
+async def run_candidate_checks(
     sandbox: Sandbox,
     name: str,
     tree: Path,
@@ -149,7 +149,7 @@ def _hung(checks: Iterable[CheckOutcome]) -> bool:
 
 def _telling_examples(shown: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The examples in the task that count: one that held before says nothing of a change."""
-    before = shown.get(BEFORE, {})
+    before = shown.get(BASELINE, {})
     return list(dict.fromkeys(name for seen in shown.values() for name in seen if before.get(name) != ""))
 
 
@@ -164,7 +164,7 @@ def _with_examples(
         seen = shown.get(name, {})
         failed = [seen.get(it, "One of them could not be run.") for it in counted if seen.get(it) != ""]
         words = f"{len(counted) - len(failed)} of {len(counted)} came to what the task says."
-        found[name] = (*checks, CheckOutcome(EXAMPLES, (), 1 if failed else 0, "\n".join((words, *failed))))
+        found[name] = (*checks, CheckOutcome(EXAMPLES_CHECK, (), 1 if failed else 0, "\n".join((words, *failed))))
     return found
 
 
@@ -193,13 +193,13 @@ class _Bench:
 
         Nobody waits again for what had to be stopped.
         """
-        bare = {it.name: it.passed for it in first.get(BEFORE, ())}
+        bare = {it.name: it.passed for it in first.get(BASELINE, ())}
         differ = {it.name for checks in first.values() for it in checks if it.passed != bare.get(it.name, it.passed)}
         doubted = [
             (it, name)
             for name, checks in first.items()
             for it in checks
-            if it.name in differ and it.code is not None and (name == BEFORE or it.passed != bare[it.name])
+            if it.name in differ and it.code is not None and (name == BASELINE or it.passed != bare[it.name])
         ]
         if doubted:
             self._tell("What did not end as it did before, once more:")
@@ -212,7 +212,9 @@ class _Bench:
 
     def counted(self, outcomes: Mapping[str, tuple[CheckOutcome, ...]]) -> dict[str, tuple[CheckOutcome, ...]]:
         """The checks of every tree, without the passes of those that ran fewer tests than the bare one."""
-        found = {name: no_fewer(checks, outcomes.get(BEFORE, ())) for name, checks in outcomes.items()}
+        found = {
+            name: fail_checks_with_fewer_tests(checks, outcomes.get(BASELINE, ())) for name, checks in outcomes.items()
+        }
         for name, checks in outcomes.items():
             for old, new in zip(checks, found[name], strict=True):
                 if old.passed != new.passed:
@@ -238,16 +240,16 @@ class _Bench:
         """Why each test in Python fails on a tree, or nothing where it does not."""
         python = [path for path in files if path.endswith(".py")]
         runnable = [path for path in python if Path(path).name != "conftest.py"]
-        asked = Asked(
-            (text_of(probe_tests),),
-            (f"outcomes({runnable!r}, bare={name == BEFORE})",),
+        asked = ProbeRequest(
+            (read_module_source(probe_tests),),
+            (f"outcomes({runnable!r}, bare={name == BASELINE})",),
             _SECONDS,
             _SECONDS,
             _LONGEST,
         )
         async with self._free:
-            seen = await observed(self._sandbox, tree, asked, python=self._python, files=dict(files))
-        if seen.rows and seen.rows[0][0] == DIED:
+            seen = await run_probes(self._sandbox, tree, asked, python=self._python, files=dict(files))
+        if seen.rows and seen.rows[0][0] == PROBE_DIED:
             self._died.setdefault(author, set()).add(name)
         why = _read(seen.rows[0][0]) if seen.rows else {}
         self._tell(f"{_tests_of(author)}: {list(why.values()).count('')} of {len(why)} passed {_on(name)}")
@@ -259,28 +261,30 @@ class _Bench:
         """The checks of every tree; a candidate that ends a program which lasts on other trees has one that failed."""
         found = dict(outcomes)
         for author, died in self._died.items():
-            candidates = set(trees) - {BEFORE}
+            candidates = set(trees) - {BASELINE}
             for name in candidates & died if candidates - died else ():
                 why = f"It ends the program before {_tests_of(author)} are done."
-                found[name] = (*found[name], CheckOutcome(ENDS, (), 1, why))
+                found[name] = (*found[name], CheckOutcome(SUDDEN_END_CHECK, (), 1, why))
         return found
 
-    async def tell_apart(self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str) -> Trials:
+    async def tell_apart(
+        self, trees: Mapping[str, Path], tests: Mapping[str, Mapping[str, str]], task: str
+    ) -> TrialResults:
         """What comes out of every candidate for the same calls and commands, by tests, changed modules and the task."""
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         laid = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_changed, list(trees.values()), laid)
-        calls = telling_calls(texts, changed, [it.call for it in examples_of(task)])
-        commands = commands_in(
-            task, [it for tree in trees.values() for it in _programs(tree) if module_of(it) in changed]
+        calls = collect_distinguishing_calls(texts, changed, [it.call for it in parse_task_examples(task)])
+        commands = collect_distinguishing_commands(
+            task, [it for tree in trees.values() for it in _programs(tree) if python_module_name(it) in changed]
         )
-        inputs: list[Call | Command] = [*calls, *commands]
+        inputs: list[ProbeCall | ProbeCommand] = [*calls, *commands]
         asked = calls if task else ()
         changeable = [it for it in asked if it.changeable]
-        candidates = {name: tree for name, tree in trees.items() if name != BEFORE}
+        candidates = {name: tree for name, tree in trees.items() if name != BASELINE}
         if not inputs or not (asked or len(candidates) > 1):
-            return Trials()
-        seconds = SECONDS if commands else _CALL_SECONDS
+            return TrialResults()
+        seconds = PROBE_COMMAND_SECONDS if commands else _CALL_SECONDS
         probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
         self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
         seen = await self._asked(candidates, [*probes, *changes], seconds)
@@ -288,9 +292,9 @@ class _Bench:
         if len({frozenset(it.items()) for it in outputs.values()}) > 1:
             again = await self._asked(candidates, probes, seconds)
             outputs = _lasting(outputs, {name: _by_input(inputs, said) for name, said in again.items()})
-        bare = {BEFORE: trees[BEFORE]} if asked else {}
-        before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BEFORE, {})
-        return Trials(
+        bare = {BASELINE: trees[BASELINE]} if asked else {}
+        before = (await self._asked(bare, [*changes, *(it.probe for it in asked)], seconds)).get(BASELINE, {})
+        return TrialResults(
             outputs=outputs if changeable or len(candidates) > 1 else {},
             in_place={name: _in_place(changeable, before, said) for name, said in seen.items()},
             slips={name: _slips(asked, before, said) for name, said in seen.items()},
@@ -300,17 +304,17 @@ class _Bench:
         self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
     ) -> dict[str, dict[str, str]]:
         """What each of these shows on each tree, by the probe; nothing where nothing could be observed."""
-        asked = Asked((SETUP,), probes, seconds, _SECONDS)
+        asked = ProbeRequest((PROBE_CALL_SETUP,), probes, seconds, _SECONDS)
 
         async def one(tree: Path) -> dict[str, str]:
             async with self._free:
-                seen = await observed(self._sandbox, tree, asked, python=self._python, files={})
+                seen = await run_probes(self._sandbox, tree, asked, python=self._python, files={})
             return dict(zip(probes, seen.rows[0], strict=False)) if seen.rows else {}
 
         return dict(zip(trees, await _together(map(one, trees.values())), strict=True))
 
 
-def _by_input(inputs: Sequence[Call | Command], said: Mapping[str, str]) -> dict[str, str]:
+def _by_input(inputs: Sequence[ProbeCall | ProbeCommand], said: Mapping[str, str]) -> dict[str, str]:
     return {str(it): _came(it, said[it.probe]) for it in inputs if it.probe in said}
 
 
@@ -320,7 +324,7 @@ def _lasting(outputs: Mapping[str, dict[str, str]], again: Mapping[str, dict[str
     return {name: {it: said for it, said in seen.items() if it not in chance} for name, seen in outputs.items()}
 
 
-def _slips(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+def _slips(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """The calls that came to something and end in such an error now, each in a sentence.
 
     A function that came to None whatever it was given was only a place for one.
@@ -334,7 +338,7 @@ def _slips(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, s
     )
 
 
-def _in_place(calls: Sequence[Call], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+def _in_place(calls: Sequence[ProbeCall], before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """The calls that come to something and change what they are given, of functions that are known to have left it."""
     left = ("= (True, False)", "= (False, False)")
     others = {it.function for it in calls if before.get(it.change) not in left}
@@ -345,7 +349,7 @@ def _programs(tree: Path) -> list[str]:
     return [path.name for path in tree.glob("*.py")]
 
 
-def _came(call: Call | Command, said: str) -> str:
+def _came(call: ProbeCall | ProbeCommand, said: str) -> str:
     """What came out; of an input that nobody thought of, not which error it was."""
     return ERROR if call.near and said.startswith(ERROR) else said
 
@@ -361,7 +365,7 @@ def _changed(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
     return {
         module: list(dict.fromkeys(found))
         for name, found in texts.items()
-        if (module := module_of(name)) and (len(set(found)) > 1 or len(found) < len(trees))
+        if (module := python_module_name(name)) and (len(set(found)) > 1 or len(found) < len(trees))
     }
 
 
@@ -375,8 +379,8 @@ def _read(said: str) -> dict[str, str]:
 
 
 def _tests_of(author: str) -> str:
-    return author if author == EXAMPLES else f"{author}'s tests"
+    return author if author == EXAMPLES_CHECK else f"{author}'s tests"
 
 
 def _on(name: str) -> str:
-    return f"with {name}" if name != BEFORE else "before"
+    return f"with {name}" if name != BASELINE else "before"

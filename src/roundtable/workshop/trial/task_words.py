@@ -11,8 +11,8 @@ from roundtable.core.decide.trial_outcome import repeats
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
 from roundtable.core.values import DECISION_ITEM, ContextItem
-from roundtable.workshop.symbols.languages import language_of
-from roundtable.workshop.symbols.outline import Outline, outline
+from roundtable.workshop.symbols.languages import find_source_language
+from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 
 _CHANGE = (
     r"\b(?:(?:update|change|adapt|adjust|edit|rewrite|rework|correct|rename|replace|move)s?"
@@ -58,7 +58,7 @@ _ERRORS = re.compile(
 _NAMED = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
-def asked_words(session: Session, decided: str = "") -> str:
+def collect_task_words(session: Session, decided: str = "") -> str:
     """The task, what was decided about it and how, and the plan for it.
 
     Where the decision is to take what somebody wrote for the task, its words ask for nothing more.
@@ -77,12 +77,12 @@ def _is_about_files(session: Session) -> bool:
     return repeats(str(session.charter.settings.get("position", "")), session.charter.question)
 
 
-def told_decision(session: Session) -> ContextItem | None:
+def find_decision_context_item(session: Session) -> ContextItem | None:
     """The decision as whoever carries it out was told it, where there is one."""
     return next((it for it in session.charter.context if it.name == DECISION_ITEM), None)
 
 
-def asks_for(words: str, file: DraftFile) -> bool:
+def task_words_mention_file(words: str, file: DraftFile) -> bool:
     """Whether words name a file, by its path, its name or its stem, or something that is defined in it.
 
     A test goes with what it tests.
@@ -93,7 +93,7 @@ def asks_for(words: str, file: DraftFile) -> bool:
     return by_name or _speaks_of(words, _defined(file))
 
 
-def asks_to_change_tests(session: Session) -> bool:
+def guess_task_changes_tests(session: Session) -> bool:
     """Whether the person says in so many words that tests are to be other than they were: `update its test`.
 
     What seats decided or planned is not the person's word.
@@ -102,7 +102,7 @@ def asks_to_change_tests(session: Session) -> bool:
     return any(_names_tests(match) for it in sentences for match in _TESTS_TOO.finditer(it) if not _denied(match))
 
 
-def asks_to_change(session: Session, file: DraftFile) -> bool:
+def guess_task_changes_file(session: Session, file: DraftFile) -> bool:
     """Whether the person says so of a file, by its path or its name, or speaks of what it defined before."""
     names = "|".join(re.escape(it) for it in (file.was or file.path, file.path.rpartition("/")[2]))
     asked = re.compile(rf"(?:{_CHANGE}|{_ADD})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
@@ -111,14 +111,14 @@ def asks_to_change(session: Session, file: DraftFile) -> bool:
     return any(not _denied(it) for it in found) or _speaks_of(session.charter.question, before)
 
 
-def asks_to_change_in_place(session: Session) -> bool:
+def guess_task_allows_mutation(session: Session) -> bool:
     """Whether any word of the person may mean that a function changes what it is given; what is forbidden does not."""
     words = f"{session.charter.question}\n\n{_position(session)}"
     found = (match for it in _SENTENCE.split(words.replace("_", " ")) for match in _IN_PLACE.finditer(it))
     return _CHANGER.search(words) is not None or any(not _NOT_THIS.search(it.string[: it.start()]) for it in found)
 
 
-def asks_for_errors(session: Session) -> bool:
+def guess_task_expects_errors(session: Session) -> bool:
     """Whether any word of the person may mean that something ends in an error that did not before."""
     return _ERRORS.search(f"{session.charter.question}\n{_position(session)}") is not None
 
@@ -133,7 +133,7 @@ def _names_tests(match: re.Match[str]) -> bool:
     name = match["name"]
     if name is None:
         return True
-    is_path = "/" in name or language_of(name) is not None
+    is_path = "/" in name or find_source_language(name) is not None
     return is_test_file(name) and (
         is_path or ("." not in name and _TEST.search(match.string, 0, match.start()) is not None)
     )
@@ -145,10 +145,10 @@ def _speaks_of(words: str, names: set[str]) -> bool:
 
 def _defined(file: DraftFile) -> set[str]:
     """What a file defines, before or after."""
-    return defined(file.path, file.before) | defined(file.path, file.after)
+    return list_defined_names(file.path, file.before) | list_defined_names(file.path, file.after)
 
 
-def defined(path: str, source: bytes | None) -> set[str]:
+def list_defined_names(path: str, source: bytes | None) -> set[str]:
     """What a file of this path defines, by the last part of each name."""
-    seen = outline(path, source) if source is not None else None
+    seen = parse_source_outline(path, source) if source is not None else None
     return {symbol.simple for symbol in seen.symbols} if isinstance(seen, Outline) else set()

@@ -30,27 +30,29 @@ _PASSING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(?:/[\w
 _RUN = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
 
 
-def how_many_ran(said: str) -> int | None:
+def parse_executed_test_count(said: str) -> int | None:
     """The tests that were run and not skipped, by the last closing line of a check; None where it has none."""
     found = [(match.start(), int(match[1]) - int(match[2] or 0)) for match in _UNITTEST.finditer(said)]
     found += [(match.start(), sum(map(int, _RUN.findall(match[1])))) for match in _PYTEST.finditer(said)]
     return max(found)[1] if found else None
 
 
-def no_fewer(outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
+def fail_checks_with_fewer_tests(
+    outcomes: Sequence[CheckOutcome], before: Sequence[CheckOutcome]
+) -> tuple[CheckOutcome, ...]:
     """The checks of a candidate; one that ran fewer tests than on the bare tree did not pass, whatever its end."""
-    known = {it.name: count for it in before if (count := how_many_ran(it.output)) is not None}
+    known = {it.name: count for it in before if (count := parse_executed_test_count(it.output)) is not None}
     return tuple(_judged(it, known[it.name]) if it.passed and it.name in known else it for it in outcomes)
 
 
-def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
+def explain_uninformative_check(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
     """Why a check tells nothing of a candidate, in a sentence; nothing where it does.
 
     It ran no test at all, or it could not be started, neither here nor on the bare tree, if it was run there too, and
     for the same reason.
     """
     if outcome.passed:
-        ran_none = how_many_ran(outcome.output) == 0
+        ran_none = parse_executed_test_count(outcome.output) == 0
         return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
     if bare is None and _never_started(outcome):
         return ended(f"The check {outcome.name} could not be started: {outcome.gist}")
@@ -61,7 +63,7 @@ def says_nothing(outcome: CheckOutcome, bare: CheckOutcome | None) -> str:
 
 def _never_started(outcome: CheckOutcome) -> bool:
     """Whether what a check says shows that it did not come to look at anything; that it failed does not show it."""
-    if how_many_ran(outcome.output) is not None:
+    if parse_executed_test_count(outcome.output) is not None:
         return False
     return outcome.code in _NO_PROGRAM or _NO_MODULE.fullmatch(outcome.output.strip()) is not None
 
@@ -72,7 +74,7 @@ def _lasting(outcome: CheckOutcome) -> tuple[int | None, str]:
 
 
 def _judged(outcome: CheckOutcome, known: int) -> CheckOutcome:
-    count = how_many_ran(outcome.output)
+    count = parse_executed_test_count(outcome.output)
     if count is not None and count >= known:
         return outcome
     words = f"It ended well, but ran {count or 'none'} of the {known} tests that it ran before."

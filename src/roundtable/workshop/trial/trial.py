@@ -29,54 +29,60 @@ from roundtable.workshop.edit.validation import objections
 from roundtable.workshop.repo.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.sandbox.output_lines import Tell
 from roundtable.workshop.trial.candidate import (
-    Wish,
-    adds,
-    holds_new_tests,
-    is_new_test,
-    is_old_test,
-    is_test,
-    keeping_the_unasked,
-    place_for_tests,
-    tests_by_seat,
-    tests_of,
-    with_measures_as_they_were,
-    with_tests,
-    without_barred,
-    without_new_tests,
-    without_tests,
+    ProposedChange,
+    candidate_defines_any,
+    collect_tests_by_seat,
+    exclude_forbidden_files,
+    exclude_new_tests,
+    exclude_test_files,
+    is_changed_test_file,
+    is_new_test_file,
+    is_new_test_module,
+    is_test_change,
+    read_test_sources,
+    replace_candidate_tests,
+    restore_check_files,
+    revert_unrelated_candidate_edits,
+    suggest_new_test_path,
 )
-from roundtable.workshop.trial.check_files import yardsticks
-from roundtable.workshop.trial.distinguishing_inputs import module_of
-from roundtable.workshop.trial.examples import Example, examples_of, unittest_of
-from roundtable.workshop.trial.listed_checks import recordable
-from roundtable.workshop.trial.repository_checks import Commands, brought_checks, checks_here, own_checks, python_for
-from roundtable.workshop.trial.run_candidates import Task, checked, tried
+from roundtable.workshop.trial.check_files import find_changed_check_files
+from roundtable.workshop.trial.distinguishing_inputs import python_module_name
+from roundtable.workshop.trial.examples import TaskExample, parse_task_examples, render_examples_as_unittest
+from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.repository_checks import (
+    CheckCommands,
+    choose_test_python,
+    find_candidate_checks,
+    find_checks_for_tree,
+    find_repository_checks,
+)
+from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_checks, run_candidate_trials
 from roundtable.workshop.trial.task_words import (
-    asked_words,
-    asks_for_errors,
-    asks_to_change,
-    asks_to_change_in_place,
-    asks_to_change_tests,
+    collect_task_words,
+    guess_task_allows_mutation,
+    guess_task_changes_file,
+    guess_task_changes_tests,
+    guess_task_expects_errors,
 )
-from roundtable.workshop.trial.trial_results import BEFORE, Trials
+from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 from roundtable.workshop.trial.verdicts import (
-    CHANGES_IN_PLACE,
-    SLIPPED,
-    as_measured_before,
-    held_to,
-    judged,
-    ordered,
-    standing,
-    told_apart,
-    without_who_is_alone,
+    REGRESSION_MESSAGE,
+    SIDE_EFFECT_MESSAGE,
+    collect_distinguishing_outputs,
+    fail_candidate_on_finding,
+    judge_candidate,
+    judge_with_original_tests,
+    list_eligible_candidates,
+    rank_tried_candidates,
+    reject_uncorroborated_candidates,
 )
-from roundtable.workshop.trial.workspace_mount import InPlace, beside
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
 
-Made = Callable[[Path, Path, Sequence[DraftFile]], None]
+TreeBuilder = Callable[[Path, Path, Sequence[DraftFile]], None]
 """Makes the tree that a draft of a workspace is run on."""
 
 
-class Trying:
+class CandidateTrial:
     """Candidates and drafts of one workspace, tried in one sandbox."""
 
     def __init__(
@@ -84,7 +90,7 @@ class Trying:
         drafts: Drafts,
         workspace: Path,
         redactor: Redactor,
-        listed: Commands,
+        listed: CheckCommands,
         copy: Sequence[str],
         seconds: float,
     ) -> None:
@@ -95,15 +101,19 @@ class Trying:
         self._copy = copy
         self._seconds = seconds
 
-    def wish(self, session: Session, move: Move, over: Sequence[DraftFile] = (), scope: Sequence[str] = ()) -> Wish:
+    def wish(
+        self, session: Session, move: Move, over: Sequence[DraftFile] = (), scope: Sequence[str] = ()
+    ) -> ProposedChange:
         """Read a seat's words and carry them out on paper."""
         try:
-            changes = _as_shown(changes_of(move.text, move.seat, asker(session), scope), session, move, over)
+            changes = _as_shown(
+                changes_of(move.text, move.seat, change_request_source(session), scope), session, move, over
+            )
         except Unreadable as error:
-            return Wish(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
+            return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, self._redactor.finds, over)
         own = since(over, drafting.files)
-        return Wish(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
+        return ProposedChange(move.seat, drafting.files, (*drafting.refused, *objections(own)), own, round=move.round)
 
     async def candidates(
         self, session: Session, effect: TryCandidates, sandbox: Sandbox, tell: Tell
@@ -111,13 +121,13 @@ class Trying:
         """Try what each of these seats wrote last in these rounds."""
         over = await self._drafts.files(effect.over)
         written = await self._wishes(session, effect, over)
-        found = await self._tried(session, written, tests_by_seat(written), over, sandbox, tell)
+        found = await self._tried(session, written, collect_tests_by_seat(written), over, sandbox, tell)
         if not in_stages(session.charter):
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
-            found = without_who_is_alone(session.charter.question, *found), found[1]
+            found = reject_uncorroborated_candidates(session.charter.question, *found), found[1]
         wishes, trials = found
-        decided = ordered(wishes, trials)
-        best = decided.best if any(it.sound for it in wishes) else standing(wishes)
+        decided = rank_tried_candidates(wishes, trials)
+        best = decided.best if any(it.sound for it in wishes) else list_eligible_candidates(wishes)
         ways = decided.ways if decided.compared else ()
         candidates = {it.seat: await self._candidate(it, trials, ways) for it in wishes}
         order = [*decided.order, *(seat for seat in candidates if seat not in decided.order)]
@@ -126,33 +136,33 @@ class Trying:
             decided.best,
             decided.how,
             sandbox.name,
-            told_apart(trials, decided, best),
+            collect_distinguishing_outputs(trials, decided, best),
             self.clean_words(trials.untold(trials.candidates)),
-            self.clean(trials.checks.get(BEFORE, ())),
-            place_for_tests([file for it in wishes for file in it.own], await self._names()),
+            self.clean(trials.checks.get(BASELINE, ())),
+            suggest_new_test_path([file for it in wishes for file in it.own], await self._names()),
         )
 
     async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
         """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
         over = await self._drafts.files(effect.over)
-        tests = tests_by_seat(await self._wishes(session, effect, over))
+        tests = collect_tests_by_seat(await self._wishes(session, effect, over))
         files = await self._drafts.files(effect.draft)
         own = since(over, files)
-        tests[effect.base] = tests_of(own) | tests.get(effect.base, {})
-        wish = Wish(effect.base, files, objections(own), own)
+        tests[effect.base] = read_test_sources(own) | tests.get(effect.base, {})
+        wish = ProposedChange(effect.base, files, objections(own), own)
         (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
         return MergedTried(await self._candidate(wish, trials, ()))
 
     async def _wishes(
         self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[DraftFile]
-    ) -> Sequence[Wish]:
+    ) -> Sequence[ProposedChange]:
         """What each of these seats wrote last in these rounds comes to."""
         said = [move for name in effect.rounds for move in session.rounds[name].moves()]
         moves = {seat: [it for it in said if it.seat == seat] for seat in effect.seats}
         wishes = [await asyncio.to_thread(self._last_wish, session, it, over) for it in moves.values() if it]
-        return list(map(without_barred, wishes)) if from_nothing(session.charter) else wishes
+        return list(map(exclude_forbidden_files, wishes)) if from_nothing(session.charter) else wishes
 
-    def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> Wish:
+    def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> ProposedChange:
         """A seat's change: its last reply. One of new tests only, or to a request for tests, brings those alone.
 
         They stand in place of the seat's earlier tests, and the code stays.
@@ -162,47 +172,48 @@ class Trying:
         tests: tuple[DraftFile, ...] = ()
         for move in later:
             now = self.wish(session, move, over)
-            new = tuple(filter(holds_new_tests, now.own))
+            new = tuple(filter(is_new_test_module, now.own))
             if asks_for_tests(move.round) or (wish.own and now.ready and new == now.own):
                 tests = new or tests
             else:
                 wish, tests = now, () if new else tests
-        return with_tests(wish, tests) if tests else wish
+        return replace_candidate_tests(wish, tests) if tests else wish
 
     async def _with_the_unasked_put_back(
         self,
         session: Session,
-        written: Sequence[Wish],
-        found: tuple[Sequence[Wish], Trials],
+        written: Sequence[ProposedChange],
+        found: tuple[Sequence[ProposedChange], TrialResults],
         over: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: Tell,
-    ) -> tuple[Sequence[Wish], Trials]:
+    ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Who breaks a check is tried again without what nobody asked for: first with what it lost, then with the rest.
 
         Who writes a whole file anew for one function forgets another. Only what then passes everything is taken, or all
         but what nothing showed before either.
         """
-        asked = set(re.findall(r"\w+", asked_words(session)))
-        taken: dict[str, Wish] = {}
+        asked = set(re.findall(r"\w+", collect_task_words(session)))
+        taken: dict[str, ProposedChange] = {}
         for changed in (False, True):
             wishes, trials = found
             broken = {it.seat for it in wishes if not it.holds}.intersection(trials.breaking())
             unshown = {it.seat for it in wishes if it.lacks_evidence}
             made = [
-                await asyncio.to_thread(keeping_the_unasked, it, asked, changed=changed)
+                await asyncio.to_thread(revert_unrelated_candidate_edits, it, asked, changed=changed)
                 for it in written
                 if it.seat in broken
             ]
-            narrower: dict[str, Wish] = {it.seat: it for it in made if it is not None}
+            narrower: dict[str, ProposedChange] = {it.seat: it for it in made if it is not None}
             while narrower:
                 tell(f"Again, with what nobody asked to change as it was: {', '.join(narrower)}")
                 now = [{**taken, **narrower}.get(it.seat, it) for it in written]
-                again = await self._tried(session, now, tests_by_seat(written), over, sandbox, tell)
+                again = await self._tried(session, now, collect_tests_by_seat(written), over, sandbox, tell)
                 hold = {
                     it.seat
                     for it in again[0]
-                    if it.sound or (it.holds and it.seat in unshown and (not changed or adds(it, asked)))
+                    if it.sound
+                    or (it.holds and it.seat in unshown and (not changed or candidate_defines_any(it, asked)))
                 }
                 if hold.issuperset(narrower):
                     taken, found = {**taken, **narrower}, again
@@ -213,56 +224,67 @@ class Trying:
     async def _tried(
         self,
         session: Session,
-        wishes: Sequence[Wish],
+        wishes: Sequence[ProposedChange],
         tests: Mapping[str, Mapping[str, str]],
         over: Sequence[DraftFile],
         sandbox: Sandbox,
         tell: Tell,
-    ) -> tuple[Sequence[Wish], Trials]:
+    ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all that can be written of these, and hold it to everything that a change has to pass."""
         ready = {it.seat: it for it in wishes if it.ready}
-        code = {seat: without_new_tests(it).files for seat, it in ready.items()}
-        asked = test_file(examples_of(session.charter.question), [it.files for it in ready.values()])
-        trials = await self.ran({BEFORE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
+        code = {seat: exclude_new_tests(it).files for seat, it in ready.items()}
+        asked = render_example_test_file(
+            parse_task_examples(session.charter.question), [it.files for it in ready.values()]
+        )
+        trials = await self.ran({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
         staged = in_stages(session.charter)
-        wishes = [judged(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
-        if not (staged or asks_to_change_in_place(session)):
-            wishes = [held_to(it, SIDE_EFFECTS, trials.in_place, CHANGES_IN_PLACE) for it in wishes]
-        if not (staged or asks_for_errors(session)):
-            wishes = [held_to(it, SLIPS, trials.slips, SLIPPED) for it in wishes]
+        wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
+        if not (staged or guess_task_allows_mutation(session)):
+            wishes = [
+                fail_candidate_on_finding(it, SIDE_EFFECTS, trials.in_place, SIDE_EFFECT_MESSAGE) for it in wishes
+            ]
+        if not (staged or guess_task_expects_errors(session)):
+            wishes = [fail_candidate_on_finding(it, SLIPS, trials.slips, REGRESSION_MESSAGE) for it in wishes]
         wishes = await self._without_unfit_tests(wishes, over, trials, sandbox, tell)
         if not staged:
             wishes = await self._with_tests_as_they_were(session, wishes, sandbox, tell)
         return wishes, trials
 
     async def _without_unfit_tests(
-        self, wishes: Sequence[Wish], over: Sequence[DraftFile], trials: Trials, sandbox: Sandbox, tell: Tell
-    ) -> list[Wish]:
+        self,
+        wishes: Sequence[ProposedChange],
+        over: Sequence[DraftFile],
+        trials: TrialResults,
+        sandbox: Sandbox,
+        tell: Tell,
+    ) -> list[ProposedChange]:
         """New tests that break the repository's own checks, where the code alone does not, are left out."""
-        whole = {it.seat: it.files for it in wishes if it.holds and any(map(is_new_test, it.own))}
+        whole = {it.seat: it.files for it in wishes if it.holds and any(map(is_new_test_file, it.own))}
         if not whole or not trials.before:
             return list(wishes)
-        again = await self.ran({BEFORE: over, **whole}, sandbox, tell)
+        again = await self.ran({BASELINE: over, **whole}, sandbox, tell)
         unfit = {seat for seat in whole if not all(it.passed for it in again.telling(seat))}
-        return [without_new_tests(it) if it.seat in unfit else it for it in wishes]
+        return [exclude_new_tests(it) if it.seat in unfit else it for it in wishes]
 
     async def _with_tests_as_they_were(
-        self, session: Session, wishes: Sequence[Wish], sandbox: Sandbox, tell: Tell
-    ) -> list[Wish]:
+        self, session: Session, wishes: Sequence[ProposedChange], sandbox: Sandbox, tell: Tell
+    ) -> list[ProposedChange]:
         """What passes has to pass what it was measured by before, too; where it does, that need not be another."""
-        stands = not asks_to_change_tests(session)
+        stands = not guess_task_changes_tests(session)
         measures = {it.seat: await asyncio.to_thread(self.measures, session, it.own) for it in wishes if it.holds}
         restored = {
-            it.seat: with_measures_as_they_were((without_tests(it) if stands else it).files, measures[it.seat])
+            it.seat: restore_check_files((exclude_test_files(it) if stands else it).files, measures[it.seat])
             for it in wishes
-            if it.holds and (measures[it.seat] or (stands and any(map(is_old_test, it.own))))
+            if it.holds and (measures[it.seat] or (stands and any(map(is_changed_test_file, it.own))))
         }
         if not restored:
             return list(wishes)
         tell("The same with the tests as they were:")
         again = await self.ran(restored, sandbox, tell)
         return [
-            as_measured_before(it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat])
+            judge_with_original_tests(
+                it, again.telling(it.seat), changed_tests(it.own) if stands else {}, measures[it.seat]
+            )
             if it.seat in restored
             else it
             for it in wishes
@@ -275,11 +297,15 @@ class Trying:
         """
         if in_stages(session.charter):
             return ()
-        tests_too = asks_to_change_tests(session)
-        found = yardsticks(files, checks_here(self._listed, self._workspace).commands, self._workspace)
-        return tuple(it for it in found if not (asks_to_change(session, it) or (tests_too and is_test(it))))
+        tests_too = guess_task_changes_tests(session)
+        found = find_changed_check_files(
+            files, find_repository_checks(self._listed, self._workspace).commands, self._workspace
+        )
+        return tuple(
+            it for it in found if not (guess_task_changes_file(session, it) or (tests_too and is_test_change(it)))
+        )
 
-    async def _candidate(self, wish: Wish, trials: Trials, ways: Sequence[Sequence[str]]) -> Candidate:
+    async def _candidate(self, wish: ProposedChange, trials: TrialResults, ways: Sequence[Sequence[str]]) -> Candidate:
         return Candidate(
             wish.seat,
             await self._drafts.keep(wish.files) if wish.own else "",
@@ -304,30 +330,34 @@ class Trying:
         examples: Mapping[str, str] = {},
         task: str = "",
         *,
-        made: Made | None = None,
-    ) -> Trials:
+        made: TreeBuilder | None = None,
+    ) -> TrialResults:
         """Run the checks, and these tests and examples, on the workspace with each of these drafts.
 
-        The one under `BEFORE` is what there was before any of the others: the workspace as it is, if there is none.
+        The one under `BASELINE` is what there was before any of the others: the workspace as it is, if there is none.
         Where that has no checks, those count that a draft brings for itself.
         """
         make = made or partial(made_tree, names=await self._names())
         async with scratch() as folder:
-            trees = {name: folder / str(number) for number, name in enumerate({BEFORE: (), **drafts})}
+            trees = {name: folder / str(number) for number, name in enumerate({BASELINE: (), **drafts})}
             await side_by_side(
                 [partial(make, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            more = await asyncio.to_thread(beside, self._workspace, self._copy)
+            more = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
             await side_by_side([partial(copied, self._workspace, tree, more.copied) for tree in trees.values()])
-            own = await asyncio.to_thread(own_checks, self._listed, self._workspace, trees[BEFORE], more.lent)
-            python = await asyncio.to_thread(python_for, own.commands, self._workspace)
-            here = InPlace(sandbox, self._workspace, more.lent)
-            trials = await tried(here, trees, own.commands, tests, python, tell, Task(task, examples), self._seconds)
+            own = await asyncio.to_thread(
+                find_checks_for_tree, self._listed, self._workspace, trees[BASELINE], more.lent
+            )
+            python = await asyncio.to_thread(choose_test_python, own.commands, self._workspace)
+            here = WorkspaceMount(sandbox, self._workspace, more.lent)
+            trials = await run_candidate_trials(
+                here, trees, own.commands, tests, python, tell, TrialTask(task, examples), self._seconds
+            )
             brought: dict[str, tuple[CheckOutcome, ...]] = {}
             for name in () if own.commands else drafts:
                 laid = tests.get(name, {})
-                commands = await asyncio.to_thread(brought_checks, trees[name], laid)
-                brought[name] = await checked(here, name, trees[name], commands, laid, tell, self._seconds)
+                commands = await asyncio.to_thread(find_candidate_checks, trees[name], laid)
+                brought[name] = await run_candidate_checks(here, name, trees[name], commands, laid, tell, self._seconds)
             return msgspec.structs.replace(trials, brought=brought, unrun=(*own.unrun, *trials.unrun))
 
     async def _names(self) -> Sequence[str]:
@@ -339,10 +369,10 @@ class Trying:
 
     def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""
-        return tuple(recordable(it, self._redactor) for it in outcomes)
+        return tuple(sanitize_check_outcome(it, self._redactor) for it in outcomes)
 
 
-def asker(session: Session) -> str:
+def change_request_source(session: Session) -> str:
     """What asks for a change: the decision that is carried out, or the task itself."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
@@ -362,12 +392,14 @@ def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[D
     )
 
 
-def test_file(found: Sequence[Example], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
+def render_example_test_file(found: Sequence[TaskExample], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
     """The examples in the person's own words as a test file, where somebody wrote Python they could be about.
 
     A call of something else than a module's, such as `stack.peek()`, needs what only the words around it say.
     """
     paths = {it.path for files in drafts for it in files if it.after is not None and not is_test_file(it.path)}
-    modules = [module for path in sorted(paths) if (module := module_of(path))]
+    modules = [module for path in sorted(paths) if (module := python_module_name(path))]
     readable = [it for it in found if it.owner in ("", *modules)]
-    return {"test_examples_of_the_task.py": unittest_of(readable, modules)} if readable and modules else {}
+    return (
+        {"test_examples_of_the_task.py": render_examples_as_unittest(readable, modules)} if readable and modules else {}
+    )

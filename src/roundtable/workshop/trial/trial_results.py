@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from roundtable.core.decide.candidate_ranking import Ran
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.values import Value
-from roundtable.workshop.trial.test_counts import says_nothing
+from roundtable.workshop.trial.test_counts import explain_uninformative_check
 
-BEFORE = ""
+BASELINE = ""
 """The name of the tree that has no candidate on it."""
 
-EXAMPLES = "the examples in the task"
+EXAMPLES_CHECK = "the examples in the task"
 
 _UNSTEADY = "The check {} ended in two ways on the very same files, so it says nothing of a change."
 
 
-class Trials(Value, frozen=True):
+class TrialResults(Value, frozen=True):
     """What running them showed, by candidate and on the bare tree; `authors` says who wrote each test.
 
     `brought` are the checks that a candidate brings for itself, where there were none. `in_place` are the calls with
@@ -42,12 +42,12 @@ class Trials(Value, frozen=True):
     @property
     def before(self) -> dict[str, bool]:
         """How the checks ended without any candidate."""
-        return {it.name: it.passed for it in self.checks.get(BEFORE, ())}
+        return {it.name: it.passed for it in self.checks.get(BASELINE, ())}
 
     @property
     def candidates(self) -> tuple[str, ...]:
         """Those that were run."""
-        return tuple(it for it in self.checks if it != BEFORE)
+        return tuple(it for it in self.checks if it != BASELINE)
 
     def telling(self, candidate: str) -> tuple[CheckOutcome, ...]:
         """The checks that tell something of a candidate."""
@@ -59,9 +59,9 @@ class Trials(Value, frozen=True):
         return tuple(dict.fromkeys((*self.unrun, *(why for it in candidates for why in self._silent(it).values()))))
 
     def _silent(self, candidate: str) -> dict[str, str]:
-        bare = {it.name: it for it in self.checks.get(BEFORE, ())}
+        bare = {it.name: it for it in self.checks.get(BASELINE, ())}
         outcomes = self._outcomes(candidate)
-        silent = {it.name: why for it in outcomes if (why := says_nothing(it, bare.get(it.name)))}
+        silent = {it.name: why for it in outcomes if (why := explain_uninformative_check(it, bare.get(it.name)))}
         return silent | {it: _UNSTEADY.format(it) for it in self._unsteady(candidate)}
 
     def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
@@ -78,7 +78,7 @@ class Trials(Value, frozen=True):
         are relied on only as a whole, if the candidate passes all of them, and only if that code breaks what held
         before and says nothing, or if two who wrote apart say the same.
         """
-        passed, bare = self.tests.get(candidate, {}), self.tests.get(BEFORE, {})
+        passed, bare = self.tests.get(candidate, {}), self.tests.get(BASELINE, {})
         authors = dict.fromkeys(self.authors[it] for it, held in passed.items() if held and not bare.get(it, False))
         whole = [it for it in authors if self._passes(candidate, it)]
         return tuple(
@@ -96,7 +96,7 @@ class Trials(Value, frozen=True):
 
         Who contradicts itself is not heard, and whose tests pass without any change says nothing.
         """
-        bare = self.tests.get(BEFORE, {})
+        bare = self.tests.get(BASELINE, {})
         authors = dict.fromkeys(by for test, by in self.authors.items() if not bare.get(test, False))
         heard = [it for it in authors if it != candidate and self._passes(it, it)]
         against = tuple(it for it in heard if not self._passes(candidate, it))
@@ -109,7 +109,7 @@ class Trials(Value, frozen=True):
 
     def nobody_passes(self, test: str) -> bool:
         """Whether a test fails with every candidate, so that it is wrong by all accounts but its author's."""
-        return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BEFORE)
+        return not any(seen.get(test, False) for name, seen in self.tests.items() if name != BASELINE)
 
     def breaking(self) -> tuple[str, ...]:
         """The candidates that break a check that passed without them."""
@@ -124,7 +124,7 @@ class Trials(Value, frozen=True):
 
     def _unsteady(self, candidate: str) -> tuple[str, ...]:
         """The checks that show nothing of a candidate: whose end is chance with it, or was before it."""
-        return (*self.unsteady.get(BEFORE, ()), *self.unsteady.get(candidate, ()))
+        return (*self.unsteady.get(BASELINE, ()), *self.unsteady.get(candidate, ()))
 
     def ran(self) -> tuple[Ran, ...]:
         """The same as the rule reads it."""

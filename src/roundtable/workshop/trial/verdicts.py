@@ -12,50 +12,62 @@ from roundtable.core.decide.candidate_ranking import Executed, executed
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.trial.candidate import Wish, is_code, tests_of, with_measures_as_they_were, without_new_tests
-from roundtable.workshop.trial.examples import spells_out_calls
-from roundtable.workshop.trial.trial_results import EXAMPLES, Trials
+from roundtable.workshop.trial.candidate import (
+    ProposedChange,
+    changes_any_code,
+    exclude_new_tests,
+    read_test_sources,
+    restore_check_files,
+)
+from roundtable.workshop.trial.examples import task_has_call_examples
+from roundtable.workshop.trial.trial_results import EXAMPLES_CHECK, TrialResults
 
-MOST_APART = 3
-OWN_TESTS = "its own tests"
-NO_EVIDENCE = (
+MAX_DISTINGUISHING_INPUTS = 3
+OWN_TESTS_CHECK = "its own tests"
+NO_EVIDENCE_MESSAGE = (
     "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
     "Write such a test, in a file of its own."
 )
-ALONE = (
+UNCORROBORATED_MESSAGE = (
     "No other candidate is seen to do the same, and no test of its own fails without it and passes with it.\n"
     "Write such a test, in a file of its own, of what the task says."
 )
-UNHEARD = "No other candidate is seen to do the same, and nobody else's tests show that it is right."
-OPPOSED = "No other candidate is seen to do the same, and it fails tests of {}."
-NO_CODE = "It changes no code, and what others wrote for the task does.\nWrite the code that the task asks for."
-CHANGES_IN_PLACE = (
+UNSUPPORTED_MESSAGE = "No other candidate is seen to do the same, and nobody else's tests show that it is right."
+CONTRADICTED_MESSAGE = "No other candidate is seen to do the same, and it fails tests of {}."
+NO_CODE_MESSAGE = "It changes no code, and what others wrote for the task does.\nWrite the code that the task asks for."
+SIDE_EFFECT_MESSAGE = (
     "{} changes what it is given, and the task does not ask for a change in place.\n"
     "Leave what a function is given as it is: work on a copy of it, such as sorted() or list() make."
 )
-SLIPPED = "{}\nHave it come to the same as before, unless the task says otherwise."
-OLD_TESTS = "These tests and checks were there before. They stand as they were, since the task does not ask for others."
+REGRESSION_MESSAGE = "{}\nHave it come to the same as before, unless the task says otherwise."
+ORIGINAL_TESTS_MESSAGE = (
+    "These tests and checks were there before. They stand as they were, since the task does not ask for others."
+)
 
 
-def told_apart(trials: Trials, decided: Executed, best: Sequence[str]) -> dict[str, dict[str, str]]:
+def collect_distinguishing_outputs(
+    trials: TrialResults, decided: Executed, best: Sequence[str]
+) -> dict[str, dict[str, str]]:
     """The first inputs, and the first tests, that tell these apart, and what comes of them with each."""
     ended = {
         seat: {test: PASSES if seen.get(test, False) else FAILS for test in decided.telling}
         for seat, seen in trials.tests.items()
     }
-    return apart(trials.outputs, best) | apart(ended, best)
+    return select_distinguishing_inputs(trials.outputs, best) | select_distinguishing_inputs(ended, best)
 
 
-def apart(outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]) -> dict[str, dict[str, str]]:
+def select_distinguishing_inputs(
+    outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]
+) -> dict[str, dict[str, str]]:
     """The inputs that tell the best apart, those first that tell most of them apart, and what comes out of each."""
     inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
     came = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
     ways = {call: len(set(it.values())) for call, it in came.items()}
     telling = sorted((it for it in came if ways[it] > 1), key=lambda it: -ways[it])
-    return {call: came[call] for call in telling[:MOST_APART]}
+    return {call: came[call] for call in telling[:MAX_DISTINGUISHING_INPUTS]}
 
 
-def judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
+def judge_candidate(wish: ProposedChange, trials: TrialResults, *, needs_evidence: bool) -> ProposedChange:
     """A wish with what running it showed.
 
     The new tests of a seat are a check of its own work too: where its code fails them, one of the two is wrong. The
@@ -68,33 +80,35 @@ def judged(wish: Wish, trials: Trials, *, needs_evidence: bool) -> Wish:
     checks = trials.telling(wish.seat)
     tests = trials.tests.get(wish.seat, {})
     own = {test: passed for test, passed in tests.items() if trials.authors.get(test) == wish.seat}
-    does_the_examples = any(it.name == EXAMPLES and it.passed for it in checks)
+    does_the_examples = any(it.name == EXAMPLES_CHECK and it.passed for it in checks)
     if does_the_examples:
-        own = own or none_run(tests_of(wish.own))
+        own = own or mark_unrunnable_tests_failed(read_test_sources(wish.own))
     failed = [test for test, passed in own.items() if not passed]
     shown_by = trials.shown_by(wish.seat)
     others = any(it != wish.seat for it in shown_by)
     if failed and (does_the_examples or (others and all(map(trials.nobody_passes, failed)))):
-        wish = without_new_tests(wish)
+        wish = exclude_new_tests(wish)
     else:
-        checks = (*checks, *own_tests(own))
+        checks = (*checks, *summarize_own_tests(own))
     ran = wish.seat in trials.checks
     wish = msgspec.structs.replace(wish, checks=checks)
-    unshown = needs_evidence and ran and is_code(wish.own) and not (trials.mended(checks) or shown_by)
-    return wish.failing(EVIDENCE, NO_EVIDENCE) if unshown else wish
+    unshown = needs_evidence and ran and changes_any_code(wish.own) and not (trials.mended(checks) or shown_by)
+    return wish.failing(EVIDENCE, NO_EVIDENCE_MESSAGE) if unshown else wish
 
 
-def ordered(wishes: Sequence[Wish], trials: Trials) -> Executed:
+def rank_tried_candidates(wishes: Sequence[ProposedChange], trials: TrialResults) -> Executed:
     """The order of the candidates, as far as running them tells."""
-    return executed(trials.ran(), trials.before, trials.authors, standing(wishes))
+    return executed(trials.ran(), trials.before, trials.authors, list_eligible_candidates(wishes))
 
 
-def standing(wishes: Sequence[Wish]) -> Sequence[str]:
+def list_eligible_candidates(wishes: Sequence[ProposedChange]) -> Sequence[str]:
     """Who may be chosen: those that are sound, or else those that are only in doubt."""
     return [it.seat for it in wishes if it.sound] or [it.seat for it in wishes if it.holds]
 
 
-def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> Sequence[Wish]:
+def reject_uncorroborated_candidates(
+    task: str, wishes: Sequence[ProposedChange], trials: TrialResults
+) -> Sequence[ProposedChange]:
     """Who would be chosen and does what no other does has not passed on anybody's tests alone.
 
     Whoever wrote a test for other code meant something else by it, and who wrote one for its own code means the same
@@ -102,15 +116,15 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
     calls that the person spelled out, but one alone may be met by chance. Once somebody is in doubt, so is who does no
     better, and who wrote no code and has nothing to show is no way out.
     """
-    weak = set[str]() if spells_out_calls(task) and trials.examples > 1 else {EXAMPLES}
+    weak = set[str]() if task_has_call_examples(task) and trials.examples > 1 else {EXAMPLES_CHECK}
     if not trials.before or len(wishes) < 2:
         return wishes
-    rests = {it.seat for it in wishes if is_code(it.own) and not trials.mended(it.checks) - weak}
-    doubts = {it: (EVIDENCE, ALONE) for it in rests if not trials.shows_itself(it)}
+    rests = {it.seat for it in wishes if changes_any_code(it.own) and not trials.mended(it.checks) - weak}
+    doubts = {it: (EVIDENCE, UNCORROBORATED_MESSAGE) for it in rests if not trials.shows_itself(it)}
     doubts |= {it: (AGREEMENT, why) for it in rests - doubts.keys() if (why := _opposed(trials, it))}
     doubted = set[str]()
     while any(it.sound for it in wishes):
-        decided = ordered(wishes, trials)
+        decided = rank_tried_candidates(wishes, trials)
         lone = {it for it in decided.best if (it,) in decided.clusters and it in doubts}
         if not lone or not (doubted or decided.alone):
             break
@@ -118,50 +132,55 @@ def without_who_is_alone(task: str, wishes: Sequence[Wish], trials: Trials) -> S
         wishes = [it.failing(*doubts[it.seat]) if it.seat in lone else it for it in wishes]
     if not doubted:
         return wishes
-    idle = {it.seat for it in wishes if it.sound and not is_code(it.own) and not trials.mended(it.checks)}
-    return [it.failing(CODE, NO_CODE) if it.seat in idle and not trials.shown_by(it.seat) else it for it in wishes]
+    idle = {it.seat for it in wishes if it.sound and not changes_any_code(it.own) and not trials.mended(it.checks)}
+    return [
+        it.failing(CODE, NO_CODE_MESSAGE) if it.seat in idle and not trials.shown_by(it.seat) else it for it in wishes
+    ]
 
 
-def _opposed(trials: Trials, candidate: str) -> str:
+def _opposed(trials: TrialResults, candidate: str) -> str:
     """Why the others' tests do not bear a candidate out; nothing where more of them do than do not."""
     agree, against = trials.heard_on(candidate)
     if len(agree) > len(against):
         return ""
-    return OPPOSED.format(listed(against)) if against else UNHEARD
+    return CONTRADICTED_MESSAGE.format(listed(against)) if against else UNSUPPORTED_MESSAGE
 
 
-def held_to(wish: Wish, check: str, found: Mapping[str, Sequence[str]], words: str) -> Wish:
+def fail_candidate_on_finding(
+    wish: ProposedChange, check: str, found: Mapping[str, Sequence[str]], words: str
+) -> ProposedChange:
     """A wish that failed a check of ours, where running it found something against it; the first of that is told."""
     against = found.get(wish.seat, ())
     return wish.failing(check, words.format(against[0])) if against else wish
 
 
-def as_measured_before(
-    wish: Wish, outcomes: Sequence[CheckOutcome], tests: Container[str], measures: Sequence[DraftFile]
-) -> Wish:
+def judge_with_original_tests(
+    wish: ProposedChange, outcomes: Sequence[CheckOutcome], tests: Container[str], measures: Sequence[DraftFile]
+) -> ProposedChange:
     """A wish with those checks that fail where all is as it was, or without its needless changes of that."""
     failed = [
-        msgspec.structs.replace(it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{OLD_TESTS}".strip())
+        msgspec.structs.replace(
+            it, name=f"{it.name}{AS_THEY_WERE}", output=f"{it.output}\n{ORIGINAL_TESTS_MESSAGE}".strip()
+        )
         for it in outcomes
         if not it.passed
     ]
     if failed:
         return msgspec.structs.replace(wish, checks=(*wish.checks, *failed))
     files, own = (
-        with_measures_as_they_were([it for it in each if it.path not in tests], measures)
-        for each in (wish.files, wish.own)
+        restore_check_files([it for it in each if it.path not in tests], measures) for each in (wish.files, wish.own)
     )
     restored = tuple(it.path for it in wish.own if it.path in tests or it in measures)
     return msgspec.structs.replace(wish, files=files, own=own, restored=restored) if own else wish
 
 
-def own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
+def summarize_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
     """The tests that come with a change, as one check of it; none where there are none."""
     failed = [f"{name} failed" for name, sound in passed.items() if not sound]
-    return (CheckOutcome(OWN_TESTS, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
+    return (CheckOutcome(OWN_TESTS_CHECK, (), 1 if failed else 0, "\n".join(failed)),) if passed else ()
 
 
-def none_run(tests: Mapping[str, str]) -> dict[str, bool]:
+def mark_unrunnable_tests_failed(tests: Mapping[str, str]) -> dict[str, bool]:
     """Files of tests in Python of which not one could be run, each as a test that failed."""
     files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
     return {path: False for path, text in files.items() if "def test" in text}

@@ -24,14 +24,14 @@ _MADE_AGAIN = frozenset({".cache", ".vite", ".vite-temp"})
 _ENVIRONMENTS = (".venv/", "venv/")
 
 
-class Beside(NamedTuple):
+class TreeDependencies(NamedTuple):
     """What git ignores and a tree needs: what is shown to its runs, by path and where it is, and the names to copy."""
 
     lent: dict[str, str]
     copied: tuple[str, ...]
 
 
-def beside(workspace: Path, rules: Sequence[str]) -> Beside:
+def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDependencies:
     """The modules of Node that are installed in a workspace, and the ignored files that these rules name; no secrets.
 
     Links among the modules are copied: those of a workspace of packages lead to the packages of the tree.
@@ -50,7 +50,7 @@ def beside(workspace: Path, rules: Sequence[str]) -> Beside:
         and not name.startswith(_ENVIRONMENTS)
         and f"/{_MODULES}/" not in f"/{name}"
     ]
-    return Beside(lent, (*links, *fitting(workspace, named)))
+    return TreeDependencies(lent, (*links, *fitting(workspace, named)))
 
 
 def _entries(workspace: Path, folder: str) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _entries(workspace: Path, folder: str) -> Iterator[str]:
             yield path
 
 
-class InPlace:
+class WorkspaceMount:
     """A sandbox whose runs on copies of trees see those in the place of the workspace, and what is lent to it."""
 
     def __init__(self, sandbox: Sandbox, workspace: Path, lent: dict[str, str]) -> None:

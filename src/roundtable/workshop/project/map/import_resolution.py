@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 
 from roundtable.workshop.symbols.imports import Import
-from roundtable.workshop.symbols.names import parts_of, spelled
+from roundtable.workshop.symbols.names import node_text, split_symbol_name
 from roundtable.workshop.symbols.outline import Outline
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`]+)["'>`]""")
@@ -21,25 +21,25 @@ _LONGEST = 4_000
 _SOURCE_ROOTS = {"src", "lib", "python", "app"}
 
 
-class Bound(NamedTuple):
+class ImportTarget(NamedTuple):
     """What a name in a file stands for: a symbol of another file, or with no `member` that file as a whole."""
 
     path: str
     member: str = ""
 
 
-class Imported(NamedTuple):
+class ResolvedImport(NamedTuple):
     """One import as it was resolved. Without a name, all that the files define can be said as it is.
 
     Files of one package see each other though no import says so.
     """
 
     name: str
-    bound: tuple[Bound, ...]
+    bound: tuple[ImportTarget, ...]
     is_said: bool = True
 
 
-class Project:
+class ProjectIndex:
     """The files of a program by all the ways in which imports name them."""
 
     def __init__(self, outlines: Mapping[str, Outline], others: Mapping[str, bytes]) -> None:
@@ -83,7 +83,7 @@ class Project:
         """The namespaces a file declares."""
         if read.language.name not in {"C#", "PHP"}:
             return []
-        return [".".join(parts_of(it.decode(errors="replace"))) for it in _NAMESPACE.findall(read.source)]
+        return [".".join(split_symbol_name(it.decode(errors="replace"))) for it in _NAMESPACE.findall(read.source)]
 
     def ending_in(self, tail: str, near: str) -> str | None:
         """The file whose path ends so; of several, the one that shares most folders with another file."""
@@ -100,17 +100,17 @@ def _shared(one: str, other: str) -> int:
     return next((index for index, (mine, theirs) in enumerate(pairs) if mine != theirs), 99)
 
 
-def imported(project: Project, read: Outline) -> Iterator[Imported]:
+def resolve_file_imports(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """What a file takes from the project's own files; all that comes from elsewhere is left out."""
     resolve = _RESOLVERS[read.language.name]
     for it in (it._replace(text=" ".join(it.text.split())) for it in read.imports if len(it.text) < _LONGEST):
         bound = tuple(resolve(project, read.path, it))
         if bound:
-            yield Imported(_dotted(it.text) or it.name or bound[0].member, bound)
+            yield ResolvedImport(_dotted(it.text) or it.name or bound[0].member, bound)
     yield from _EXTRAS.get(read.language.name, _nothing)(project, read)
 
 
-def _nothing(project: Project, read: Outline) -> Iterator[Imported]:
+def _nothing(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     yield from ()
 
 
@@ -120,7 +120,7 @@ def _dotted(text: str) -> str:
     return found[1] if found else ""
 
 
-def python_module(project: Project, path: str, dotted: str) -> str | None:
+def resolve_python_module(project: ProjectIndex, path: str, dotted: str) -> str | None:
     """The file of a module, as a file says its name. A package's own folder is no place to look for others."""
     dots = len(dotted) - len(dotted.lstrip("."))
     parts = [it for it in dotted.split(".") if it]
@@ -141,22 +141,22 @@ def python_module(project: Project, path: str, dotted: str) -> str | None:
     return None
 
 
-def _python(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _python(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     if found := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", brought.text):
-        module = python_module(project, path, found[1])
+        module = resolve_python_module(project, path, found[1])
         if module:
-            yield Bound(module)
+            yield ImportTarget(module)
     elif found := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", brought.text):
         module, name = found[1], found[2]
-        inner = python_module(project, path, f"{module}{name}" if module.endswith(".") else f"{module}.{name}")
-        home = python_module(project, path, module)
+        inner = resolve_python_module(project, path, f"{module}{name}" if module.endswith(".") else f"{module}.{name}")
+        home = resolve_python_module(project, path, module)
         if inner and name != "*":
-            yield Bound(inner)
+            yield ImportTarget(inner)
         elif home:
-            yield Bound(home, "" if name == "*" else name)
+            yield ImportTarget(home, "" if name == "*" else name)
 
 
-def _python_inside(project: Project, read: Outline) -> Iterator[Imported]:
+def _python_inside(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """Imports inside functions, guards and attempts."""
     for match in _INSIDE.finditer(read.source.decode(errors="replace")):
         module, names = match["module"], match["names"].strip("()")
@@ -164,25 +164,25 @@ def _python_inside(project: Project, read: Outline) -> Iterator[Imported]:
             text = f"from {module} import {one}" if module else f"import {one}"
             bound = tuple(_python(project, read.path, Import(one.split()[-1], text, 0, 0)))
             if bound and one != "*":
-                yield Imported(one.split()[-1], bound)
+                yield ResolvedImport(one.split()[-1], bound)
 
 
-def _script(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _script(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     quoted = _QUOTED.findall(brought.text)
-    target = script_module(project, path, quoted[-1]) if quoted else None
+    target = resolve_script_module(project, path, quoted[-1]) if quoted else None
     if target is None:
         return
     named = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(brought.name)}\s*[,}}]", brought.text)
     whole = re.match(r"import\s+(?:type\s+)?\*|import\s+\w+\s*=|(?:const|let|var)\s+\w+\s*=", brought.text)
     if "{" in brought.text and not whole:
-        yield Bound(target, named[1] if named else brought.name)
+        yield ImportTarget(target, named[1] if named else brought.name)
     elif whole or not re.match(r"import\s+(?:type\s+)?[\w$]", brought.text):
-        yield Bound(target)
+        yield ImportTarget(target)
     else:
-        yield Bound(target, "default")
+        yield ImportTarget(target, "default")
 
 
-def script_module(project: Project, path: str, said: str) -> str | None:
+def resolve_script_module(project: ProjectIndex, path: str, said: str) -> str | None:
     """The file that a script's import names: relative to it, or from the root of the sources."""
     bare = re.sub(r"\.(?:m|c)?jsx?$", "", said)
     ends = ("", *_SCRIPTS, *(f"/index{it}" for it in _SCRIPTS))
@@ -194,72 +194,72 @@ def script_module(project: Project, path: str, said: str) -> str | None:
     return None
 
 
-def _script_exports(project: Project, read: Outline) -> Iterator[Imported]:
+def _script_exports(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """`export { a } from './b'` and `export * from './b'` bring names in and pass them on."""
     for node in read.root.named_children:
         source = node.child_by_field_name("source") if node.type == "export_statement" else None
-        said = spelled(source).strip("\"'")
-        target = script_module(project, read.path, said) if said else None
+        said = node_text(source).strip("\"'")
+        target = resolve_script_module(project, read.path, said) if said else None
         if target is None:
             continue
-        _, brace, listed = spelled(node).partition("{")
+        _, brace, listed = node_text(node).partition("{")
         for one in listed.partition("}")[0].split(","):
             words = one.replace("type ", "").split()
             if words:
-                yield Imported(words[-1], (Bound(target, words[0]),))
+                yield ResolvedImport(words[-1], (ImportTarget(target, words[0]),))
         if not brace:
-            yield Imported("", (Bound(target),))
+            yield ResolvedImport("", (ImportTarget(target),))
 
 
-def _go(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _go(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     said = (_QUOTED.findall(brought.text) or [""])[-1]
     for folder, module in project.go_modules.items():
         if said == module or said.startswith(f"{module}/"):
-            yield from map(Bound, _go_files(project, normpath(join(folder, said[len(module) :].strip("/")))))
+            yield from map(ImportTarget, _go_files(project, normpath(join(folder, said[len(module) :].strip("/")))))
     if not project.go_modules and "." in said.split("/")[0]:
         parts = said.split("/")
         tails = ("/".join(parts[at:]) for at in range(1, len(parts)))
-        yield from map(Bound, next(filter(None, (_go_files(project, it) for it in tails)), ()))
+        yield from map(ImportTarget, next(filter(None, (_go_files(project, it) for it in tails)), ()))
 
 
-def _go_files(project: Project, folder: str) -> list[str]:
+def _go_files(project: ProjectIndex, folder: str) -> list[str]:
     inside = project.by_folder.get("" if folder == "." else folder, [])
     return [it for it in inside if it.endswith(".go") and not it.endswith("_test.go")]
 
 
-def _same_folder(project: Project, read: Outline) -> Iterator[Imported]:
+def _same_folder(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """Files of one package see each other without a word."""
     suffix = f".{read.path.rpartition('.')[2]}"
     inside = project.by_folder[dirname(read.path)]
-    beside = tuple(Bound(it) for it in inside if it != read.path and it.endswith(suffix))
+    beside = tuple(ImportTarget(it) for it in inside if it != read.path and it.endswith(suffix))
     if beside:
-        yield Imported("", beside, is_said=False)
+        yield ResolvedImport("", beside, is_said=False)
 
 
-def _java(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     parts = re.sub(r"^import\s+(?:static\s+)?|[;\s]", "", brought.text).split(".")
     if parts[-1] == "*":
         folder = "/".join(parts[:-1])
         for place, inside in project.by_folder.items():
             if place == folder or place.endswith(f"/{folder}"):
-                yield from (Bound(it) for it in inside if it.endswith(".java"))
+                yield from (ImportTarget(it) for it in inside if it.endswith(".java"))
     for cut in range(len(parts), 1, -1):
         found = project.ending_in("/".join(parts[:cut]) + ".java", path)
         if found:
             member = [it for it in parts[cut - 1 :] if it != "*"]
-            yield Bound(found, "" if parts[-1] == "*" else ".".join(member))
+            yield ImportTarget(found, "" if parts[-1] == "*" else ".".join(member))
             return
 
 
-def _include(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _include(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     found = _QUOTED.search(brought.text)
     said = found[1].lstrip("/") if found else ""
     target = project.first(join(dirname(path), said)) or project.ending_in(normpath(said), path)
     if said and target:
-        yield Bound(target)
+        yield ImportTarget(target)
 
 
-def _ruby(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     said = (_QUOTED.findall(brought.text) or [""])[0]
     tail = said if said.endswith(".rb") else f"{said}.rb"
     if "require_relative" in brought.text:
@@ -267,47 +267,47 @@ def _ruby(project: Project, path: str, brought: Import) -> Iterator[Bound]:
     else:
         target = project.first(join("lib", tail), tail) or project.ending_in(f"lib/{tail}", path)
     if said and target:
-        yield Bound(target)
+        yield ImportTarget(target)
 
 
-def _csharp(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _csharp(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     said = re.sub(r"^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?|[;\s]", "", brought.text)
-    yield from (Bound(it) for it in project.by_namespace.get(said, ()) if it != path)
+    yield from (ImportTarget(it) for it in project.by_namespace.get(said, ()) if it != path)
     space, _, name = said.rpartition(".")
-    yield from (Bound(it, name) for it in project.by_namespace.get(space, ()) if _defines(project, it, name))
+    yield from (ImportTarget(it, name) for it in project.by_namespace.get(space, ()) if _defines(project, it, name))
 
 
-def _php(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _php(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     if not brought.text.startswith("use"):
         yield from _include(project, path, brought)
         return
-    said = parts_of(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", brought.text))
+    said = split_symbol_name(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", brought.text))
     for it in project.by_namespace.get(".".join(said[:-1]), ()):
         if _defines(project, it, said[-1]):
-            yield Bound(it, said[-1])
+            yield ImportTarget(it, said[-1])
 
 
-def _defines(project: Project, path: str, name: str) -> bool:
+def _defines(project: ProjectIndex, path: str, name: str) -> bool:
     return any(it.simple == name for it in project.outlines[path].symbols)
 
 
-def _same_namespace(project: Project, read: Outline) -> Iterator[Imported]:
+def _same_namespace(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """Files of one namespace, and of those around it in C#, see each other without a word."""
     spaces = dict.fromkeys(project.namespaces(read))
     if read.language.name == "C#":
         around = (".".join(it.split(".")[:at]) for it in spaces for at in range(1, it.count(".") + 2))
         spaces = dict.fromkeys((*spaces, *around))
-    bound = tuple(Bound(it) for space in spaces for it in project.by_namespace.get(space, ()) if it != read.path)
+    bound = tuple(ImportTarget(it) for space in spaces for it in project.by_namespace.get(space, ()) if it != read.path)
     if bound:
-        yield Imported("", bound, is_said=False)
+        yield ResolvedImport("", bound, is_said=False)
 
 
-def _rust(project: Project, path: str, brought: Import) -> Iterator[Bound]:
+def _rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
     said = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", brought.text)
-    yield from rust_item(project, path, said.lstrip(":").split("::"))
+    yield from resolve_rust_path(project, path, said.lstrip(":").split("::"))
 
 
-def rust_item(project: Project, path: str, parts: list[str]) -> Iterator[Bound]:
+def resolve_rust_path(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
     """The module file that a Rust path leads to, and what of it is left."""
     base = _rust_base(project, path, parts)
     if base is None:
@@ -318,11 +318,11 @@ def rust_item(project: Project, path: str, parts: list[str]) -> Iterator[Bound]:
         own = (f"{tail}/lib.rs", f"{tail}/main.rs", f"{tail}/mod.rs", f"{tail}.rs")
         found = project.first(*((f"{tail}.rs", f"{tail}/mod.rs") if cut else own))
         if found:
-            yield Bound(found, "" if rest[cut:] == ["*"] else ".".join(rest[cut:]))
+            yield ImportTarget(found, "" if rest[cut:] == ["*"] else ".".join(rest[cut:]))
             return
 
 
-def _rust_base(project: Project, path: str, parts: list[str]) -> tuple[str, list[str]] | None:
+def _rust_base(project: ProjectIndex, path: str, parts: list[str]) -> tuple[str, list[str]] | None:
     """The folder a path begins in: that of the crate, of the module or of the one above, or of a crate beside."""
     own = dirname(path) if basename(path) in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
     if parts[0] == "crate":
@@ -342,18 +342,18 @@ def _rust_base(project: Project, path: str, parts: list[str]) -> tuple[str, list
     return (dirname(beside), parts[1:]) if beside else None
 
 
-def _rust_modules(project: Project, read: Outline) -> Iterator[Imported]:
+def _rust_modules(project: ProjectIndex, read: Outline) -> Iterator[ResolvedImport]:
     """`mod x;` brings a file in under its name."""
     for node in read.root.named_children:
         name = node.child_by_field_name("name") if node.type == "mod_item" else None
         if name is not None and node.child_by_field_name("body") is None:
-            said = spelled(name)
-            bound = tuple(rust_item(project, read.path, ["self", said]))
+            said = node_text(name)
+            bound = tuple(resolve_rust_path(project, read.path, ["self", said]))
             if bound and not bound[0].member:
-                yield Imported(said, bound)
+                yield ResolvedImport(said, bound)
 
 
-_RESOLVERS: dict[str, Callable[[Project, str, Import], Iterator[Bound]]] = {
+_RESOLVERS: dict[str, Callable[[ProjectIndex, str, Import], Iterator[ImportTarget]]] = {
     "Python": _python,
     "JavaScript": _script,
     "TypeScript": _script,
@@ -366,7 +366,7 @@ _RESOLVERS: dict[str, Callable[[Project, str, Import], Iterator[Bound]]] = {
     "Ruby": _ruby,
     "PHP": _php,
 }
-_EXTRAS: dict[str, Callable[[Project, Outline], Iterator[Imported]]] = {
+_EXTRAS: dict[str, Callable[[ProjectIndex, Outline], Iterator[ResolvedImport]]] = {
     "Python": _python_inside,
     "JavaScript": _script_exports,
     "TypeScript": _script_exports,

@@ -17,14 +17,14 @@ from tree_sitter import Node
 from roundtable.core.chunks import Sized
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.workshop.symbols.names import spelled
-from roundtable.workshop.symbols.outline import Outline, outline
+from roundtable.workshop.symbols.names import node_text
+from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 
-LONGEST = 240
+MAX_MAP_LINE_LENGTH = 240
 """Letters of a signature or a calling line that are shown."""
 
 _MOST_LINES = 8
-_LONGEST_BYTES = 4 * LONGEST
+_LONGEST_BYTES = 4 * MAX_MAP_LINE_LENGTH
 _REACH = 200
 _NAMES = {"constant", "name"}
 _IMPORTS = {"use_declaration", "using_directive", "namespace_use_declaration", "package_declaration", "package_clause"}
@@ -37,7 +37,7 @@ _LITERAL = re.compile(rb"[\"'`\d]\s*\??\.$")
 _CALLED = re.compile(rb"\s{0,40}(?:::)?(?:<[^()<>;=]{0,99}>)?\s{0,40}!?(?:\?\.)?\(")
 
 
-class Mention(NamedTuple):
+class NameMention(NamedTuple):
     """A name as it is said. `chain` is what it is reached through: `a.b` of `a.b.c`; None for an expression."""
 
     name: str
@@ -46,7 +46,7 @@ class Mention(NamedTuple):
     at: int
 
 
-class Lines:
+class SourceLines:
     """The lines of a source: which one a byte is on, and what it reads."""
 
     def __init__(self, source: bytes) -> None:
@@ -68,13 +68,13 @@ class Lines:
             read += self._source[start : min(end, start + _LONGEST_BYTES)]
             if read.count(b"(") <= read.count(b")"):
                 break
-        return one_line(read.decode(errors="replace"), LONGEST)
+        return one_line(read.decode(errors="replace"), MAX_MAP_LINE_LENGTH)
 
 
-def mentions(read: Outline, telling: Container[str]) -> Iterator[Mention]:
+def find_name_mentions(read: Outline, telling: Container[str]) -> Iterator[NameMention]:
     """Where a file says one of the names that tell something, outside its imports; comments and texts say none."""
     for node in _leaves(read.root):
-        name = spelled(node)
+        name = node_text(node)
         if name in telling and (mention := _mention(read.source, node, name)):
             yield mention
 
@@ -97,7 +97,7 @@ def _brings_in(node: Node) -> bool:
     return passes_on or requires or node.type.startswith("import_") or node.type in _IMPORTS
 
 
-def _mention(source: bytes, node: Node, name: str) -> Mention | None:
+def _mention(source: bytes, node: Node, name: str) -> NameMention | None:
     start, chain = node.start_byte, ()
     before = source[max(0, start - _REACH) : start].rstrip()
     if before.endswith(_JOINTS):
@@ -106,7 +106,7 @@ def _mention(source: bytes, node: Node, name: str) -> Mention | None:
             return None
     elif before.endswith((b"$", b"@")) or node.type in _MEMBERS:
         return None
-    return Mention(name, chain, _CALLED.match(source, node.end_byte) is not None, start)
+    return NameMention(name, chain, _CALLED.match(source, node.end_byte) is not None, start)
 
 
 def _chain(before: bytes) -> tuple[str, ...] | None:
@@ -120,9 +120,9 @@ def _chain(before: bytes) -> tuple[str, ...] | None:
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def sized(path: str, source: bytes) -> Sized:
+def measure_source_file(path: str, source: bytes) -> Sized:
     """A file with its tokens, the bytes of each of its lines, and the lines on which a symbol begins."""
-    read, lines = outline(path, source), Lines(source)
+    read, lines = parse_source_outline(path, source), SourceLines(source)
     bounds = {lines.of(it.start) for it in read.symbols} if isinstance(read, Outline) else set[int]()
     lengths = tuple(len(it) for it in _LINE.findall(source))
     return Sized(path, -(-len(source) // BYTES_PER_TOKEN), lengths, tuple(sorted(bounds)))

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from roundtable.workshop.project.map.import_resolution import (
-    Bound,
-    Imported,
-    Project,
-    imported,
-    python_module,
-    rust_item,
+    ImportTarget,
+    ProjectIndex,
+    ResolvedImport,
+    resolve_file_imports,
+    resolve_python_module,
+    resolve_rust_path,
 )
-from roundtable.workshop.project.map.mentions import Mention
-from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.project.map.mentions import NameMention
+from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol
 
 _GLOBAL = {"C", "C++", "Ruby"}
@@ -29,27 +29,27 @@ _FARTHEST = 100
 """Files that are looked through for one name."""
 
 
-class Meant(NamedTuple):
+class ResolvedSymbol(NamedTuple):
     """A symbol in its file."""
 
     path: str
     symbol: Symbol
 
 
-def plain_name(symbol: Symbol) -> str:
+def symbol_name_without_namespace(symbol: Symbol) -> str:
     """A symbol's name without the namespaces and modules around it."""
     at = symbol.holder
-    while at is not None and (at.kind is not Kind.SCOPE or at.node.type == "impl_item"):
+    while at is not None and (at.kind is not SymbolKind.SCOPE or at.node.type == "impl_item"):
         at = at.holder
     return symbol.name[len(at.name) + 1 :] if at is not None else symbol.name
 
 
-class Names:
+class FileNames:
     """The names of one file: what it defines, what it brings in under a name, and what it sees without one."""
 
     def __init__(self, read: Outline) -> None:
         self.read = read
-        self.bound: dict[str, list[Bound]] = {}
+        self.bound: dict[str, list[ImportTarget]] = {}
         self.open: dict[str, None] = {}
         self.imports: set[str] = set()
 
@@ -58,8 +58,8 @@ class Names:
         """The file's own symbols by their plain names."""
         found: dict[str, list[Symbol]] = {}
         for it in self.read.symbols:
-            if it.kind is not Kind.SCOPE:
-                found.setdefault(plain_name(it), []).append(it)
+            if it.kind is not SymbolKind.SCOPE:
+                found.setdefault(symbol_name_without_namespace(it), []).append(it)
         return found
 
     @cached_property
@@ -73,7 +73,7 @@ class Names:
         found = _DEFAULT.search(self.read.source)
         return (found[1] or found[2]).decode(errors="replace") if found else ""
 
-    def bring_in(self, brought: Iterable[Imported]) -> None:
+    def bring_in(self, brought: Iterable[ResolvedImport]) -> None:
         """Take note of what the file imports. Of a package of several files, those count later that it really uses."""
         own = self.read.path
         for it in brought:
@@ -92,14 +92,14 @@ class Names:
         return tuple(dict.fromkeys((*named, *self.open)))
 
 
-class AllNames:
+class ProjectNames:
     """The names of all files, which lead from one to another."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: ProjectIndex) -> None:
         self._project = project
-        self.files = {path: Names(read) for path, read in project.outlines.items()}
+        self.files = {path: FileNames(read) for path, read in project.outlines.items()}
         for path, names in self.files.items():
-            names.bring_in(imported(project, project.outlines[path]))
+            names.bring_in(resolve_file_imports(project, project.outlines[path]))
         self._reached: dict[str, frozenset[str]] = {}
         self._seen: dict[str, tuple[str, ...]] = {}
 
@@ -109,14 +109,18 @@ class AllNames:
         return frozenset(it.simple for names in self.files.values() for it in names.read.symbols)
 
     @cached_property
-    def methods(self) -> dict[str, list[tuple[str, Meant]]]:
+    def methods(self) -> dict[str, list[tuple[str, ResolvedSymbol]]]:
         """All methods by their own names, each with its class."""
-        found: dict[str, list[tuple[str, Meant]]] = {}
+        found: dict[str, list[tuple[str, ResolvedSymbol]]] = {}
         for path, names in self.files.items():
             for plain, symbols in names.defined.items():
                 owner, _, simple = plain.rpartition(".")
                 if owner:
-                    pairs = ((owner.rpartition(".")[2], Meant(path, it)) for it in symbols if it.kind is not Kind.VALUE)
+                    pairs = (
+                        (owner.rpartition(".")[2], ResolvedSymbol(path, it))
+                        for it in symbols
+                        if it.kind is not SymbolKind.VALUE
+                    )
                     found.setdefault(simple, []).extend(pairs)
         return found
 
@@ -153,7 +157,7 @@ class AllNames:
             waiting.extend(fresh)
         return found
 
-    def meant(self, path: str, said: Mention) -> list[Meant]:
+    def meant(self, path: str, said: NameMention) -> list[ResolvedSymbol]:
         """The symbols of other files that a mention means, where the names alone tell."""
         names = self.files[path]
         if said.chain is None or (not said.is_called and not said.chain and said.name in names.made):
@@ -168,11 +172,11 @@ class AllNames:
         if words[0] in names.defined or ".".join(words) in names.defined:
             return []
         if names.read.language.name == "Rust" and len(words) > 1:
-            bound = list(rust_item(self._project, path, list(words)))
+            bound = list(resolve_rust_path(self._project, path, list(words)))
             return [it for one in bound if one.path != path for it in self.find(one.path, tuple(one.member.split(".")))]
         return self.written_out(self._open(path, words))
 
-    def _of(self, bound: Bound, name: str, rest: tuple[str, ...]) -> Iterator[Meant]:
+    def _of(self, bound: ImportTarget, name: str, rest: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         member = tuple(bound.member.split(".")) if bound.member else ()
         if bound.member == "default":
             own = self.files[bound.path].default
@@ -183,22 +187,22 @@ class AllNames:
         else:
             yield from self.find(bound.path, (name,))
 
-    def _open(self, path: str, words: tuple[str, ...]) -> Iterator[Meant]:
+    def _open(self, path: str, words: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         """What files that are open to this one define by this name: bare, or by its class or namespace."""
         for other in self.seen(path):
             defined = self.files[other].defined
             exact = defined.get(".".join(words[-2:]), [])
-            yield from (Meant(other, it) for it in exact)
+            yield from (ResolvedSymbol(other, it) for it in exact)
             if len(words) > 1 and not exact:
                 found = (it for it in defined.get(words[-1], ()) if it.name.split(".")[-2:] == list(words[-2:]))
-                yield from (Meant(other, it) for it in found)
+                yield from (ResolvedSymbol(other, it) for it in found)
 
-    def find(self, path: str, parts: tuple[str, ...]) -> Iterator[Meant]:
+    def find(self, path: str, parts: tuple[str, ...]) -> Iterator[ResolvedSymbol]:
         """A symbol by its name from a file on: there, or where that file has it from."""
         waiting = [(path, parts)]
         for at in waiting:
             own = self.files[at[0]].defined.get(".".join(at[1]), ())
-            yield from (Meant(at[0], it) for it in own)
+            yield from (ResolvedSymbol(at[0], it) for it in own)
             if not own and len(waiting) < _FARTHEST:
                 waiting.extend(it for it in dict.fromkeys(self._onward(*at)) if it not in waiting)
 
@@ -209,20 +213,20 @@ class AllNames:
             for it in names.bound[parts[0]]:
                 yield it.path, (tuple(it.member.split(".")) if it.member else ()) + parts[1:]
         elif len(parts) > 1 and path.endswith("__init__.py"):
-            inner = python_module(self._project, path, f".{parts[0]}")
+            inner = resolve_python_module(self._project, path, f".{parts[0]}")
             if inner:
                 yield inner, parts[1:]
         elif names.read.language.name in _PASSING_ON:
             yield from ((other, parts) for other in names.open)
 
-    def written_out(self, found: Iterable[Meant]) -> list[Meant]:
+    def written_out(self, found: Iterable[ResolvedSymbol]) -> list[ResolvedSymbol]:
         """Instead of a prototype in a header, the functions that are written for it in files that include it."""
         return list(dict.fromkeys(other for it in found for other in (self._bodies(it) or [it])))
 
-    def _bodies(self, meant: Meant) -> list[Meant]:
-        if meant.symbol.kind is not Kind.PROTOTYPE:
+    def _bodies(self, meant: ResolvedSymbol) -> list[ResolvedSymbol]:
+        if meant.symbol.kind is not SymbolKind.PROTOTYPE:
             return []
-        name = plain_name(meant.symbol)
+        name = symbol_name_without_namespace(meant.symbol)
         near = ((path, self.files[path].defined.get(name, ())) for path in self._importers.get(meant.path, ()))
-        written = {Kind.FUNCTION, Kind.METHOD}
-        return [Meant(path, it) for path, symbols in near for it in symbols if it.kind in written]
+        written = {SymbolKind.FUNCTION, SymbolKind.METHOD}
+        return [ResolvedSymbol(path, it) for path, symbols in near for it in symbols if it.kind in written]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.workshop.symbols.languages import Kind
+from roundtable.workshop.symbols.languages import SymbolKind
 
 
-class Use(msgspec.Struct, frozen=True):
+class SymbolUse(msgspec.Struct, frozen=True):
     """One place outside its file where a symbol is used: what stands there, and inside which symbol.
 
     `text` is empty where a class is only named.
@@ -24,26 +24,26 @@ class Use(msgspec.Struct, frozen=True):
         return f"{self.path}:{self.line}"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class MappedSymbol(msgspec.Struct, frozen=True):
     """One symbol of a file, with every place in another file that uses it."""
 
     name: str
-    kind: Kind
+    kind: SymbolKind
     signature: str
     line: int
     is_private: bool = False
-    uses: tuple[Use, ...] = ()
+    uses: tuple[SymbolUse, ...] = ()
 
 
 class MappedFile(msgspec.Struct, frozen=True):
     """One file: its symbols in their order, and the project's own files that it takes something from."""
 
     path: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MappedSymbol, ...] = ()
     imports: tuple[str, ...] = ()
 
 
-class ProgramMap(msgspec.Struct, frozen=True):
+class ProjectMap(msgspec.Struct, frozen=True):
     """All files of a program by their paths, those in a language we cannot read without entries."""
 
     files: tuple[MappedFile, ...] = ()

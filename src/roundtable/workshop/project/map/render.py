@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.workshop.project.map.project_map import Entry, MappedFile, ProgramMap, Use
+from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
 _FEWER_PLACES = (None, 40, 15, 6, 3, 1)
 """How many places that use one symbol are shown: all, or as many as there is room for."""
@@ -20,9 +20,9 @@ class _Less(NamedTuple):
     signatures: bool = False
     unused: bool = False
     places: bool = False
-    but: frozenset[Entry] | None = None
+    but: frozenset[MappedSymbol] | None = None
 
-    def shows(self, entry: Entry) -> bool:
+    def shows(self, entry: MappedSymbol) -> bool:
         """Whether a symbol has its line."""
         if self.but is not None:
             return entry in self.but
@@ -38,7 +38,7 @@ _LESS = (
 )
 
 
-def render(program: ProgramMap, budget_tokens: int) -> str:
+def render_project_map(program: ProjectMap, budget_tokens: int) -> str:
     """The map with a line for each symbol, as much as the budget has room for; the last line says what is left out.
 
     First go private symbols, then signatures, then symbols that no other file uses, then the places of the uses, and
@@ -57,11 +57,11 @@ def render(program: ProgramMap, budget_tokens: int) -> str:
     return text if _fits(text, budget_tokens) else ""
 
 
-def _only(entries: Sequence[Entry]) -> _Less:
+def _only(entries: Sequence[MappedSymbol]) -> _Less:
     return _LESS[-1]._replace(but=frozenset(entries))
 
 
-def relevant(program: ProgramMap, paths: Collection[str], budget_tokens: int) -> str:
+def render_relevant_project_map(program: ProjectMap, paths: Collection[str], budget_tokens: int) -> str:
     """What the map knows about a few files, both ends of it, and after that as much of the other files as has room.
 
     Of what these files use it has the signature, of what they define every line elsewhere that uses it.
@@ -72,12 +72,12 @@ def relevant(program: ProgramMap, paths: Collection[str], budget_tokens: int) ->
     if text is None:
         return _shortened(_both_ends(program, here, _FEWER_PLACES[-1]), budget_tokens)
     head = f"{text}\n\nThe other files:\n" if text else "The other files:\n"
-    others = ProgramMap(tuple(it for it in program.files if it.path not in here))
-    rest = render(others, budget_tokens - _tokens(head))
+    others = ProjectMap(tuple(it for it in program.files if it.path not in here))
+    rest = render_project_map(others, budget_tokens - _tokens(head))
     return head + rest if rest else text
 
 
-def _both_ends(program: ProgramMap, here: Collection[str], most: int | None) -> str:
+def _both_ends(program: ProjectMap, here: Collection[str], most: int | None) -> str:
     return "\n\n".join(it for it in (_used_here(program, here), _used_elsewhere(program, here, most)) if it)
 
 
@@ -89,7 +89,7 @@ def _fits(text: str, budget_tokens: int) -> bool:
     return _tokens(text) <= budget_tokens
 
 
-def _text(program: ProgramMap, less: _Less) -> str:
+def _text(program: ProjectMap, less: _Less) -> str:
     lines = [line for it in program.files if it.entries for line in _file(it, less)]
     unread = [one_line(it.path) for it in program.files if not it.entries]
     if unread and not less.unused:
@@ -108,14 +108,14 @@ def _file(file: MappedFile, less: _Less) -> Iterator[str]:
         yield f"  {it.line} {_named(it, less.signatures)}{f' <- {places}' if it.uses else ''}"
 
 
-def _named(entry: Entry, bare: bool = False) -> str:
+def _named(entry: MappedSymbol, bare: bool = False) -> str:
     """`Cart.total: def total(self, rate)`; the kind and the name alone where there is no room."""
     if bare or not entry.signature:
         return f"{entry.kind} {entry.name}"
     return f"{entry.name}: {entry.signature}" if "." in entry.name else entry.signature
 
 
-def _places(uses: Sequence[Use]) -> str:
+def _places(uses: Sequence[SymbolUse]) -> str:
     """Where a symbol is used, each file once: `a.py:3,9, b.py:4`."""
     by_file: dict[str, list[str]] = {}
     for it in uses:
@@ -123,7 +123,7 @@ def _places(uses: Sequence[Use]) -> str:
     return ", ".join(f"{path}:{','.join(lines)}" for path, lines in by_file.items())
 
 
-def _note(program: ProgramMap, less: _Less) -> Iterator[str]:
+def _note(program: ProjectMap, less: _Less) -> Iterator[str]:
     hidden = [it for file in program.files for it in file.entries if not less.shows(it)]
     used = sum(bool(it.uses) for it in hidden)
     private = sum(it.is_private and not it.uses for it in hidden)
@@ -140,7 +140,7 @@ def _note(program: ProgramMap, less: _Less) -> Iterator[str]:
         yield f"Left out for want of room: {'; '.join(it for it in told if it)}."
 
 
-def _used_here(program: ProgramMap, here: Collection[str]) -> str:
+def _used_here(program: ProjectMap, here: Collection[str]) -> str:
     """What the files use from others: its place, its signature, and where they use it."""
     lines: list[str] = []
     for file in program.files:
@@ -151,7 +151,7 @@ def _used_here(program: ProgramMap, here: Collection[str]) -> str:
     return "\n".join(("Defined in other files and used here:", *lines)) if lines else ""
 
 
-def _used_elsewhere(program: ProgramMap, here: Collection[str], most: int | None) -> str:
+def _used_elsewhere(program: ProjectMap, here: Collection[str], most: int | None) -> str:
     """What the files define, with every line of other files that uses it."""
     lines: list[str] = []
     for file in program.files:
@@ -163,13 +163,13 @@ def _used_elsewhere(program: ProgramMap, here: Collection[str], most: int | None
     return "\n".join(("Defined here and used in other files:", *lines)) if lines else ""
 
 
-def _only_named(uses: Sequence[Use], most: int | None) -> str:
+def _only_named(uses: Sequence[SymbolUse], most: int | None) -> str:
     named = [it for it in uses if not it.text]
     more = f" and {len(named) - most:,} more files" if most is not None and len(named) > most else ""
     return f" <- {_places(named[:most])}{more}" if named else ""
 
 
-def _lines(uses: Sequence[Use], most: int | None) -> Iterator[str]:
+def _lines(uses: Sequence[SymbolUse], most: int | None) -> Iterator[str]:
     written = _spread([it for it in uses if it.text])
     for it in written[:most]:
         inside = f" in {one_line(it.within)}" if it.within else ""
@@ -178,10 +178,10 @@ def _lines(uses: Sequence[Use], most: int | None) -> Iterator[str]:
         yield f"    and {len(written) - most:,} more places, left out for want of room"
 
 
-def _spread(uses: Sequence[Use]) -> list[Use]:
+def _spread(uses: Sequence[SymbolUse]) -> list[SymbolUse]:
     """The first use of each file before the second of any."""
     turns: dict[str, int] = {}
-    ranked: list[tuple[int, Use]] = []
+    ranked: list[tuple[int, SymbolUse]] = []
     for it in uses:
         turns[it.path] = turns.get(it.path, 0) + 1
         ranked.append((turns[it.path], it))

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from roundtable.core.text.sanitize import one_line
-from roundtable.workshop.project.map.import_resolution import Project
-from roundtable.workshop.project.map.mentions import LONGEST, Lines, Mention, mentions
-from roundtable.workshop.project.map.name_resolution import AllNames, Meant, plain_name
-from roundtable.workshop.project.map.project_map import Entry, MappedFile, ProgramMap, Use
-from roundtable.workshop.symbols.languages import Kind
-from roundtable.workshop.symbols.outline import Outline, Symbol, outline
+from roundtable.workshop.project.map.import_resolution import ProjectIndex
+from roundtable.workshop.project.map.mentions import MAX_MAP_LINE_LENGTH, NameMention, SourceLines, find_name_mentions
+from roundtable.workshop.project.map.name_resolution import ProjectNames, ResolvedSymbol, symbol_name_without_namespace
+from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 
 _CONSTRUCTORS = ("__init__", "constructor", "initialize", "__construct")
 _OWN = {"self", "this", "cls"}
@@ -26,27 +26,31 @@ _SEVERAL_WORDS = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
 _MOST_OWNERS = 3
 
 
-def program_map(files: Mapping[str, bytes]) -> ProgramMap:
+def build_project_map(files: Mapping[str, bytes]) -> ProjectMap:
     """The map of a program. Who uses what is told by names and imports; nothing is run."""
-    outlines = {path: read for path, text in sorted(files.items()) if isinstance(read := outline(path, text), Outline)}
-    names = AllNames(Project(outlines, files))
-    uses: dict[Symbol, list[Use]] = {}
+    outlines = {
+        path: read
+        for path, text in sorted(files.items())
+        if isinstance(read := parse_source_outline(path, text), Outline)
+    }
+    names = ProjectNames(ProjectIndex(outlines, files))
+    uses: dict[Symbol, list[SymbolUse]] = {}
     for path in outlines:
         _File(names, path).add_to(uses)
-    return ProgramMap(tuple(_mapped(path, names, uses) for path in sorted(files)))
+    return ProjectMap(tuple(_mapped(path, names, uses) for path in sorted(files)))
 
 
 class _File:
     """One file as a user of the others."""
 
-    def __init__(self, names: AllNames, path: str) -> None:
+    def __init__(self, names: ProjectNames, path: str) -> None:
         self._names = names
         self._path = path
         self._read = names.files[path].read
-        self._lines = Lines(self._read.source)
-        self._said = list(mentions(self._read, names.telling | names.files[path].bound.keys() | {"new"}))
+        self._lines = SourceLines(self._read.source)
+        self._said = list(find_name_mentions(self._read, names.telling | names.files[path].bound.keys() | {"new"}))
 
-    def add_to(self, uses: dict[Symbol, list[Use]]) -> None:
+    def add_to(self, uses: dict[Symbol, list[SymbolUse]]) -> None:
         """Add each use of another file's symbol: what names tell alone, then methods of the classes so known.
 
         Where a class is only named, as for a type, the first place in the file is enough.
@@ -60,19 +64,19 @@ class _File:
                 if it.path == self._path:
                     continue
                 symbol, line = self._called(said, it).symbol, self._lines.of(said.at)
-                only_named = symbol.kind is Kind.CLASS and not said.is_called
+                only_named = symbol.kind is SymbolKind.CLASS and not said.is_called
                 key = (symbol, 0 if only_named else line)
                 if key not in noted:
                     text = "" if only_named else self._lines.text(line)
-                    uses.setdefault(symbol, []).append(Use(self._path, line, text, self._within(said.at)))
+                    uses.setdefault(symbol, []).append(SymbolUse(self._path, line, text, self._within(said.at)))
                     imports.add(it.path)
                 noted.add(key)
 
     def _within(self, at: int) -> str:
-        around = [it for it in self._read.symbols if it.start <= at < it.end and it.kind is not Kind.SCOPE]
-        return plain_name(around[-1]) if around else ""
+        around = [it for it in self._read.symbols if it.start <= at < it.end and it.kind is not SymbolKind.SCOPE]
+        return symbol_name_without_namespace(around[-1]) if around else ""
 
-    def _classes(self, used: Iterable[Meant]) -> set[str]:
+    def _classes(self, used: Iterable[ResolvedSymbol]) -> set[str]:
         """Classes this file knows of: those it says, and those in the signatures of what it uses."""
         said = {word for it in self._said for word in (it.name, *(it.chain or ()))}
         signatures = {word for it in used for word in _WORD.findall(it.symbol.signature)}
@@ -90,7 +94,7 @@ class _File:
     def _own(self) -> set[str]:
         return {it.simple for it in self._read.symbols}
 
-    def _methods(self, said: Mention, known: set[str]) -> list[Meant]:
+    def _methods(self, said: NameMention, known: set[str]) -> list[ResolvedSymbol]:
         """The methods that `x.name()` may be, in files that this one reaches: of its type, else of known classes.
 
         Where no class is known, a name of several words that only one class has is enough.
@@ -113,32 +117,32 @@ class _File:
         called = [it for owner, it in likely if last and owner.lower() in last.replace("_", "").lower()]
         return called or ([it for _, it in likely] if len({owner for owner, _ in likely}) <= _MOST_OWNERS else [])
 
-    def _called(self, said: Mention, meant: Meant) -> Meant:
+    def _called(self, said: NameMention, meant: ResolvedSymbol) -> ResolvedSymbol:
         """For a class that is called, its constructor, if it says how."""
-        if not said.is_called or meant.symbol.kind is not Kind.CLASS:
+        if not said.is_called or meant.symbol.kind is not SymbolKind.CLASS:
             return meant
-        defined, name = self._names.files[meant.path].defined, plain_name(meant.symbol)
+        defined, name = self._names.files[meant.path].defined, symbol_name_without_namespace(meant.symbol)
         ways = (*_CONSTRUCTORS, meant.symbol.simple)
         made = next((defined[f"{name}.{way}"] for way in ways if f"{name}.{way}" in defined), None)
-        return Meant(meant.path, made[0]) if made else meant
+        return ResolvedSymbol(meant.path, made[0]) if made else meant
 
 
-def _mapped(path: str, names: AllNames, uses: Mapping[Symbol, list[Use]]) -> MappedFile:
+def _mapped(path: str, names: ProjectNames, uses: Mapping[Symbol, list[SymbolUse]]) -> MappedFile:
     if path not in names.files:
         return MappedFile(path)
     read = names.files[path].read
-    lines = Lines(read.source)
+    lines = SourceLines(read.source)
     entries = tuple(
-        Entry(
+        MappedSymbol(
             one_line(it.name),
             it.kind,
-            one_line(it.signature, LONGEST).rstrip(":"),
+            one_line(it.signature, MAX_MAP_LINE_LENGTH).rstrip(":"),
             lines.of(it.node.start_byte),
             _is_private(read, it),
             tuple(sorted(uses.get(it, ()), key=lambda use: (use.path, use.line))),
         )
         for it in read.symbols
-        if it.kind is not Kind.SCOPE
+        if it.kind is not SymbolKind.SCOPE
     )
     return MappedFile(path, entries, tuple(sorted(names.files[path].imports)))
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from roundtable.workshop.trial.examples import parse_task_examples
+from roundtable.workshop.trial.task_examples import parse_task_examples
 
 PROBLEMS = "HumanEval.jsonl.gz"
 CANDIDATES = "codegen16B_code_solution.jsonl.gz"

@@ -8,7 +8,7 @@ import pytest
 from roundtable.core.changeset import DraftFile
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
-from roundtable.workshop.trial.task_words import (
+from roundtable.workshop.trial.task_word_guesses import (
     guess_task_allows_mutation,
     guess_task_changes_file,
     guess_task_changes_tests,

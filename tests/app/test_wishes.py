@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.candidate import ProposedChange, replace_candidate_tests, suggest_new_test_path
+from roundtable.workshop.trial.proposed_change import ProposedChange, replace_candidate_tests, suggest_new_test_path
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.workshop.trial.examples import (
+from roundtable.workshop.trial.task_examples import (
     TaskExample,
     parse_task_examples,
     render_examples_as_unittest,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.graft import TransplantedSymbol, transplant_symbol
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
+from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
 from tests.workshop.test_told_apart import held, text_of, why
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.workshop.symbols.restore import RevertedEdits, revert_unrelated_symbol_edits
+from roundtable.workshop.symbols.revert_edits import RevertedEdits, revert_unrelated_symbol_edits
 from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 
 STACK = b'''"""A stack."""

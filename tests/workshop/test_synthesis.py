@@ -9,9 +9,9 @@ import pytest
 from roundtable.core.effects import Left, Removed, Took
 from roundtable.core.replies import read
 from roundtable.core.values import Expect
-from roundtable.workshop.symbols.graft import TransplantedSymbol, transplant_symbol
 from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, synthesize_candidates
+from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
 from tests.workshop.corpus import FIXTURES
 
 PATH = "src/auth.py"

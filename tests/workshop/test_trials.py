@@ -17,9 +17,9 @@ from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_distinguishing_calls, python_module_name
-from roundtable.workshop.trial.examples import parse_task_examples, render_examples_as_unittest
 from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
+from roundtable.workshop.trial.task_examples import parse_task_examples, render_examples_as_unittest
 from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
 
 BOUNDS = Bounds(seconds=60)

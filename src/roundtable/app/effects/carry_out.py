@@ -38,10 +38,10 @@ from roundtable.workshop.identity import own_folder
 from roundtable.workshop.repo.commits import Commit, Repository, repository_trouble
 from roundtable.workshop.rooted_files import Beneath, Content
 from roundtable.workshop.sandbox.output_lines import Tell
-from roundtable.workshop.trial.candidate import read_test_sources
 from roundtable.workshop.trial.check_files import describe_check_file
-from roundtable.workshop.trial.examples import TaskExample, parse_task_examples
-from roundtable.workshop.trial.task_words import (
+from roundtable.workshop.trial.proposed_change import read_test_sources
+from roundtable.workshop.trial.task_examples import TaskExample, parse_task_examples
+from roundtable.workshop.trial.task_word_guesses import (
     collect_task_words,
     find_decision_context_item,
     guess_task_changes_tests,

@@ -33,9 +33,9 @@ from roundtable.workshop.edit.path_rules import (
 from roundtable.workshop.edit.text_match import Unmatched, edited, styled
 from roundtable.workshop.repo.git import git_of
 from roundtable.workshop.rooted_files import Astray, Beneath
-from roundtable.workshop.symbols.graft import transplant_symbol
-from roundtable.workshop.symbols.restore import find_partial_file_symbols
+from roundtable.workshop.symbols.revert_edits import find_partial_file_symbols
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
+from roundtable.workshop.symbols.transplant import transplant_symbol
 
 LARGEST = 1_000_000
 """Bytes of one file; what is larger was not written by anybody at this table."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.workshop.symbols.languages import Language
-from roundtable.workshop.symbols.names import node_text, split_at_top_level_commas, split_symbol_name
+from roundtable.workshop.symbols.symbol_names import node_text, split_at_top_level_commas, split_symbol_name
 
 
 class Import(NamedTuple):

@@ -15,12 +15,6 @@ from tree_sitter import Node
 from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.symbols.imports import Import, parse_file_imports
 from roundtable.workshop.symbols.languages import Language, SymbolKind, find_source_language
-from roundtable.workshop.symbols.names import (
-    MAX_OBJECT_DEPTH,
-    list_object_literal_members,
-    node_text,
-    parse_symbol_name_and_kind,
-)
 from roundtable.workshop.symbols.signatures import is_overload_signature, symbol_signature_line
 from roundtable.workshop.symbols.spans import (
     find_outermost_wrapper,
@@ -28,6 +22,12 @@ from roundtable.workshop.symbols.spans import (
     list_nodes_above_symbol,
     symbol_end_offset,
     symbol_start_offsets,
+)
+from roundtable.workshop.symbols.symbol_names import (
+    MAX_OBJECT_DEPTH,
+    list_object_literal_members,
+    node_text,
+    parse_symbol_name_and_kind,
 )
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, parse_syntax_tree
 

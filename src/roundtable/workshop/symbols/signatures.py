@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.names import node_text
+from roundtable.workshop.symbols.symbol_names import node_text
 
 _SIGNATURES = {"function_signature", "method_signature"}
 _LISTS = {"parameters", "parameter_list", "formal_parameters", "method_parameters"}

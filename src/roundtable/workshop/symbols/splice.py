@@ -13,8 +13,8 @@ from roundtable.workshop.symbols.fragments import (
     find_symbol_variants,
     reindent_symbol_source,
 )
+from roundtable.workshop.symbols.insertion_point import find_symbol_insertion_point, is_in_singleton_class
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
-from roundtable.workshop.symbols.placement import find_symbol_insertion_point, is_in_singleton_class
 from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
 from roundtable.workshop.symbols.symbol_lookup import (
     SymbolQuery,

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from roundtable.workshop.symbols.languages import Language, SymbolKind
-from roundtable.workshop.symbols.names import split_at_top_level_commas, split_symbol_name
 from roundtable.workshop.symbols.outline import Outline, Symbol
 from roundtable.workshop.symbols.signatures import (
     list_parameter_spellings,
     list_parameter_types,
     normalize_type_spelling,
 )
+from roundtable.workshop.symbols.symbol_names import split_at_top_level_commas, split_symbol_name
 
 _MEMBER = re.compile(r"(?<=\w)#|(?<!operator)->")
 _CALLED = re.compile(r"(?<!operator)\s*\((.*)\)\s*$", re.S)

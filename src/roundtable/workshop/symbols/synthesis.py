@@ -13,16 +13,15 @@ from typing import NamedTuple
 from roundtable.core.changeset import RefusalKind
 from roundtable.core.decide.merge_ruling import MUST_FIX
 from roundtable.core.effects import Left, Removed, Took
-from roundtable.workshop.symbols.directives import (
+from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
+from roundtable.workshop.symbols.languages import SymbolKind
+from roundtable.workshop.symbols.merge_directives import (
     DirectiveVocabulary,
     MergeAction,
     MergeOrder,
     UnclearDirective,
     parse_merge_directive,
 )
-from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
-from roundtable.workshop.symbols.graft import insert_import_statements, splice_symbol_with_dependencies
-from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.splice import match_symbol_to_variant, remove_symbol_from_source
 from roundtable.workshop.symbols.symbol_lookup import (
@@ -33,6 +32,7 @@ from roundtable.workshop.symbols.symbol_lookup import (
     parse_symbol_query,
 )
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors
+from roundtable.workshop.symbols.transplant import insert_import_statements, splice_symbol_with_dependencies
 
 CandidateFiles = Mapping[str, bytes]
 _UNASKED = SpliceRefusal(RefusalKind.MISSING, "What must only be mended is not taken out.")

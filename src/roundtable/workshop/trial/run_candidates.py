@@ -28,9 +28,9 @@ from roundtable.workshop.trial.distinguishing_inputs import (
     collect_distinguishing_commands,
     python_module_name,
 )
-from roundtable.workshop.trial.examples import parse_task_examples
 from roundtable.workshop.trial.probe_runner import PROBE_DIED
 from roundtable.workshop.trial.probes import ProbeRequest, read_module_source, run_probes
+from roundtable.workshop.trial.task_examples import parse_task_examples
 from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
 from roundtable.workshop.trial.trial_results import BASELINE, EXAMPLES_CHECK, TrialResults
 

@@ -28,7 +28,10 @@ from roundtable.workshop.edit.stored_drafts import Drafts, since
 from roundtable.workshop.edit.validation import objections
 from roundtable.workshop.repo.scratch_trees import copied, made_tree, names_for_trees, scratch, side_by_side
 from roundtable.workshop.sandbox.output_lines import Tell
-from roundtable.workshop.trial.candidate import (
+from roundtable.workshop.trial.check_files import find_changed_check_files
+from roundtable.workshop.trial.distinguishing_inputs import python_module_name
+from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     candidate_defines_any,
     collect_tests_by_seat,
@@ -45,10 +48,6 @@ from roundtable.workshop.trial.candidate import (
     revert_unrelated_candidate_edits,
     suggest_new_test_path,
 )
-from roundtable.workshop.trial.check_files import find_changed_check_files
-from roundtable.workshop.trial.distinguishing_inputs import python_module_name
-from roundtable.workshop.trial.examples import TaskExample, parse_task_examples, render_examples_as_unittest
-from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
 from roundtable.workshop.trial.repository_checks import (
     CheckCommands,
     choose_test_python,
@@ -57,7 +56,8 @@ from roundtable.workshop.trial.repository_checks import (
     find_repository_checks,
 )
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_checks, run_candidate_trials
-from roundtable.workshop.trial.task_words import (
+from roundtable.workshop.trial.task_examples import TaskExample, parse_task_examples, render_examples_as_unittest
+from roundtable.workshop.trial.task_word_guesses import (
     collect_task_words,
     guess_task_allows_mutation,
     guess_task_changes_file,

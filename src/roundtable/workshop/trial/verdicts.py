@@ -12,14 +12,14 @@ from roundtable.core.decide.candidate_ranking import Executed, executed
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import AGREEMENT, AS_THEY_WERE, CODE, EVIDENCE, FAILS, PASSES
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.trial.candidate import (
+from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     changes_any_code,
     exclude_new_tests,
     read_test_sources,
     restore_check_files,
 )
-from roundtable.workshop.trial.examples import task_has_call_examples
+from roundtable.workshop.trial.task_examples import task_has_call_examples
 from roundtable.workshop.trial.trial_results import EXAMPLES_CHECK, TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3

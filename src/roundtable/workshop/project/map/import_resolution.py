@@ -9,8 +9,8 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 
 from roundtable.workshop.symbols.imports import Import
-from roundtable.workshop.symbols.names import node_text, split_symbol_name
 from roundtable.workshop.symbols.outline import Outline
+from roundtable.workshop.symbols.symbol_names import node_text, split_symbol_name
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`]+)["'>`]""")
 _SCRIPTS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")

@@ -17,8 +17,8 @@ from tree_sitter import Node
 from roundtable.core.chunks import Sized
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.workshop.symbols.names import node_text
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
+from roundtable.workshop.symbols.symbol_names import node_text
 
 MAX_MAP_LINE_LENGTH = 240
 """Letters of a signature or a calling line that are shown."""

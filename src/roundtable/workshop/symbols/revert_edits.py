@@ -11,12 +11,12 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from roundtable.workshop.symbols.fragments import SymbolVariant
-from roundtable.workshop.symbols.graft import splice_symbol_with_dependencies
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.splice import match_symbol_to_variant
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
+from roundtable.workshop.symbols.transplant import splice_symbol_with_dependencies
 
 _HOLDERS = frozenset({SymbolKind.CLASS, SymbolKind.SCOPE})
 

@@ -16,10 +16,10 @@ from tree_sitter import Node
 from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
 from roundtable.workshop.symbols.languages import Language, SymbolKind
-from roundtable.workshop.symbols.names import find_object_literal, node_text
 from roundtable.workshop.symbols.outline import Outline, Symbol
 from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_ends_with
+from roundtable.workshop.symbols.symbol_names import find_object_literal, node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 _VISIBLE = {"private", "protected", "public", "module_function"}

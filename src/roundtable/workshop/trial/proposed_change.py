@@ -14,9 +14,9 @@ from roundtable.core.effects import CheckOutcome
 from roundtable.core.file_kinds import holds_tests, is_test_file
 from roundtable.workshop.edit.validation import objections
 from roundtable.workshop.symbols.languages import find_source_language
-from roundtable.workshop.symbols.restore import revert_unrelated_symbol_edits
+from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
 from roundtable.workshop.trial.check_files import restore_check_file
-from roundtable.workshop.trial.task_words import list_defined_names
+from roundtable.workshop.trial.task_word_guesses import list_defined_names
 
 FORBIDDEN_PATH_REFUSALS = frozenset(
     {

@@ -18,7 +18,6 @@ from tree_sitter import Node
 from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
 from roundtable.workshop.symbols.imports import FUTURE_ANNOTATIONS, Import, is_future_import
 from roundtable.workshop.symbols.languages import SymbolKind
-from roundtable.workshop.symbols.names import node_text
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_outline_in_language
 from roundtable.workshop.symbols.signatures import list_parameter_types, normalize_type_spelling, symbol_signature_line
 from roundtable.workshop.symbols.spans import line_end_offset, line_indentation, line_start_offset
@@ -30,6 +29,7 @@ from roundtable.workshop.symbols.splice import (
     verify_spliced_source,
 )
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols, interchangeable_symbol_kind
+from roundtable.workshop.symbols.symbol_names import node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 

@@ -113,12 +113,19 @@ def test_every_make_target_named_in_a_page_is_there() -> None:
 def test_the_readmes_exit_codes_are_those_of_the_command_line() -> None:
     from roundtable.core.faults import RecordError, SessionHeld, UsageError
     from roundtable.core.values import Decision
-    from roundtable.doors.cli.output import DEGRADED, INTERRUPTED, NO_DECISION, NOT_HEARD, TAKEN, exit_code
+    from roundtable.doors.cli.output import (
+        EXIT_DEGRADED,
+        EXIT_INTERRUPTED,
+        EXIT_NO_DECISION,
+        EXIT_NO_QUORUM,
+        EXIT_OK,
+        decision_exit_code,
+    )
 
     text = (ROOT / "README.md").read_text().replace("\n", " ")
     codes = re.search(r"Exit codes: (.*?)\.", text)
     assert codes is not None
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", codes[1])]
     held, usage, ours = SessionHeld.exit_code, UsageError.exit_code, RecordError.exit_code
-    assert numbers == [TAKEN, ours, usage, NO_DECISION, DEGRADED, held, NOT_HEARD, INTERRUPTED]
-    assert exit_code(Decision(Outcome.TIE, "")) == NO_DECISION
+    assert numbers == [EXIT_OK, ours, usage, EXIT_NO_DECISION, EXIT_DEGRADED, held, EXIT_NO_QUORUM, EXIT_INTERRUPTED]
+    assert decision_exit_code(Decision(Outcome.TIE, "")) == EXIT_NO_DECISION

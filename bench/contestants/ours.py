@@ -20,7 +20,7 @@ from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, Seat, Turns
 from roundtable.doors.cli.displays import JsonLines
-from roundtable.doors.cli.output_queue import Outlet
+from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.engine.run import Meeting
 from roundtable.store.leases import this_process
 from roundtable.store.stored_facts import digest_of
@@ -144,7 +144,7 @@ async def _shown(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...]) -> int
 
 
 async def _show(desk: Roundtable, session: str, fd: int) -> int:
-    display = JsonLines(Outlet(fd))
+    display = JsonLines(OutputQueue(fd))
     told = 0
     async for item in desk.watch(session, here=True):
         display.take(item)

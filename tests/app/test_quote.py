@@ -14,7 +14,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.doors.cli.open_meeting import quote_line
+from roundtable.doors.cli.open_meeting import quote_sentence
 from roundtable.report.costs import costs
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
@@ -134,9 +134,9 @@ async def test_seats_on_a_plan_are_said_as_such(lab: Roundtable, monkeypatch: py
     claude, gpt = quoted.seats
     assert (claude.paid, claude.usd, claude.keeps_session) == ("plan", Money(), True)
     assert quoted.usd == gpt.usd
-    assert quote_line(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
+    assert quote_sentence(quoted).endswith("for 6 to 16 calls; claude is on your plan.")
     alone = await quote(lab, Agenda("REST or GraphQL?", seats[:1]))
-    assert quote_line(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
+    assert quote_sentence(alone) == "Nothing to pay by the token, for 3 to 8 calls; claude is on your plan."
     charter, _ = await lab.draft(Agenda("REST or GraphQL?", seats[:1], limits=Limits(budget_usd=0)))
     assert charter.limits.budget_usd == 0
 
@@ -169,7 +169,7 @@ async def test_an_unknown_price_is_not_nothing(lab: Roundtable, workspace: Path)
     assert both.unpriced == ("dim:alpha",)
     dear_at_last = await quote(lab, paid("dim:alpha", PAID))
     assert dear_at_last.usd.likely is None
-    assert quote_line(dear_at_last).startswith("At most $")
+    assert quote_sentence(dear_at_last).startswith("At most $")
 
 
 async def test_a_quote_says_who_cannot_speak(lab: Roundtable) -> None:

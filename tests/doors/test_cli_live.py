@@ -18,7 +18,7 @@ from roundtable.core.events import decode_line
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Outcome
 from roundtable.doors.cli.main import COMMANDS
-from roundtable.doors.cli.output import exit_code
+from roundtable.doors.cli.output import decision_exit_code
 from tests.doors.terminal import HANGS, ROUNDTABLE, Cli, answer, seat
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
@@ -98,7 +98,7 @@ MISSING = (Absence("gpt", Fault.of(FaultKind.TIMEOUT, "Too slow.")),)
 )
 def test_exit_codes_of_decisions(outcome: Outcome, how: dict[str, bool], code: int) -> None:
     missing = MISSING if how.pop("degraded", False) else ()
-    assert exit_code(Decision(outcome, "", missing=missing), **how) == code
+    assert decision_exit_code(Decision(outcome, "", missing=missing), **how) == code
 
 
 @pytest.mark.parametrize(

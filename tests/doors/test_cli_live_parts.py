@@ -43,9 +43,9 @@ from roundtable.core.values import (
     Usage,
 )
 from roundtable.core.verdict import Stance, Verdict
-from roundtable.doors.cli.output import explain
-from roundtable.doors.cli.output_queue import Outlet
-from roundtable.doors.cli.panels import layout, seat_colors
+from roundtable.doors.cli.output import report_error
+from roundtable.doors.cli.output_queue import OutputQueue
+from roundtable.doors.cli.panels import assign_seat_colors, layout_panels
 from roundtable.live.board import Board
 from roundtable.live.fact_words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
 from roundtable.live.gate_options import chosen
@@ -196,14 +196,14 @@ def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (110, 35), (40, 12), (200, 60), (20, 8)])
 @pytest.mark.parametrize("seats", [1, 2, 3, 5, 9])
 def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
-    columns, rows, tall = layout(seats, width, height)
+    columns, rows, tall = layout_panels(seats, width, height)
     assert columns * rows >= seats
     assert rows * tall + 3 <= max(height, rows * 3 + 3)
 
 
 def test_seats_have_the_colours_people_know_them_by() -> None:
     names = ("claude", "gpt-4o", "gemini", "grok", "llama", "mistral")
-    colors = seat_colors(
+    colors = assign_seat_colors(
         [*(Seat(name, ()) for name in names), Seat("own", (), color="orange"), Seat("bad", (), color="?")]
     )
     assert [colors[name] for name in names[:4]] == ["cyan", "green", "magenta", "dark_orange"]
@@ -254,9 +254,9 @@ def test_every_line_of_a_seat_carries_its_name() -> None:
 
 
 def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain(SessionHeld("It is held", "Watch it")) == 5
+    assert report_error(SessionHeld("It is held", "Watch it")) == 5
     assert capsys.readouterr().err == "Error: It is held.\nWatch it.\n"
-    assert explain(ZeroDivisionError("by zero")) == 1
+    assert report_error(ZeroDivisionError("by zero")) == 1
     assert "Our own fault: ZeroDivisionError: by zero." in capsys.readouterr().err
 
 
@@ -269,7 +269,7 @@ def test_figures() -> None:
 async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    outlet = Outlet(writing)
+    outlet = OutputQueue(writing)
     sent = b"x" * 300_000
     outlet.put(sent)
     assert outlet.behind

@@ -11,7 +11,7 @@ import pytest
 
 from roundtable.core.decide import decrees
 from roundtable.doors.cli.main import COMMANDS
-from roundtable.doors.cli.options import HeadedCommand
+from roundtable.doors.cli.options import SectionCommand
 from roundtable.meetings import PROTOCOLS
 from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
 from tests.doors.terminal import HANGS, Cli, seat
@@ -176,7 +176,7 @@ def test_every_commands_help_has_an_example_of_itself() -> None:
 
 def test_help_begins_with_what_the_meeting_is_about() -> None:
     for name, command in every_command():
-        if isinstance(command, HeadedCommand) and any(it.name == "files" for it in command.params):
+        if isinstance(command, SectionCommand) and any(it.name == "files" for it in command.params):
             told = command.get_help(click.Context(command))
             assert told.index("The meeting:") < told.index("Limits:") < told.index("Gates:"), name
 

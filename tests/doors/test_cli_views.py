@@ -23,7 +23,7 @@ from roundtable.core.events import GateOpened, Recorded, decode_line
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
-from roundtable.doors.cli.models import tenths
+from roundtable.doors.cli.models import print_progress_tenths
 from roundtable.store.leases import this_process
 from tests.stories.house import answer
 
@@ -299,7 +299,7 @@ def test_models_say_what_is_wrong(args: tuple[str, ...], words: str) -> None:
 
 
 def test_progress_in_a_pipe_is_a_line_for_every_tenth(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = tenths("small")
+    tell = print_progress_tenths("small")
     for done in range(0, 101, 5):
         tell(done * 1_000_000, 100_000_000)
     lines = capsys.readouterr().err.splitlines()

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 import pytest
 
 from roundtable.core.text.redaction import Redactor
-from roundtable.doors.cli.stderr import CleanErrors, wrapped
+from roundtable.doors.cli.stderr import RedactedStderr, wrap_lines
 from tests.doors.parts import knight
 from tests.doors.terminal import Cli, seat
 
@@ -91,15 +91,15 @@ def test_hints_on_voices_stand_beside_what_they_explain(cli: Cli) -> None:
     ],
 )
 def test_lines_are_broken_between_words_and_commands_stay_whole(text: str, lines: list[str]) -> None:
-    assert wrapped(text, 12).split("\n") == lines
+    assert wrap_lines(text, 12).split("\n") == lines
 
 
 def test_a_secret_of_several_words_is_not_broken_before_it_is_found() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 20, 0, 0))
     with open(theirs, "w", encoding="utf-8") as terminal:
-        known = CleanErrors(terminal, Redactor(["correct horse battery staple"]))
-        CleanErrors(cast("TextIO", known), Redactor()).write("It said: correct horse battery staple, and left.\n")
+        known = RedactedStderr(terminal, Redactor(["correct horse battery staple"]))
+        RedactedStderr(cast("TextIO", known), Redactor()).write("It said: correct horse battery staple, and left.\n")
         terminal.flush()
         shown = os.read(ours, 4096).decode()
     os.close(ours)

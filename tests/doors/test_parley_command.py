@@ -15,7 +15,7 @@ from rich.console import Console
 from roundtable.core.changeset import Choice
 from roundtable.core.events import EffectDone
 from roundtable.core.values import Digest, Gate
-from roundtable.doors.cli.approval_prompt import KEYS, Approving
+from roundtable.doors.cli.approval_prompt import HUNK_KEYS, HunkPrompt
 from roundtable.live.hunk_approval import Answer, Parley
 from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
 from tests.doors.terminal import plain
@@ -48,7 +48,7 @@ def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: Answer) -> None:
 
 def test_every_key_is_in_the_guide() -> None:
     guide = (Path(__file__).parents[2] / "docs/apply.md").read_text()
-    assert [key for key in KEYS if f"| `{key}` |" not in guide] == []
+    assert [key for key in HUNK_KEYS if f"| `{key}` |" not in guide] == []
 
 
 def test_what_was_settled_is_not_asked_again_unless_it_has_changed() -> None:
@@ -75,7 +75,7 @@ class Sitting:
             highlight=False,
             markup=False,
         )
-        self.approving = Approving(self.console, self._read, self._check)
+        self.approving = HunkPrompt(self.console, self._read, self._check)
         self.wrong: list[str] = []
 
     async def _read(self, prompt: str) -> str | None:

@@ -10,7 +10,7 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome
-from roundtable.doors.cli.output import DEGRADED, TAKEN, exit_code
+from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
 from roundtable.live.fact_words import decision_words, plain
 from roundtable.report.provenance import carried
 from roundtable.report.stage_words import stage_ends
@@ -62,7 +62,7 @@ async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobo
     shown = plain(decision_words(session, "here"))
     assert "Decision reached" in shown
     assert "Write it with: roundtable apply here" in shown
-    assert exit_code(session.decision) == TAKEN
+    assert decision_exit_code(session.decision) == EXIT_OK
 
 
 @pytest.mark.feature("S0.60")
@@ -75,7 +75,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_and_the_pers
     gate = (await bench.session(meeting.session)).gates["deliver"]
     assert gate.question == "The project is finished, but its last run failed. How do you want it?"
     assert decision.notices[0] == "The project is finished, but its last run failed."
-    assert (exit_code(decision), exit_code(decision, strict=True)) == (TAKEN, DEGRADED)
+    assert (decision_exit_code(decision), decision_exit_code(decision, strict=True)) == (EXIT_OK, EXIT_DEGRADED)
 
 
 # --- whose it is ----------------------------------------------------------------------------------

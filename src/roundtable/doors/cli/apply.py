@@ -8,22 +8,30 @@ import click
 
 from roundtable.core.session import Session
 from roundtable.doors.cli import complete_words
-from roundtable.doors.cli.meeting_options import MEETING, Given, answers_with, carrying_out_options, writing_options
-from roundtable.doors.cli.open_meeting import agenda_of, open_and_hold
-from roundtable.doors.cli.options import HeadedCommand, option
-from roundtable.doors.cli.output import at_desk_of
-from roundtable.doors.cli.seat_choice import seats_for
+from roundtable.doors.cli.meeting_options import (
+    MEETING_HEADING,
+    MeetingRequest,
+    add_approve_all_answer,
+    apply_options,
+    write_options,
+)
+from roundtable.doors.cli.open_meeting import build_agenda, convene_and_run
+from roundtable.doors.cli.options import SectionCommand, section_option
+from roundtable.doors.cli.output import run_at_session_desk
+from roundtable.doors.cli.seat_choice import choose_seats
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-@click.command(cls=HeadedCommand)
-@click.argument("session", default="", shell_complete=complete_words.sessions)
-@option(MEETING, "--by", default="", metavar="SEAT", help="Who writes it; else the seat that is best at it.")
-@writing_options
-@carrying_out_options("plan", "approve", "approve-tests", "destroy", "decree")
-def apply(
+@click.command(cls=SectionCommand)
+@click.argument("session", default="", shell_complete=complete_words.complete_session_names)
+@section_option(
+    MEETING_HEADING, "--by", default="", metavar="SEAT", help="Who writes it; else the seat that is best at it."
+)
+@write_options
+@apply_options("plan", "approve", "approve-tests", "destroy", "decree")
+def apply_command(
     session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
 ) -> int:
     """Carry out what a session decided; you approve each change.
@@ -40,9 +48,11 @@ def apply(
       roundtable apply last --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
-    told = Given("", meeting="apply", settings=settings, answers=answers_with(answers, everything, dry_run), **given)
+    told = MeetingRequest(
+        "", meeting="apply", settings=settings, answers=add_approve_all_answer(answers, everything, dry_run), **given
+    )
     told.manner.check()
-    return at_desk_of(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
+    return run_at_session_desk(lambda desk: _meant(desk, session), lambda desk, meant: _apply(desk, meant, told))
 
 
 async def _meant(desk: Roundtable, address: str) -> str:
@@ -51,9 +61,9 @@ async def _meant(desk: Roundtable, address: str) -> str:
     return await desk.find(address) if address else (await session_to_apply(desk, "")).id
 
 
-async def _apply(desk: Roundtable, meant: Session, given: Given) -> int:
+async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
     from roundtable.app.opening.apply_source import session_to_apply, to_apply
 
     decided = await session_to_apply(desk, meant.id)
-    seats = await seats_for(desk, given) if given.seats else ()
-    return await open_and_hold(desk, to_apply(decided, agenda_of(desk, given, seats)), given)
+    seats = await choose_seats(desk, given) if given.seats else ()
+    return await convene_and_run(desk, to_apply(decided, build_agenda(desk, given, seats)), given)

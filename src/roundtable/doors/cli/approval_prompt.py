@@ -28,21 +28,21 @@ from roundtable.core.values import Digest, Gate
 from roundtable.live.hunk_approval import ASK, CONFIRM, NO, NONE, Answer, Parley
 from roundtable.report.provenance import authors_of, diff_lines, is_text, place, planned, provenance, provenance_words
 
-WIDE = 100
+SIDE_BY_SIDE_COLUMNS = 100
 """Columns from which two halves of a line are still lines."""
-LONGEST = 40_000
+MAX_HIGHLIGHTED_CHARACTERS = 40_000
 """Characters that are coloured; colouring far more than anybody reads only takes time."""
-STYLES = {"-": "red", "+": "green", " ": ""}
-GOES_ON = "↳"
+SIGN_STYLES = {"-": "red", "+": "green", " ": ""}
+CONTINUATION_SIGN = "↳"
 """Stands where signs stand, so that what a long line says is not read as a line that comes, goes or stays."""
 
 
-def shown_hunk(hunk: Hunk, console: Console) -> RenderableType:
+def render_hunk(hunk: Hunk, console: Console) -> RenderableType:
     """The hunk as it fits the console, with the lines around it that stay."""
     lines = diff_lines(hunk)
     above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
     sides = [[line for line in lines if line[0] == sign] for sign in "-+"]
-    as_diff = console.width < WIDE or console.color_system is None or not all(sides)
+    as_diff = console.width < SIDE_BY_SIDE_COLUMNS or console.color_system is None or not all(sides)
     room = console.width if as_diff else (console.width - 1) // 2
     before, after = (_colored(hunk.path, [*above, *side, *below], console, room) for side in sides)
     if as_diff:
@@ -69,23 +69,23 @@ def _colored(path: str, lines: Sequence[str], console: Console, room: int) -> li
 def _folded(sign: str, code: Text, console: Console, room: int) -> Text:
     """A line with its sign in our own colours; what there is no room for stands under the code."""
     rows = code.wrap(console, max(1, room - 2), overflow="fold")
-    marks = chain([sign], repeat(GOES_ON))
-    return Text("\n").join(Text(f"{mark} ", STYLES[sign]) + row for mark, row in zip(marks, rows, strict=False))
+    marks = chain([sign], repeat(CONTINUATION_SIGN))
+    return Text("\n").join(Text(f"{mark} ", SIGN_STYLES[sign]) + row for mark, row in zip(marks, rows, strict=False))
 
 
 def _highlighted(path: str, lines: list[str], console: Console) -> list[Text]:
     code = "\n".join(lines)
-    if console.no_color or console.color_system is None or len(code) > LONGEST:
+    if console.no_color or console.color_system is None or len(code) > MAX_HIGHLIGHTED_CHARACTERS:
         return [Text(line) for line in lines]
     syntax = Syntax(code, Syntax.guess_lexer(path), theme="ansi_dark", background_color="default")
     colored = syntax.highlight(code).split("\n", allow_blank=True)
     return [colored[at] if at < len(colored) else Text(line) for at, line in enumerate(lines)]
 
 
-Read = Callable[[str], Awaitable[str | None]]
+ReadLine = Callable[[str], Awaitable[str | None]]
 """Asks for a line of the terminal; None is its end."""
 
-KEYS = {
+HUNK_KEYS = {
     "y": "take it",
     "n": "leave it",
     "a": "take the rest of this file",
@@ -95,15 +95,15 @@ KEYS = {
     "t": "ask the table about it",
     "q": "end it with nothing written",
 }
-LAST_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": KEYS["q"]}
-LEAVING = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
-WORDS = {"yes": "y", "no": "n", "quit": "q"}
-EDITORS = ("VISUAL", "EDITOR")
-USUAL_EDITOR = "vi"
-SYSTEM, QUIET, WARNING = "yellow", "dim", "red"
+FINAL_KEYS = {"y": "rehearse and write it", "b": "begin again", "q": HUNK_KEYS["q"]}
+LEAVE_HINT = "Ctrl-C leaves the gate open and forgets what you chose or wrote here."
+KEY_WORDS = {"yes": "y", "no": "n", "quit": "q"}
+EDITOR_VARIABLES = ("VISUAL", "EDITOR")
+DEFAULT_EDITOR = "vi"
+SYSTEM_STYLE, DIM_STYLE, WARNING_STYLE = "yellow", "dim", "red"
 
 
-Check = Callable[[Digest, Choice], Awaitable[Sequence[str]]]
+CheckChoice = Callable[[Digest, Choice], Awaitable[Sequence[str]]]
 """Says why what a choice leaves of a draft cannot be written."""
 
 
@@ -111,17 +111,17 @@ class _Gone(Exception):
     """Nobody is at the terminal any more."""
 
 
-class Plan(NamedTuple):
+class ReviewedPlan(NamedTuple):
     """The draft that is gone through, and the session it is of."""
 
     session: Session
     draft: Digest
 
 
-class Approving:
+class HunkPrompt:
     """One person at one terminal, who looks through plans; what they settled is kept while the table is asked."""
 
-    def __init__(self, console: Console, read: Read, check: Check) -> None:
+    def __init__(self, console: Console, read: ReadLine, check: CheckChoice) -> None:
         self._console = console
         self._read = read
         self._check = check
@@ -135,19 +135,21 @@ class Approving:
             return Answer(NONE)
         draft, plan = found
         self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
-        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in KEYS.items())}. {LEAVING}", QUIET)
+        self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE)
         try:
-            return await self._through(self._parley, Plan(session, draft), ASK in gate.options)
+            return await self._through(self._parley, ReviewedPlan(session, draft), ASK in gate.options)
         except _Gone:
             return None
 
-    async def _through(self, parley: Parley, plan: Plan, may_ask: bool) -> Answer:
+    async def _through(self, parley: Parley, plan: ReviewedPlan, may_ask: bool) -> Answer:
         while True:
             while (hunk := parley.current) is not None:
                 self._show(parley, hunk, plan)
                 senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
                 which = one_line(_which(parley, hunk))
-                match await self._key(f"{which}. Take it?", {it: KEYS[it] for it in KEYS if it not in senseless}):
+                match await self._key(
+                    f"{which}. Take it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
+                ):
                     case "q":
                         return Answer(NONE)
                     case "t":
@@ -170,24 +172,25 @@ class Approving:
         while typed := await self._read(f"Type `{one_line(phrase)}` to go on, or Enter to write nothing: "):
             if typed == phrase:
                 return Answer(CONFIRM, typed)
-            self._tell("That is not the phrase.", WARNING)
+            self._tell("That is not the phrase.", WARNING_STYLE)
         return None if typed is None else Answer(NO)
 
     # --- what is shown ---------------------------------------------------------------------------
 
-    def _show(self, parley: Parley, hunk: Hunk, plan: Plan) -> None:
+    def _show(self, parley: Parley, hunk: Hunk, plan: ReviewedPlan) -> None:
         self._tell("")
-        self._tell(_which(parley, hunk), SYSTEM)
+        self._tell(_which(parley, hunk), SYSTEM_STYLE)
         told = provenance_words(provenance(hunk, plan.session, authors_of(plan.session, plan.draft)))
-        self._tell(told[:1].upper() + told[1:], WARNING if hunk.id in parley.planned.unasked else QUIET)
-        self._console.print(shown_hunk(hunk, self._console))
+        self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
+        self._console.print(render_hunk(hunk, self._console))
 
     def _sum_up(self, parley: Parley) -> None:
         self._tell("")
         files = many(len({it.path for it in parley.taken}), "file")
         rewritten = f", {len(parley.rewritten)} as you wrote it" if parley.rewritten else ""
         self._tell(
-            f"Taken: {len(parley.taken)} of {many(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.", SYSTEM
+            f"Taken: {len(parley.taken)} of {many(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
+            SYSTEM_STYLE,
         )
         if parley.left:
             self._tell(f"Left out: {', '.join(it.id for it in parley.left)}.")
@@ -199,21 +202,21 @@ class Approving:
 
     async def _last_key(self, parley: Parley) -> str:
         if parley.taken:
-            return await self._key("Write it?", LAST_KEYS)
-        return await self._key("Write nothing?", {key: what for key, what in LAST_KEYS.items() if key != "y"})
+            return await self._key("Write it?", FINAL_KEYS)
+        return await self._key("Write nothing?", {key: what for key, what in FINAL_KEYS.items() if key != "y"})
 
     async def _key(self, question: str, keys: Mapping[str, str]) -> str:
         """One of the keys, or a word for it; anything else explains them. Where only yes is one, no means quitting."""
         while True:
             typed = (await self._line(f"{question} [{', '.join(keys)}; ? explains]: ")).casefold()
-            key = WORDS.get(typed, typed)
+            key = KEY_WORDS.get(typed, typed)
             key = "q" if key == "n" and key not in keys and "y" in keys else key
             if key in keys:
                 return key
             if typed not in ("", "?"):
-                self._tell(f"There is no key {typed} here.", WARNING)
+                self._tell(f"There is no key {typed} here.", WARNING_STYLE)
             for key, meaning in keys.items():
-                self._tell(f"  {key}: {meaning}", QUIET)
+                self._tell(f"  {key}: {meaning}", DIM_STYLE)
 
     async def _line(self, prompt: str) -> str:
         typed = await self._read(prompt)
@@ -227,18 +230,20 @@ class Approving:
         written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
         if written is None or written == text:
             self._own.pop(hunk, None)
-            self._tell("It is left as it was.", QUIET)
+            self._tell("It is left as it was.", DIM_STYLE)
             return
         self._own[hunk] = written
-        self._console.print(shown_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console))
+        self._console.print(
+            render_hunk(msgspec.structs.replace(hunk, after=tuple(written.splitlines())), self._console)
+        )
         if wrong := await self._check(draft, parley.choice_with(hunk, written)):
-            self._tell(f"{' '.join(wrong)} Press e to go on with your text.", WARNING)
+            self._tell(f"{' '.join(wrong)} Press e to go on with your text.", WARNING_STYLE)
             return
         parley.settle(written)
 
     async def _edited(self, text: str, suffix: str) -> str | None:
         """A text as the person's own editor leaves it; None where that failed."""
-        command = next((os.environ[it] for it in EDITORS if os.environ.get(it)), USUAL_EDITOR)
+        command = next((os.environ[it] for it in EDITOR_VARIABLES if os.environ.get(it)), DEFAULT_EDITOR)
         with tempfile.TemporaryDirectory(prefix="roundtable-") as folder:
             file = Path(folder) / f"hunk{suffix}"
             await asyncio.to_thread(file.write_bytes, text.encode(errors="surrogateescape"))
@@ -247,7 +252,7 @@ class Approving:
                 code = await process.wait()
                 written = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
-                self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING)
+                self._tell(f"The editor {command} cannot be started ({error}). Set EDITOR to yours.", WARNING_STYLE)
                 return None
         return None if code else written
 

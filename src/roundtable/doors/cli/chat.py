@@ -13,11 +13,11 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.doors.cli.displays import Display, JsonLines
-from roundtable.doors.cli.gate_prompt import Gatekeeper, read_line
-from roundtable.doors.cli.options import HeadedCommand, option, session_argument
-from roundtable.doors.cli.output import INTERRUPTED, TAKEN, at_desk_of, ended_with, note
-from roundtable.doors.cli.output_queue import Outlet
-from roundtable.doors.cli.run_session import Holding
+from roundtable.doors.cli.gate_prompt import GatePrompt, read_terminal_line
+from roundtable.doors.cli.options import SectionCommand, section_option, session_argument
+from roundtable.doors.cli.output import EXIT_INTERRUPTED, EXIT_OK, print_note, run_at_session_desk, session_exit_code
+from roundtable.doors.cli.output_queue import OutputQueue
+from roundtable.doors.cli.run_session import SessionRun
 from roundtable.live.fact_words import Line, fault_words, plain
 from roundtable.report.costs import costs
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from roundtable.app.opening.judge_question import Exchange
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @session_argument
 @click.argument("question", default="")
-@option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")
-def chat(session: str, question: str, as_json: bool) -> int:
+@section_option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")
+def chat_command(session: str, question: str, as_json: bool) -> int:
     """Ask the judge about the state of a session, without changing it.
 
     The seat that judged last is shown the decisions, the findings, the files and what is open, and
@@ -44,7 +44,7 @@ def chat(session: str, question: str, as_json: bool) -> int:
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
         raise UsageError("There is no question.", 'Write it in quotes: roundtable chat last "What is open?"')
-    return at_desk_of(
+    return run_at_session_desk(
         lambda desk: desk.find(session), lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json)
     )
 
@@ -53,34 +53,34 @@ async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: boo
     said: list[Exchange] = []
     if question:
         return await _asked(desk, about, question, said, as_json=as_json)
-    note(f"About {one_line(about.charter.question, 80)}. An empty line ends it.")
-    while typed := await read_line("You: "):
+    print_note(f"About {one_line(about.charter.question, 80)}. An empty line ends it.")
+    while typed := await read_terminal_line("You: "):
         about = await desk.session(about.id)
-        if (code := await _asked(desk, about, typed, said, as_json=False)) == INTERRUPTED:
+        if (code := await _asked(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
             return code
-    return TAKEN
+    return EXIT_OK
 
 
 async def _asked(desk: Roundtable, about: Session, question: str, said: list[Exchange], *, as_json: bool) -> int:
     from roundtable.app.opening.judge_question import open_chat
 
     state = await desk.session(await open_chat(desk, about, question, said))
-    show: Display = JsonLines(Outlet()) if as_json else Words(Outlet())
-    keeper = Gatekeeper(desk, state, show, asks=False, colors=False)
-    if await Holding(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
-        note("Stopped.")
-        return INTERRUPTED
+    show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
+    keeper = GatePrompt(desk, state, show, asks=False, colors=False)
+    if await SessionRun(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
+        print_note("Stopped.")
+        return EXIT_INTERRUPTED
     ended = await desk.session(state.id)
     if ended.decision is not None and ended.decision.text:
         said.append((question, ended.decision.text))
-        note(f"({one_line(ended.decision.author)}, {costs(ended).total.price}; the session is as it was.)")
-    return ended_with(ended)
+        print_note(f"({one_line(ended.decision.author)}, {costs(ended).total.price}; the session is as it was.)")
+    return session_exit_code(ended)
 
 
-class Words:
+class ChatDisplay:
     """What one seat says, as it says it."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: OutputQueue) -> None:
         self.outlet = outlet
         self._call: str = ""
         self._length: int = 0

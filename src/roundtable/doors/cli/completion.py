@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-HOW = {
+SHELL_SETUP = {
     "bash": 'Add to ~/.bashrc: eval "$(roundtable completion bash)"',
     "zsh": 'Add to ~/.zshrc: eval "$(roundtable completion zsh)"',
     "fish": "Save as ~/.config/fish/completions/roundtable.fish",
@@ -12,8 +12,8 @@ HOW = {
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(tuple(HOW)))
-def completion(shell: str) -> None:
+@click.argument("shell", type=click.Choice(tuple(SHELL_SETUP)))
+def completion_command(shell: str) -> None:
     """Have your shell complete commands and sessions.
 
     Prints what the shell has to read: commands, options, sessions, meetings and seats are completed.
@@ -29,5 +29,5 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(f"# {HOW[shell]}")
+    click.echo(f"# {SHELL_SETUP[shell]}")
     click.echo(kind(cli, {}, "roundtable", "_ROUNDTABLE_COMPLETE").source())

@@ -12,8 +12,8 @@ import click
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
-from roundtable.doors.cli.output import note
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import print_note
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.settings.places import Places
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--revoke", "take_back", is_flag=True, help="Take the trust back.")
-def trust(yes: bool, take_back: bool) -> None:
+def trust_command(yes: bool, take_back: bool) -> None:
     """Let this workspace's config, as it is now, name endpoints, programs and keys.
 
     Any later change of the file needs a new yes.
@@ -74,7 +74,7 @@ _SOURCES = {
 @click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_context
-def config(ctx: click.Context, as_json: bool) -> None:
+def config_group(ctx: click.Context, as_json: bool) -> None:
     """Show, explain and change settings.
 
     The command line goes over the workspace's config, that over your own, that over the defaults.
@@ -93,10 +93,10 @@ def config(ctx: click.Context, as_json: bool) -> None:
     _show(in_force(*_here()), as_json=as_json)
 
 
-@config.command()
+@config_group.command("get")
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def get(key: str, as_json: bool) -> None:
+def get_setting_command(key: str, as_json: bool) -> None:
     """Print a setting, or all those under it.
 
     \b
@@ -114,11 +114,11 @@ def get(key: str, as_json: bool) -> None:
     _show(found, as_json=as_json)
 
 
-@config.command("set")
+@config_group.command("set")
 @click.argument("key")
 @click.argument("value")
 @click.option("--user", "for_person", is_flag=True, help="In your own config, for every workspace.")
-def set_(key: str, value: str, for_person: bool) -> None:
+def set_setting_command(key: str, value: str, for_person: bool) -> None:
     """Change a setting; comments in the file stay.
 
     VALUE is a word, a number, words with commas between them, or TOML.
@@ -131,13 +131,13 @@ def set_(key: str, value: str, for_person: bool) -> None:
     from roundtable.app.settings.settings_view import change
     from roundtable.app.settings.toml_text import written
 
-    path, now = change(*_here(), key, value, for_person=for_person)
-    note(f"{key} = {written(now)} in {path}")
+    config_path_command, now = change(*_here(), key, value, for_person=for_person)
+    print_note(f"{key} = {written(now)} in {config_path_command}")
 
 
-@config.command()
+@config_group.command("path")
 @click.option("--user", "for_person", is_flag=True, help="Your own config.")
-def path(for_person: bool) -> None:
+def config_path_command(for_person: bool) -> None:
     """Print where the config is, for an editor.
 
     \b
@@ -160,7 +160,7 @@ def _show(found: list[Setting], *, as_json: bool) -> None:
     from roundtable.app.settings.toml_text import written
 
     if as_json:
-        show_json({"v": 1, "settings": found})
+        print_json({"v": 1, "settings": found})
         return
     rows = [(it.key, _SOURCES[it.source], "" if it.value is None else written(it.value)) for it in found]
-    show_table(("setting", "from", "value"), rows)
+    print_table(("setting", "from", "value"), rows)

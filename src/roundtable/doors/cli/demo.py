@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roundtable.doors.cli.displays import Manner
-from roundtable.doors.cli.output import at_desk, note
-from roundtable.doors.cli.run_session import conduct
+from roundtable.doors.cli.displays import OutputMode
+from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.run_session import run_and_show_session
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-SMALLEST, USEFUL = "smollm2-135m", "qwen2.5-coder-1.5b"
-QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
-OPTIONS = ("One program", "Many small services")
-HONEST = (
+SMALLEST_MODEL, RECOMMENDED_MODEL = "smollm2-135m", "qwen2.5-coder-1.5b"
+DEMO_QUESTION = "Three people want to build a web shop. Should they write one program or many small services?"
+DEMO_OPTIONS = ("One program", "Many small services")
+DEMO_INTRODUCTION = (
     "What follows is real: three seats on {title}, running on this machine, nothing scripted.\n"
     "{about}\n"
     "So watch how a table works, not what it says. For answers worth having, seat stronger models:\n"
@@ -26,8 +26,8 @@ HONEST = (
 
 
 @click.command()
-@click.argument("question", default=QUESTION)
-def demo(question: str) -> int:
+@click.argument("question", default=DEMO_QUESTION)
+def demo_command(question: str) -> int:
     """Hold a real deliberation on an embedded model: no key, no account.
 
     Uses the best model that is already here and fetches the smallest (98 MB) if there is none. It never
@@ -41,21 +41,25 @@ def demo(question: str) -> int:
     from roundtable.app.machine.embedded_models import default_model
     from roundtable.app.settings.installation import COMMAND, typed_command
     from roundtable.app.settings.places import Places
-    from roundtable.doors.cli.models import fetch
+    from roundtable.doors.cli.models import fetch_model
 
     places = Places.of_this_person()
     model = default_model(places)
     if model is None:
-        note(f"No model is here yet, so {SMALLEST} (98 MB) is fetched once.")
-        fetch(SMALLEST)
+        print_note(f"No model is here yet, so {SMALLEST_MODEL} (98 MB) is fetched once.")
+        fetch_model(SMALLEST_MODEL)
         model = default_model(places)
     assert model is not None
     command = typed_command()
-    more = f"  {command} models get {USEFUL}        (1.1 GB, still small)\n" if model.name != USEFUL else ""
-    note(HONEST.format(title=model.title or model.name, about=model.about, more=more, command=command))
-    code = at_desk(lambda desk: _hold(desk, model.name, question))
+    more = (
+        f"  {command} models get {RECOMMENDED_MODEL}        (1.1 GB, still small)\n"
+        if model.name != RECOMMENDED_MODEL
+        else ""
+    )
+    print_note(DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=more, command=command))
+    code = run_at_desk(lambda desk: _hold(desk, model.name, question))
     if command != COMMAND:
-        note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")
+        print_note(f"Your PATH does not lead to roundtable. From here it is: {command} show last")
     return code
 
 
@@ -67,8 +71,8 @@ async def _hold(desk: Roundtable, model: str, question: str) -> int:
         question,
         embedded_table(model),
         meeting="council",
-        options=OPTIONS if question == QUESTION else (),
+        options=DEMO_OPTIONS if question == DEMO_QUESTION else (),
         headless=True,
     )
     state = await desk.session(await desk.convene(agenda))
-    return await conduct(desk, state, Manner(), headless=True, strict=False)
+    return await run_and_show_session(desk, state, OutputMode(), headless=True, strict=False)

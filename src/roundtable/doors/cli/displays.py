@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.events import Delta, Recorded, encode_line
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output_queue import Outlet
+from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import View
 from roundtable.live.fact_words import Line, Teller, brief, plain
 
@@ -19,7 +19,7 @@ from roundtable.live.fact_words import Line, Teller, brief, plain
 class Display(Protocol):
     """Somewhere a session is shown."""
 
-    outlet: Outlet
+    outlet: OutputQueue
 
     def take(self, item: Recorded | Delta) -> None:
         """Show one fact or word."""
@@ -42,7 +42,7 @@ class Display(Protocol):
         ...
 
 
-class Manner(msgspec.Struct, frozen=True):
+class OutputMode(msgspec.Struct, frozen=True):
     """How a person wants to see a session."""
 
     json: bool = False
@@ -64,9 +64,9 @@ class Manner(msgspec.Struct, frozen=True):
         return not alone and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def display(manner: Manner, view: View) -> Display:
+def create_display(manner: OutputMode, view: View) -> Display:
     """The display that fits; facts up to `brief_until` are told in short, panels open with `live_from`."""
-    outlet = Outlet()
+    outlet = OutputQueue()
     if manner.json:
         return JsonLines(outlet)
     if not manner.live:
@@ -79,7 +79,7 @@ def display(manner: Manner, view: View) -> Display:
 class JsonLines:
     """Every fact and every word as one object per line, and nothing else."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: OutputQueue) -> None:
         self.outlet = outlet
 
     def take(self, item: Recorded | Delta) -> None:
@@ -102,7 +102,7 @@ class JsonLines:
 class PlainLines:
     """Lines for pipes and for terminals that cannot move the cursor; words come whole, when a turn ends."""
 
-    def __init__(self, outlet: Outlet, view: View) -> None:
+    def __init__(self, outlet: OutputQueue, view: View) -> None:
         self.outlet = outlet
         self._brief_until = view.brief_until
         self._teller = Teller(view.charter)

@@ -14,9 +14,9 @@ import click
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import many
-from roundtable.doors.cli.output import at_desk, note
-from roundtable.doors.cli.stderr import fitted
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.stderr import wrap_for_terminal
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -27,45 +27,47 @@ if TYPE_CHECKING:
     from roundtable.app.machine.surroundings import Program
 
 
-FAILED = 1
+FAULT_CHECK_FAILED = 1
 """A voice that does not tell the truth about a fault is a fault of ours."""
 
 
-def check_and_show(as_json: bool) -> int:
+def run_fault_check(as_json: bool) -> int:
     """Check every voice, telling of each step on standard error, and print the table; the exit code comes back."""
-    report = at_desk(_check)
+    report = run_at_desk(_check)
     if as_json:
-        show_json(report)
+        print_json(report)
     else:
         _show(report)
-    return 0 if report.ok else FAILED
+    return 0 if report.ok else FAULT_CHECK_FAILED
 
 
 async def _check(desk: Roundtable) -> FaultReport:
     from roundtable.app.machine.fault_check import agents_here, check_faults
 
-    note("Every kind of voice meets every fault of a server on this machine.")
+    print_note("Every kind of voice meets every fault of a server on this machine.")
     if agents := [f"{way}:{agent.name}" for way, agent in agents_here(desk)]:
-        note(f"Agents take a minute or two each: {', '.join(agents)}.")
+        print_note(f"Agents take a minute or two each: {', '.join(agents)}.")
     return await check_faults(desk, _show_fault_table)
 
 
 def _show_fault_table(finding: Finding) -> None:
     sign = "✓" if finding.passed else "✗"
-    note(f"{sign} {finding.voice}: {finding.fault} → {finding.told} ({finding.seconds:.1f} s)")
+    print_note(f"{sign} {finding.voice}: {finding.fault} → {finding.told} ({finding.seconds:.1f} s)")
 
 
 def _show(report: FaultReport) -> None:
     voices = list(dict.fromkeys(it.voice for it in report.findings))
     faults = list(dict.fromkeys(it.fault for it in report.findings))
     cells = {(it.fault, it.voice): "pass" if it.passed else "FAIL" for it in report.findings}
-    show_table(("fault", *voices), [[fault, *(cells.get((fault, voice), "–") for voice in voices)] for fault in faults])
+    print_table(
+        ("fault", *voices), [[fault, *(cells.get((fault, voice), "–") for voice in voices)] for fault in faults]
+    )
     for it in report.findings:
         if not it.passed:
-            note(f"✗ {it.voice}, {it.fault}: {one_line(it.note)}")
+            print_note(f"✗ {it.voice}, {it.fault}: {one_line(it.note)}")
     for name, why in report.skipped.items():
-        note(f"  {name} was not checked: {why}.")
-    note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")
+        print_note(f"  {name} was not checked: {why}.")
+    print_note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")
 
 
 _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
@@ -77,7 +79,7 @@ _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
 @click.option("--faults", is_flag=True, help="Instead, put every kind of voice before a local server that fails.")
 @click.option("--yes", is_flag=True, help="Do not ask before --deep; needed where there is no terminal.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
+def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
     """Check folders, config, the record, every seat and what is installed; no model is asked without --deep.
 
     The sandbox in force is proved by trying to break out of it. With --deep, it is also asked for more memory,
@@ -101,31 +103,31 @@ def doctor(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> 
         if session or deep:
             raise UsageError("--faults is a check of its own.", "Leave out --session and --deep.")
 
-        click.get_current_context().exit(check_and_show(as_json))
+        click.get_current_context().exit(run_fault_check(as_json))
     if deep and not yes:
         deep = _may_ask()
     report = asyncio.run(examine(session=session, told=_tell if deep else None))
     if as_json:
-        show_json(report)
+        print_json(report)
     else:
-        for line in report_lines(report):
-            click.echo(fitted(line, sys.stdout))
+        for line in render_doctor_report(report):
+            click.echo(wrap_for_terminal(line, sys.stdout))
     click.get_current_context().exit(report.exit_code)
 
 
 def _may_ask() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("--deep asks before it spends anything, and nobody is there to answer.", "Add --yes.")
-    note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
+    print_note("Every seat gets one tiny question; seats behind a paid key cost a fraction of a cent each.")
     return click.confirm("Ask them?", default=False, err=True)
 
 
 def _tell(seat: str, check: VoiceCheck) -> None:
     """A line as each voice answers; one may take a minute."""
-    note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
+    print_note(_line(_sign(check.status == "ok"), f"seat {seat}", _voice(check)))
 
 
-def report_lines(report: Report) -> list[str]:
+def render_doctor_report(report: Report) -> list[str]:
     """The report for people: a sign, what was looked at, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"

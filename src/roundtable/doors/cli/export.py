@@ -11,25 +11,27 @@ import click
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import NO_DECISION, TAKEN, at_desk, note
+from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_at_desk
 from roundtable.report.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-REPORTS = ("report-md", "report-html")
-FORMATS = ("markdown", "html", "json", "jsonl", *REPORTS)
+REPORT_FORMATS = ("report-md", "report-html")
+EXPORT_FORMATS = ("markdown", "html", "json", "jsonl", *REPORT_FORMATS)
 
 
 @click.command()
 @session_argument
-@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="One file.")
+@click.option(
+    "--format", "form", type=click.Choice(EXPORT_FORMATS), default="markdown", show_default=True, help="One file."
+)
 @click.option(
     "--layout", type=click.Choice(tuple(LAYOUTS)), help="A folder of files instead, as other tools lay it out."
 )
 @click.option("-o", "--output", metavar="PATH", help="The file, or with --layout the folder.  [default: by the slug]")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
-def export(session: str, form: str, layout: str | None, output: str | None, force: bool) -> None:
+def export_command(session: str, form: str, layout: str | None, output: str | None, force: bool) -> None:
     """Write a session to files: markdown, html, json, jsonl.
 
     HTML is one file without scripts, with the map of who stood with whom. A meeting in stages has a report as well,
@@ -47,7 +49,7 @@ def export(session: str, form: str, layout: str | None, output: str | None, forc
 
     if output == "-":
         raise UsageError("Standard output is no place for files.", PRINT)
-    name, texts = at_desk(lambda desk: _texts(desk, session, form, layout))
+    name, texts = run_at_desk(lambda desk: _texts(desk, session, form, layout))
     file = name if layout else name + SUFFIXES[form]
     place = Path(output or file)
     if layout is None:
@@ -66,7 +68,7 @@ async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) 
     session = Session.fold(id, records)
     if layout:
         files = await laid_out(desk.store, session, records, layout)
-    elif form in REPORTS:
+    elif form in REPORT_FORMATS:
         files = {"": await reported(desk.store, session, records, form)}
     else:
         files = {"": await rendered(session, records, form)}
@@ -75,7 +77,7 @@ async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) 
 
 @click.command()
 @click.option("-y", "--yes", is_flag=True, help="Make the folder if it is not there.")
-def sync(yes: bool) -> int:
+def sync_command(yes: bool) -> int:
     """Write .roundtable/ anew from the record.
 
     It holds the chronicle, the error log and every session of this workspace, to be read and committed. Files of your
@@ -85,7 +87,7 @@ def sync(yes: bool) -> int:
     Example:
       roundtable sync --yes
     """
-    return at_desk(lambda desk: _sync(desk, yes))
+    return run_at_desk(lambda desk: _sync(desk, yes))
 
 
 async def _sync(desk: Roundtable, yes: bool) -> int:
@@ -96,15 +98,15 @@ async def _sync(desk: Roundtable, yes: bool) -> int:
         if not yes and not sys.stdin.isatty():
             raise UsageError("This workspace has no .roundtable/ yet.", "`roundtable sync --yes` makes it.")
         if not yes and not click.confirm(f"Make {folder.path}?", default=False, err=True):
-            note("Nothing was written.")
-            return NO_DECISION
+            print_note("Nothing was written.")
+            return EXIT_NO_DECISION
         folder.create()
     written = await desk.sync()
     for path in written.kept:
-        note(f"Left alone, since Roundtable did not write it: .roundtable/{path}")
+        print_note(f"Left alone, since Roundtable did not write it: .roundtable/{path}")
     count = len(written.changed)
     done = f"{count} {'file' if count == 1 else 'files'} written."
     if written.failed:
         raise UsageError(written.trouble, f"The others are current: {done} Mend that place and run it again.")
     click.echo(f".roundtable/ is current: {done}")
-    return TAKEN
+    return EXIT_OK

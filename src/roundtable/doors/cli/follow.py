@@ -13,37 +13,45 @@ from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import SessionHeld
 from roundtable.core.session import Session
 from roundtable.core.stages import in_stages
-from roundtable.doors.cli.displays import Display, Manner, display
-from roundtable.doors.cli.options import HeadedCommand, manner_options, option, session_argument, strict_option
-from roundtable.doors.cli.output import (
-    INTERRUPTED,
-    TAKEN,
-    address_of,
-    at_desk,
-    at_desk_of,
-    ended_with,
-    let_go_of_stdout,
-    note,
+from roundtable.doors.cli.displays import Display, OutputMode, create_display
+from roundtable.doors.cli.options import (
+    SectionCommand,
+    output_mode_options,
+    section_option,
+    session_argument,
+    strict_option,
 )
-from roundtable.doors.cli.run_session import conclude, conduct, follow, stopping
+from roundtable.doors.cli.output import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    detach_stdout,
+    print_note,
+    run_at_desk,
+    run_at_session_desk,
+    session_exit_code,
+    shortest_session_address,
+)
+from roundtable.doors.cli.run_session import display_session, handle_stop_signals, print_decision, run_and_show_session
 from roundtable.live.board import View
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-ALONE_SECONDS = 2.0
-FOREVER = 1 << 60
+HOLDER_CHECK_SECONDS = 2.0
+NEVER_LIVE = 1 << 60
 """Panels that open with this fact never do."""
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @session_argument
-@manner_options
+@output_mode_options
 @strict_option
-@option("Output", "--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Only facts after this one.")
-@option("Output", "--no-follow", is_flag=True, help="Print what is there and leave.")
-def watch(session: str, as_json: bool, plain: bool, strict: bool, after: int, no_follow: bool) -> int:
+@section_option(
+    "Output", "--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Only facts after this one."
+)
+@section_option("Output", "--no-follow", is_flag=True, help="Print what is there and leave.")
+def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after: int, no_follow: bool) -> int:
     """Follow a session that runs here or in another process.
 
     SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
@@ -55,34 +63,34 @@ def watch(session: str, as_json: bool, plain: bool, strict: bool, after: int, no
       roundtable watch 2026-11-15-rest-or-graphql --json
       roundtable watch last --no-follow --plain
     """
-    manner = Manner(as_json, plain)
+    manner = OutputMode(as_json, plain)
     manner.check()
-    return at_desk(lambda desk: _watch(desk, session, manner, after=after, stay=not no_follow, strict=strict))
+    return run_at_desk(lambda desk: _watch(desk, session, manner, after=after, stay=not no_follow, strict=strict))
 
 
-async def _watch(desk: Roundtable, address: str, manner: Manner, *, after: int, stay: bool, strict: bool) -> int:
+async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: int, stay: bool, strict: bool) -> int:
     state = await desk.session(await desk.find(address))
-    address = await address_of(desk, state.id, state.charter.slug)
+    address = await shortest_session_address(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
-    show = display(manner, View(state.charter, address, live_from=state.seq if stay else FOREVER, own=False))
+    show = create_display(manner, View(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False))
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
-    following = asyncio.create_task(follow(items, show))
+    following = asyncio.create_task(display_session(items, show))
     looking = asyncio.create_task(_say_when_alone(desk, state.id, address, show)) if stay else None
-    with stopping(following.cancel, show.close):
+    with handle_stop_signals(following.cancel, show.close):
         await asyncio.wait({following})
     if looking is not None:
         looking.cancel()
         await asyncio.wait({looking})
     if following.cancelled():
-        note(f"You no longer watch; the session itself goes on. Come back with: roundtable watch {address}")
-        return INTERRUPTED
+        print_note(f"You no longer watch; the session itself goes on. Come back with: roundtable watch {address}")
+        return EXIT_INTERRUPTED
     try:
         following.result()
     except BrokenPipeError:
-        let_go_of_stdout()
-        return TAKEN
+        detach_stdout()
+        return EXIT_OK
     ended = state.ended or stay
-    return await conclude(desk, state.id, show, address, strict=strict) if ended else TAKEN
+    return await print_decision(desk, state.id, show, address, strict=strict) if ended else EXIT_OK
 
 
 async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Display) -> None:
@@ -92,10 +100,10 @@ async def _say_when_alone(desk: Roundtable, session: str, address: str, show: Di
         alone = await desk.holder(session) is None
         if alone and not said and not (await desk.session(session)).ended:
             show.suspend()
-            note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
+            print_note(f"Nobody runs this session now; waiting for: roundtable resume {address}")
             show.resume()
         said = alone
-        await asyncio.sleep(ALONE_SECONDS)
+        await asyncio.sleep(HOLDER_CHECK_SECONDS)
 
 
 async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
@@ -110,12 +118,12 @@ async def _so_far(desk: Roundtable, session: str, after: int) -> AsyncGenerator[
                 return
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @session_argument
-@manner_options
+@output_mode_options
 @strict_option
-@option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default.")
-def resume(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
+@section_option("Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default.")
+def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
     """Go on with a session that was stopped or paused.
 
     SESSION is an id, a slug, the beginning of either, a name, or `last` (the default).
@@ -127,16 +135,16 @@ def resume(session: str, as_json: bool, plain: bool, strict: bool, headless: boo
       roundtable resume
       roundtable resume 2026-11-15-rest-or-graphql --json
     """
-    manner = Manner(as_json, plain)
+    manner = OutputMode(as_json, plain)
     manner.check()
-    return at_desk_of(
+    return run_at_session_desk(
         lambda desk: desk.find(session),
         lambda desk, state: _resume(desk, state, manner, headless=headless, strict=strict),
     )
 
 
-async def _resume(desk: Roundtable, state: Session, manner: Manner, *, headless: bool, strict: bool) -> int:
-    address = await address_of(desk, state.id, state.charter.slug)
+async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool, strict: bool) -> int:
+    address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
         return await _show_ended(desk, state, manner, address, strict=strict)
     if holder := await desk.holder(state.id):
@@ -144,30 +152,30 @@ async def _resume(desk: Roundtable, state: Session, manner: Manner, *, headless:
     if state.paused:
         await desk.unpause(state.id)
         state = await desk.session(state.id)
-    return await conduct(desk, state, manner, headless=headless, strict=strict)
+    return await run_and_show_session(desk, state, manner, headless=headless, strict=strict)
 
 
-async def _show_ended(desk: Roundtable, state: Session, manner: Manner, address: str, *, strict: bool) -> int:
+async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool) -> int:
     by_round = f"a round on: roundtable branch {address} --at ROUND"
     by_stage = f"a stage on: roundtable rollback {address} STAGE"
     way = by_stage if in_stages(state.charter) else by_round
-    note(f"This session has ended. To go another way from {way}")
-    show = display(manner, View(state.charter, address, live_from=FOREVER))
+    print_note(f"This session has ended. To go another way from {way}")
+    show = create_display(manner, View(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
-        await follow(_so_far(desk, state.id, 0), show)
-        return ended_with(state, strict=strict)
-    return await conclude(desk, state.id, show, address, strict=strict)
+        await display_session(_so_far(desk, state.id, 0), show)
+        return session_exit_code(state, strict=strict)
+    return await print_decision(desk, state.id, show, address, strict=strict)
 
 
 async def _told_to_go_on(desk: Roundtable, state: Session, holder: str, address: str) -> int:
     if not state.paused:
-        raise held(holder, address)
+        raise session_held_error(holder, address)
     await desk.unpause(state.id)
-    note(f"The session goes on in {_process(holder)}; follow it with: roundtable watch {address}")
-    return TAKEN
+    print_note(f"The session goes on in {_process(holder)}; follow it with: roundtable watch {address}")
+    return EXIT_OK
 
 
-def held(holder: str, address: str) -> SessionHeld:
+def session_held_error(holder: str, address: str) -> SessionHeld:
     """The error of somebody who wants to run what another process runs."""
     return SessionHeld(
         f"This session is run by {_process(holder)}.",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import address_of, at_desk, note
-from roundtable.doors.cli.tables import show_json
+from roundtable.doors.cli.output import print_note, run_at_desk, shortest_session_address
+from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session", default="")
 @click.option("--session", "name", default="", metavar="NAME", help="The same, as an option.")
-def forget(session: str, name: str) -> None:
+def forget_command(session: str, name: str) -> None:
     """Take a session off the list; exported files stay.
 
     Its name is free for another one, and `last` no longer means it. What it decided is still known, and `show` still
@@ -31,7 +31,7 @@ def forget(session: str, name: str) -> None:
     """
     if bool(session) == bool(name):
         raise UsageError("Name one session to forget.", "`roundtable list` shows those there are.")
-    click.echo(at_desk(lambda desk: _forget(desk, session or name)))
+    click.echo(run_at_desk(lambda desk: _forget(desk, session or name)))
 
 
 async def _forget(desk: Roundtable, address: str) -> str:
@@ -40,7 +40,7 @@ async def _forget(desk: Roundtable, address: str) -> str:
     state = await desk.session(await desk.find(address))
     if state.forgotten:
         raise UsageError(f"The session {address} is forgotten already.", "`roundtable gc` clears it away.")
-    short = await address_of(desk, state.id, state.charter.slug)
+    short = await shortest_session_address(desk, state.id, state.charter.slug)
     await let_go(desk, state.id)
     return f"{short} is forgotten; until it is cleared away: roundtable show {short}"
 
@@ -51,7 +51,7 @@ async def _forget(desk: Roundtable, address: str) -> str:
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def gc(max_age_days: int, dry_run: bool, as_json: bool) -> None:
+def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
     """Clear away what old sessions said; decisions are remembered.
 
     In every workspace, sessions that nobody has touched for N days are deleted, and then the texts that no session
@@ -69,17 +69,17 @@ def gc(max_age_days: int, dry_run: bool, as_json: bool) -> None:
 
         return await clear(desk, max_age_days, dry_run=dry_run)
 
-    done = at_desk(work)
+    done = run_at_desk(work)
     if as_json:
         gone = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in done.gone]
         kept = {row.id: why for row, why in done.kept}
-        show_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": done.size})
+        print_json({"v": 1, "dry_run": dry_run, "sessions": gone, "kept": kept, "freed_bytes": done.size})
         return
     for row in done.gone:
         click.echo(row.slug or row.id)
     for row, why in done.kept:
-        note(f"{row.slug or row.id} stays: {why}.")
+        print_note(f"{row.slug or row.id} stays: {why}.")
     number = f"{len(done.gone)} session{'' if len(done.gone) == 1 else 's'}"
-    note(
+    print_note(
         f"{number} would be cleared away." if dry_run else f"Cleared {number} away; {done.size:,} bytes are free again."
     )

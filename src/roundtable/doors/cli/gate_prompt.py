@@ -14,7 +14,7 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.stages import goes_back, in_own_words
 from roundtable.core.values import Gate
-from roundtable.doors.cli.rollback import ask_where_back
+from roundtable.doors.cli.rollback import prompt_rollback_stage
 from roundtable.live.fact_words import Line, gate_words
 from roundtable.live.gate_options import REASONS, choice, on_enter
 from roundtable.report.provenance import asks_for_a_phrase, asks_for_approval, candidates, phrase, planned
@@ -22,12 +22,12 @@ from roundtable.report.step_words import served_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.doors.cli.approval_prompt import Approving
+    from roundtable.doors.cli.approval_prompt import HunkPrompt
     from roundtable.doors.cli.displays import Display
     from roundtable.live.hunk_approval import Answer
 
 
-async def read_line(prompt: str, fd: int = 0) -> str | None:
+async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
     """One line of the terminal, None at its end; nothing else waits meanwhile."""
     os.write(2, prompt.encode(errors="replace"))
     loop = asyncio.get_running_loop()
@@ -52,7 +52,7 @@ async def read_line(prompt: str, fd: int = 0) -> str | None:
     return data.decode(errors="replace").strip() if data else None
 
 
-class Gatekeeper:
+class GatePrompt:
     """Sees every gate of a session that runs here, and has it answered: by the person, or by its default."""
 
     def __init__(self, desk: Roundtable, state: Session, display: Display, *, asks: bool, colors: bool) -> None:
@@ -65,7 +65,7 @@ class Gatekeeper:
         self._display = display
         self._asks = asks
         self._colors = colors
-        self._approving: Approving | None = None
+        self._approving: HunkPrompt | None = None
         self._asking: tuple[str, asyncio.Task[None]] | None = None
         self.give_up: Callable[[], None] = lambda: None
 
@@ -130,11 +130,11 @@ class Gatekeeper:
             return await approving.approve(state, gate)
         return await approving.confirm(phrase(state))
 
-    def _at_terminal(self) -> Approving:
+    def _at_terminal(self) -> HunkPrompt:
         from rich.console import Console
 
         from roundtable.app.effects.carry_out import objections_to
-        from roundtable.doors.cli.approval_prompt import Approving
+        from roundtable.doors.cli.approval_prompt import HunkPrompt
 
         console = Console(
             file=cast("IO[str]", self._display.outlet),
@@ -144,12 +144,12 @@ class Gatekeeper:
             markup=False,
             emoji=False,
         )
-        return Approving(console, self._read_line, partial(objections_to, self._desk))
+        return HunkPrompt(console, self._read_line, partial(objections_to, self._desk))
 
     async def _read_line(self, prompt: str) -> str | None:
         """A line of the terminal, asked for once all that it is about has been shown."""
         await self._display.outlet.drained()
-        return await read_line(prompt)
+        return await read_terminal_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
         usual = on_enter(gate)
@@ -172,7 +172,7 @@ class Gatekeeper:
     async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
         """What the person adds to an option that means little without it; None where they left."""
         if goes_back(gate, option):
-            return await ask_where_back(await self._desk.session(self._session), said, self._read_line)
+            return await prompt_rollback_stage(await self._desk.session(self._session), said, self._read_line)
         if said or option not in REASONS:
             return said
         if not in_own_words(gate, option):

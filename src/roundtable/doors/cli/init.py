@@ -10,12 +10,12 @@ import click
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import clean, one_line
-from roundtable.doors.cli.demo import SMALLEST
-from roundtable.doors.cli.gate_prompt import read_line
-from roundtable.doors.cli.meeting_options import Given
-from roundtable.doors.cli.open_meeting import hold
-from roundtable.doors.cli.output import at_desk, note
-from roundtable.doors.cli.seat_choice import pick
+from roundtable.doors.cli.demo import SMALLEST_MODEL
+from roundtable.doors.cli.gate_prompt import read_terminal_line
+from roundtable.doors.cli.meeting_options import MeetingRequest
+from roundtable.doors.cli.open_meeting import hold_meeting
+from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.seat_choice import prompt_seat_selection
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--user", "for_person", is_flag=True, help="Write your own config, for every workspace.")
 @click.option("--import", "source", metavar="FILE", help="Take over a config.json or config.yaml of another tool.")
 @click.option("--yes", is_flag=True, help="Ask nothing: take the seats that were found, and write.")
-def init(for_person: bool, source: str | None, yes: bool) -> int:
+def init_command(for_person: bool, source: str | None, yes: bool) -> int:
     """Set up a table here: finds models, writes the config.
 
     Looks for agents, keys and local model servers, asks which of them shall sit at the table, and
@@ -43,8 +43,8 @@ def init(for_person: bool, source: str | None, yes: bool) -> int:
     """
     if not yes and not sys.stdin.isatty():
         raise UsageError("init asks before it writes, and nobody is here to answer.", "Add --yes.")
-    question = at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
-    return hold(Given(question)) if question else 0
+    question = run_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
+    return hold_meeting(MeetingRequest(question)) if question else 0
 
 
 async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes: bool) -> str:
@@ -57,29 +57,29 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
         source = await _theirs(desk, yes=yes)
     settings = _imported(source) if source else await _found(desk, yes=yes)
     if settings is None:
-        note("Nothing was written.")
+        print_note("Nothing was written.")
         return ""
     plan = draft(path, settings, "for you, in every workspace" if for_person else "in this workspace")
     _show(plan)
     if not plan.added:
         return ""
     if not yes and not await _agreed("Write it? [Y/n]: "):
-        note("Nothing was written.")
+        print_note("Nothing was written.")
         return ""
     trusted = write(plan, desk.places, None if for_person else desk.workspace)
-    note(f"Written: {path}")
+    print_note(f"Written: {path}")
     if "table" in plan.kept and settings.get("seats"):
-        note("Who sits down is said by table.seats: roundtable config set table.seats NAME,NAME")
+        print_note("Who sits down is said by table.seats: roundtable config set table.seats NAME,NAME")
     if not trusted:
-        note("It says things you have not trusted yet: read it, then run `roundtable trust`.")
+        print_note("It says things you have not trusted yet: read it, then run `roundtable trust`.")
     if yes or not settings.get("seats"):
-        note('Ask something: roundtable discuss "…"' if settings.get("seats") else "Then: roundtable init again.")
+        print_note('Ask something: roundtable discuss "…"' if settings.get("seats") else "Then: roundtable init again.")
         return ""
-    return await read_line("A first question for the table? [Enter for none]: ") or ""
+    return await read_terminal_line("A first question for the table? [Enter for none]: ") or ""
 
 
 async def _agreed(question: str) -> bool:
-    return (await read_line(question) or "y").casefold() in ("y", "yes")
+    return (await read_terminal_line(question) or "y").casefold() in ("y", "yes")
 
 
 async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
@@ -89,9 +89,9 @@ async def _theirs(desk: Roundtable, *, yes: bool) -> str | None:
     path = theirs_in(desk.workspace)
     if path is None:
         return None
-    note(f"There is {path}, which is where TheRoundtAIble has its config.")
+    print_note(f"There is {path}, which is where TheRoundtAIble has its config.")
     if yes:
-        note(f"It is left alone; `roundtable init --import {path}` takes it over.")
+        print_note(f"It is left alone; `roundtable init --import {path}` takes it over.")
     return str(path) if not yes and await _agreed("Take it over? [Y/n]: ") else None
 
 
@@ -100,7 +100,7 @@ def _imported(source: str) -> dict[str, Any]:
 
     imported = import_file(Path(source).expanduser())
     for line in imported.notes:
-        note(f"Note: {line}")
+        print_note(f"Note: {line}")
     return imported.settings
 
 
@@ -116,31 +116,36 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     voices = {seat.voices[0] for seat in offered}
     others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
     if known and not (offered or others):
-        note("Nobody was found who has no seat yet.")
-        note(f"Your seats: {', '.join(map(one_line, desk.settings.config.seats))}.")
-        note('Ask them something: roundtable discuss "…"')
+        print_note("Nobody was found who has no seat yet.")
+        print_note(f"Your seats: {', '.join(map(one_line, desk.settings.config.seats))}.")
+        print_note('Ask them something: roundtable discuss "…"')
         return None
     if not offered:
-        note("Nothing was found that could sit at the table: no agent, no key, no local server, no embedded model.")
-        note(f"`roundtable keys set openai` stores a key; `roundtable models get {SMALLEST}` fetches a small model.")
-        note("`roundtable demo` fetches it too, and shows a meeting at once.")
+        print_note(
+            "Nothing was found that could sit at the table: no agent, no key, no local server, no embedded model."
+        )
+        print_note(
+            "`roundtable keys set openai` stores a key; "
+            f"`roundtable models get {SMALLEST_MODEL}` fetches a small model."
+        )
+        print_note("`roundtable demo` fetches it too, and shows a meeting at once.")
         return settings_for(desk, ())
     notes = {it.voice: it.note for it in found}
-    note("Found here:")
+    print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
-        note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])}): {one_line(notes[seat.voices[0]])}")
+        print_note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])}): {one_line(notes[seat.voices[0]])}")
     if len(offered) > len(voices):
-        note(f"{one_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own.")
-    seats = offered if yes else await pick(offered, others)
+        print_note(f"{one_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own.")
+    seats = offered if yes else await prompt_seat_selection(offered, others)
     return settings_for(desk, seats) if seats else None
 
 
 def _show(plan: Draft) -> None:
     for name in plan.kept:
-        note(f"Kept as it is: {one_line(name)}")
+        print_note(f"Kept as it is: {one_line(name)}")
     if not plan.added:
-        note(f"Nothing is to be added to {plan.path}.")
+        print_note(f"Nothing is to be added to {plan.path}.")
         return
-    note(f"{'To be added to' if plan.before else 'To be written as'} {plan.path}:")
+    print_note(f"{'To be added to' if plan.before else 'To be written as'} {plan.path}:")
     for line in plan.added.strip("\n").splitlines():
-        note(f"  | {clean(line)}".rstrip())
+        print_note(f"  | {clean(line)}".rstrip())

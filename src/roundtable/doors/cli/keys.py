@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import note
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import print_note
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.settings.places import Places
     from roundtable.app.settings.secrets import KeyState
 
 
-class Discreet(click.Group):
+class SecretSafeGroup(click.Group):
     """A group whose complaints repeat nothing that was typed: it may be a key."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -48,8 +48,8 @@ def _not_repeated() -> Generator[None]:
         ) from None
 
 
-@click.group(cls=Discreet, invoke_without_command=True)
-def keys() -> None:
+@click.group(cls=SecretSafeGroup, invoke_without_command=True)
+def keys_group() -> None:
     """Store, list and remove the keys of paid voices.
 
     A variable in the environment comes first. A stored key lives in the system's keychain where there is one; else in
@@ -64,13 +64,13 @@ def keys() -> None:
     """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
-        context.invoke(list_command)
+        context.invoke(list_keys_command)
 
 
-@keys.command("set")
+@keys_group.command("set")
 @click.argument("name")
 @click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input, as is done in a pipe anyway.")
-def set_command(name: str, piped: bool) -> None:
+def set_key_command(name: str, piped: bool) -> None:
     """Store a key, under an endpoint's name (openai), its variable (OPENAI_API_KEY), or the NAME of secret:NAME.
 
     It is asked for without being shown. It is never an argument: other programs can read those.
@@ -86,19 +86,21 @@ def set_command(name: str, piped: bool) -> None:
     stored_name(*where, name)  # a wrong name is told before anything is typed
     key = sys.stdin.read(4 * LONGEST) if piped or not sys.stdin.isatty() else _ask(name)
     stored, replaced = store_key(*where, name, key)
-    note(f"Stored {stored.name} in {_place(stored)}{', in place of the one before' if replaced else ''}.")
+    print_note(f"Stored {stored.name} in {_place(stored)}{', in place of the one before' if replaced else ''}.")
     places = where[0]
     if stored.place == "file" and places.secrets.parent == places.seal.parent:
-        note(f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder opens your keys.")
+        print_note(
+            f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder opens your keys."
+        )
     if os.environ.get(stored.name):
-        note(f"The environment sets {stored.name} too, and comes first.")
+        print_note(f"The environment sets {stored.name} too, and comes first.")
     if not stored.endpoints:
-        note(f'No endpoint looks for it yet: write key = "secret:{stored.name}" where it belongs.')
+        print_note(f'No endpoint looks for it yet: write key = "secret:{stored.name}" where it belongs.')
 
 
-@keys.command("list")
+@keys_group.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def list_command(as_json: bool = False) -> None:
+def list_keys_command(as_json: bool = False) -> None:
     """List the keys that are stored, and those in the environment that an endpoint uses; never the keys themselves.
 
     \b
@@ -109,20 +111,20 @@ def list_command(as_json: bool = False) -> None:
 
     found = list_keys(*_here())
     if as_json:
-        show_json({"v": 1, "keys": found})
+        print_json({"v": 1, "keys": found})
         return
     if not found:
-        note("No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows what needs one.")
+        print_note("No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows what needs one.")
         return
     rows = [
         (it.name, _place(it), f"…{it.tail}" if it.tail else "…", ", ".join(it.endpoints) or "nobody") for it in found
     ]
-    show_table(("key", "where", "ends in", "used by"), rows)
+    print_table(("key", "where", "ends in", "used by"), rows)
 
 
-@keys.command("remove")
+@keys_group.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-def remove_command(names: tuple[str, ...]) -> None:
+def remove_keys_command(names: tuple[str, ...]) -> None:
     """Forget stored keys. What is in the environment stays there.
 
     \b
@@ -133,7 +135,7 @@ def remove_command(names: tuple[str, ...]) -> None:
 
     for name in names:
         removed = remove_key(*_here(), name)
-        note(f"Removed {removed.name} from {_place(removed)}.")
+        print_note(f"Removed {removed.name} from {_place(removed)}.")
 
 
 def _ask(name: str) -> str:

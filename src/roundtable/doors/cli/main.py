@@ -16,97 +16,105 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Meetings": {
-        "discuss": ("meeting_commands", "discuss", "Put a question to the table and follow the discussion."),
-        "ask": ("meeting_commands", "ask", "Get a second opinion: one round, and one more if they differ."),
-        "debate": ("meeting_commands", "debate", "Have the seats agree, object and add until nobody objects."),
-        "code-red": ("meeting_commands", "code_red", "Have a fault diagnosed: triage, blind, then together."),
-        "vote": ("meeting_commands", "vote", "Have ideas pitched, discussed and ranked by ballot."),
-        "summon": ("meeting_commands", "summon", "Put your changes to the table: git diff, a branch or a patch."),
+        "discuss": ("meeting_commands", "discuss_command", "Put a question to the table and follow the discussion."),
+        "ask": ("meeting_commands", "ask_command", "Get a second opinion: one round, and one more if they differ."),
+        "debate": ("meeting_commands", "debate_command", "Have the seats agree, object and add until nobody objects."),
+        "code-red": ("meeting_commands", "code_red_command", "Have a fault diagnosed: triage, blind, then together."),
+        "vote": ("meeting_commands", "vote_command", "Have ideas pitched, discussed and ranked by ballot."),
+        "summon": (
+            "meeting_commands",
+            "summon_command",
+            "Put your changes to the table: git diff, a branch or a patch.",
+        ),
         "review": (
             "meeting_commands",
-            "review",
+            "review_command",
             "Have your changes reviewed; what is found is reproduced or refuted.",
         ),
     },
     "From a decision to code": {
-        "build": ("meeting_commands", "build", "Have a task written by every seat, run, judged and put together."),
-        "sdlc": ("sdlc", "sdlc", "Take an idea through seven stages to a running program."),
-        "apply": ("apply", "apply", "Carry out what a session decided; you approve each change."),
-        "project": ("project", "project", "See what a meeting in stages made, and take it with you."),
-        "undo": ("undo", "undo", "Take back what the table wrote here, byte for byte."),
+        "build": (
+            "meeting_commands",
+            "build_command",
+            "Have a task written by every seat, run, judged and put together.",
+        ),
+        "sdlc": ("sdlc", "sdlc_command", "Take an idea through seven stages to a running program."),
+        "apply": ("apply", "apply_command", "Carry out what a session decided; you approve each change."),
+        "project": ("project", "project_command", "See what a meeting in stages made, and take it with you."),
+        "undo": ("undo", "undo_command", "Take back what the table wrote here, byte for byte."),
         "worktrees": (
             "worktrees",
-            "worktrees",
+            "worktrees_group",
             "List the worktrees of this workspace, and let them go.",
         ),
     },
     "While a meeting runs": {
-        "watch": ("follow", "watch", "Follow a session that runs here or in another process."),
-        "resume": ("follow", "resume", "Go on with a session that was stopped or paused."),
-        "pause": ("steer", "pause", "Let a running session finish its turns and then wait."),
-        "stop": ("steer", "stop", "End the program that a session runs; the session goes on."),
-        "cancel": ("steer", "cancel", "End a session now; what was said is kept."),
-        "say": ("steer", "say", "Put a note to the table; seats hear it at their next turn."),
-        "gates": ("sessions", "gates", "List the gates that wait for an answer."),
-        "answer": ("steer", "answer", "Answer the gate at which a session waits."),
-        "amend": ("steer", "amend", "Change a session's name, seats, files or limits."),
-        "branch": ("steer", "branch", "Start anew from before a round of a session."),
+        "watch": ("follow", "watch_command", "Follow a session that runs here or in another process."),
+        "resume": ("follow", "resume_command", "Go on with a session that was stopped or paused."),
+        "pause": ("steer", "pause_command", "Let a running session finish its turns and then wait."),
+        "stop": ("steer", "stop_command", "End the program that a session runs; the session goes on."),
+        "cancel": ("steer", "cancel_command", "End a session now; what was said is kept."),
+        "say": ("steer", "say_command", "Put a note to the table; seats hear it at their next turn."),
+        "gates": ("sessions", "gates_command", "List the gates that wait for an answer."),
+        "answer": ("steer", "answer_command", "Answer the gate at which a session waits."),
+        "amend": ("steer", "amend_command", "Change a session's name, seats, files or limits."),
+        "branch": ("steer", "branch_command", "Start anew from before a round of a session."),
         "rollback": (
             "rollback",
-            "rollback",
+            "rollback_command",
             "Go back to a stage of a session, on a line of its own.",
         ),
-        "chat": ("chat", "chat", "Ask the judge about the state of a session, without changing it."),
+        "chat": ("chat", "chat_command", "Ask the judge about the state of a session, without changing it."),
     },
     "The record": {
-        "show": ("show", "show", "Print a session: the decision first, then how it came about."),
-        "list": ("sessions", "list_sessions", "List sessions, newest first."),
+        "show": ("show", "show_command", "Print a session: the decision first, then how it came about."),
+        "list": ("sessions", "list_sessions_command", "List sessions, newest first."),
         "status": (
             "sessions",
-            "status",
+            "status_command",
             "Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.",
         ),
         "diff-sessions": (
             "project",
-            "diff_sessions",
+            "diff_sessions_command",
             "Compare two sessions: stages, decisions, files, costs.",
         ),
-        "recount": ("recount", "recount", "Decide again without a seat, or by another rule, for free."),
-        "export": ("export", "export", "Write a session to files: markdown, html, json, jsonl."),
-        "sync": ("export", "sync", "Write .roundtable/ anew from the record."),
-        "forget": ("forget", "forget", "Take a session off the list; exported files stay."),
-        "gc": ("forget", "gc", "Clear away what old sessions said; decisions are remembered."),
+        "recount": ("recount", "recount_command", "Decide again without a seat, or by another rule, for free."),
+        "export": ("export", "export_command", "Write a session to files: markdown, html, json, jsonl."),
+        "sync": ("export", "sync_command", "Write .roundtable/ anew from the record."),
+        "forget": ("forget", "forget_command", "Take a session off the list; exported files stay."),
+        "gc": ("forget", "gc_command", "Clear away what old sessions said; decisions are remembered."),
     },
     "What was decided": {
-        "chronicle": ("memory", "chronicle", "List and search the decisions of this workspace."),
-        "decrees": ("memory", "decrees", "What you rejected and why, so that it is not proposed again."),
-        "errors": ("memory", "errors", "The error log: what was diagnosed, and what became of it."),
-        "predictions": ("memory", "predictions", "What dissenters foretold, and who was right."),
+        "chronicle": ("memory", "chronicle_group", "List and search the decisions of this workspace."),
+        "decrees": ("memory", "decrees_group", "What you rejected and why, so that it is not proposed again."),
+        "errors": ("memory", "errors_group", "The error log: what was diagnosed, and what became of it."),
+        "predictions": ("memory", "predictions_group", "What dissenters foretold, and who was right."),
     },
     "Set-up": {
-        "init": ("init", "init", "Set up a table here: finds models, writes the config."),
-        "config": ("config", "config", "Show, explain and change settings."),
-        "demo": ("demo", "demo", "Hold a real deliberation on an embedded model: no key, no account."),
+        "init": ("init", "init_command", "Set up a table here: finds models, writes the config."),
+        "config": ("config", "config_group", "Show, explain and change settings."),
+        "demo": ("demo", "demo_command", "Hold a real deliberation on an embedded model: no key, no account."),
         "doctor": (
             "doctor",
-            "doctor",
+            "doctor_command",
             "Check folders, config, the record, every seat and what is installed; no model is asked without --deep.",
         ),
-        "voices": ("voices", "voices", "List the voices that can be reached from here."),
-        "keys": ("keys", "keys", "Store, list and remove the keys of paid voices."),
+        "voices": ("voices", "voices_command", "List the voices that can be reached from here."),
+        "keys": ("keys", "keys_group", "Store, list and remove the keys of paid voices."),
         "models": (
             "models",
-            "models",
+            "models_group",
             "List, fetch and choose the models that run on this machine, without a key or an account.",
         ),
         "trust": (
             "config",
-            "trust",
+            "trust_command",
             "Let this workspace's config, as it is now, name endpoints, programs and keys.",
         ),
-        "completion": ("completion", "completion", "Have your shell complete commands and sessions."),
-        "mcp": ("mcp_server", "mcp", "Serve the table to other programs over MCP."),
-        "skill": ("skill", "skill", "Teach your coding agents when to call the table."),
+        "completion": ("completion", "completion_command", "Have your shell complete commands and sessions."),
+        "mcp": ("mcp_server", "mcp_command", "Serve the table to other programs over MCP."),
+        "skill": ("skill", "skill_group", "Teach your coding agents when to call the table."),
     },
 }
 """Per heading: command, module, attribute and the one line of help, so that `--help` imports none of them."""
@@ -134,7 +142,7 @@ _WORKSPACE_AGAIN = click.Option(["-C", "--workspace"], hidden=True, is_eager=Tru
 """`-C` is understood after every command too."""
 
 
-class FrontDoor(click.Group):
+class LazyCommandGroup(click.Group):
     """A group that loads a command when it is called, and turns every error into one sentence and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -183,12 +191,12 @@ class FrontDoor(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from roundtable.doors.cli.output import explain
+            from roundtable.doors.cli.output import report_error
 
-            ctx.exit(explain(error, debug=bool(ctx.params.get("debug"))))
+            ctx.exit(report_error(error, debug=bool(ctx.params.get("debug"))))
 
 
-@click.command(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(cls=LazyCommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "-C",
     "--workspace",
@@ -220,9 +228,9 @@ def _run(args: list[str]) -> int:
     try:
         result = cli.main(args, prog_name="roundtable", standalone_mode=False)
     except click.ClickException as error:
-        from roundtable.doors.cli.stderr import clean_stderr
+        from roundtable.doors.cli.stderr import redact_stderr
 
-        with clean_stderr():
+        with redact_stderr():
             error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):

@@ -10,8 +10,8 @@ import click
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
-from roundtable.doors.cli.output import note
-from roundtable.doors.cli.stderr import keep_clean
+from roundtable.doors.cli.output import print_note
+from roundtable.doors.cli.stderr import redact_stderr_until_exit
 
 
 @click.command()
@@ -19,7 +19,7 @@ from roundtable.doors.cli.stderr import keep_clean
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="Where, with --http."
 )
-def mcp(http: bool, port: int) -> None:
+def mcp_command(http: bool, port: int) -> None:
     """Serve the table to other programs over MCP.
 
     Without options it speaks over standard input and output, for a program that starts it. Meetings
@@ -32,7 +32,7 @@ def mcp(http: bool, port: int) -> None:
       codex mcp add roundtable -- roundtable mcp
       roundtable mcp --http --port 8642
     """
-    keep_clean(Redactor())
+    redact_stderr_until_exit(Redactor())
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         from roundtable.doors.mcp.server import HOST, serve_http, serve_stdio
@@ -51,5 +51,5 @@ def mcp(http: bool, port: int) -> None:
     except OSError as error:
         raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Take another with --port.") from None
     with listening:
-        note(f"Serving MCP at http://{HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting.")
+        print_note(f"Serving MCP at http://{HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting.")
         asyncio.run(serve_http(listening))

@@ -18,33 +18,33 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from roundtable.doors.cli.meeting_options import (
-    MEETING,
-    Given,
-    answers_with,
-    choices_option,
+    MEETING_HEADING,
+    MeetingRequest,
+    add_approve_all_answer,
+    answer_choices_option,
+    meeting_name_option,
     meeting_options,
     question_argument,
     round_settings,
     rounds_option,
-    which_option,
-    writing_options,
+    write_options,
 )
-from roundtable.doors.cli.open_meeting import hold
-from roundtable.doors.cli.options import HeadedCommand, limit, option
-from roundtable.doors.cli.output import note
+from roundtable.doors.cli.open_meeting import hold_meeting
+from roundtable.doors.cli.options import SectionCommand, limit_option, section_option
+from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
     from roundtable.app.opening.code_changes import Found
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument()
-@which_option
-@choices_option
+@meeting_name_option
+@answer_choices_option
 @meeting_options()
 @rounds_option
-@limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
-def discuss(question: str, rounds: int | None, **given: Any) -> int:
+@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+def discuss_command(question: str, rounds: int | None, **given: Any) -> int:
     """Put a question to the table and follow the discussion.
 
     Without QUESTION, or with `-`, it is read from standard input. Ctrl-C stops the meeting and says
@@ -62,14 +62,16 @@ def discuss(question: str, rounds: int | None, **given: Any) -> int:
     3 no decision, 4 degraded under --strict, 5 held by another process,
     6 too few seats answered, 130 interrupted.
     """
-    return hold(Given(question, settings=round_settings(rounds), **given))
+    return hold_meeting(MeetingRequest(question, settings=round_settings(rounds), **given))
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument()
-@option(MEETING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if their stances differ.")
+@section_option(
+    MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if their stances differ."
+)
 @meeting_options("decree")
-def ask(question: str, follow_up: bool, **given: Any) -> int:
+def ask_command(question: str, follow_up: bool, **given: Any) -> int:
     """Get a second opinion: one round, and one more if they differ.
 
     Two seats or more answer at once; what they said is put together in their own words. The second
@@ -80,14 +82,14 @@ def ask(question: str, follow_up: bool, **given: Any) -> int:
       roundtable ask "Should we split this repository?"
       roundtable ask "Is this plan sound?" -f docs/rollout.md --follow-up-once
     """
-    return hold(Given(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
+    return hold_meeting(MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **given))
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument()
 @meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
-def debate(question: str, rounds: int | None, **given: Any) -> int:
+def debate_command(question: str, rounds: int | None, **given: Any) -> int:
     """Have the seats agree, object and add until nobody objects.
 
     All seats answer at once, then say AGREE, OBJECT or ADD in rounds. Where they cannot agree you
@@ -99,14 +101,14 @@ def debate(question: str, rounds: int | None, **given: Any) -> int:
       roundtable debate "REST, GraphQL or tRPC for the new API?"
       roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
-    return hold(Given(question, meeting="debate", settings=round_settings(rounds), **given))
+    return hold_meeting(MeetingRequest(question, meeting="debate", settings=round_settings(rounds), **given))
 
 
-@click.command("code-red", cls=HeadedCommand)
+@click.command("code-red", cls=SectionCommand)
 @question_argument()
 @meeting_options("outcome", "decree")
 @rounds_option
-def code_red(question: str, rounds: int | None, **given: Any) -> int:
+def code_red_command(question: str, rounds: int | None, **given: Any) -> int:
     """Have a fault diagnosed: triage, blind, then together.
 
     Say what you see. Each seat first looks alone, so that nobody follows the first guess; they
@@ -118,14 +120,14 @@ def code_red(question: str, rounds: int | None, **given: Any) -> int:
       roundtable code-red "login crashes on submit since yesterday"
       roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
-    return hold(Given(question, meeting="code-red", settings=round_settings(rounds), **given))
+    return hold_meeting(MeetingRequest(question, meeting="code-red", settings=round_settings(rounds), **given))
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument()
-@choices_option
+@answer_choices_option
 @meeting_options("choose", "decree")
-def vote(question: str, **given: Any) -> int:
+def vote_command(question: str, **given: Any) -> int:
     """Have ideas pitched, discussed and ranked by ballot.
 
     Every seat pitches an idea, or takes one of the options you give; all are discussed and then
@@ -136,14 +138,16 @@ def vote(question: str, **given: Any) -> int:
       roundtable vote "Which feature do we build next?"
       roundtable vote "Its name?" --option Round --option Oval --option Square
     """
-    return hold(Given(question, meeting="vote", **given))
+    return hold_meeting(MeetingRequest(question, meeting="vote", **given))
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument("task")
-@writing_options
+@write_options
 @meeting_options("which", "approve", "approve-tests", "destroy", "doubt", "decree")
-def build(question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any) -> int:
+def build_command(
+    question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **given: Any
+) -> int:
     """Have a task written by every seat, run, judged and put together.
 
     Every seat writes a candidate. They are run in a sandbox against your repository's own checks
@@ -157,31 +161,35 @@ def build(question: str, everything: bool, dry_run: bool, branch: str, answers: 
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
-    ahead = answers_with(answers, everything, dry_run)
-    return hold(Given(question, "task", "build", settings=settings, answers=ahead, **given))
+    ahead = add_approve_all_answer(answers, everything, dry_run)
+    return hold_meeting(MeetingRequest(question, "task", "build", settings=settings, answers=ahead, **given))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
+SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
 
 
-def changes_options(command: F) -> F:
+def change_source_options(command: F) -> F:
     """Which changes: a branch's or a patch's; without either, what is not committed."""
-    patch = option(
-        MEETING,
+    patch = section_option(
+        MEETING_HEADING,
         "--patch",
         type=click.File("rb"),
         metavar="FILE",
         help="A patch, such as a pull request's; `-` reads it.",
     )
-    branch = option(
-        MEETING, "--branch", default="", metavar="NAME", help="What a branch changed since it left the main one."
+    branch = section_option(
+        MEETING_HEADING,
+        "--branch",
+        default="",
+        metavar="NAME",
+        help="What a branch changed since it left the main one.",
     )
     return branch(patch(command))
 
 
-def changes_found(branch: str, patch: IO[bytes] | None) -> Found:
+def collect_code_changes(branch: str, patch: IO[bytes] | None) -> Found:
     """The changes that were named; what of them is not looked at is said."""
     from roundtable.app.opening.code_changes import changed, changed_on, patched
 
@@ -190,16 +198,16 @@ def changes_found(branch: str, patch: IO[bytes] | None) -> Found:
     here = Path.cwd()
     found = patched(patch.read()) if patch is not None else changed_on(here, branch) if branch else changed(here)
     for line in found.notices:
-        note(line)
+        print_note(line)
     return found
 
 
-@click.command(cls=HeadedCommand)
-@click.argument("question", default=QUESTION)
-@changes_options
-@which_option
+@click.command(cls=SectionCommand)
+@click.argument("question", default=SUMMON_QUESTION)
+@change_source_options
+@meeting_name_option
 @meeting_options()
-def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
+def summon_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Put your changes to the table: git diff, a branch or a patch.
 
     Without --branch or --patch it is what you have not committed, staged or not, and new files.
@@ -212,17 +220,17 @@ def summon(question: str, branch: str, patch: IO[bytes] | None, **given: Any) ->
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/7.diff | roundtable summon --patch -
     """
-    return hold(Given(question, texts=changes_found(branch, patch).texts, **given))
+    return hold_meeting(MeetingRequest(question, texts=collect_code_changes(branch, patch).texts, **given))
 
 
 REVIEW_QUESTION = "What is wrong with these changes?"
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @click.argument("question", default=REVIEW_QUESTION)
-@changes_options
+@change_source_options
 @meeting_options("decree")
-def review(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
+def review_command(question: str, branch: str, patch: IO[bytes] | None, **given: Any) -> int:
     """Have your changes reviewed; what is found is reproduced or refuted.
 
     Every seat reviews alone and gives each finding a small program that shows it. The programs run
@@ -239,6 +247,6 @@ def review(question: str, branch: str, patch: IO[bytes] | None, **given: Any) ->
       roundtable review "Is the locking safe?" --branch feature/locks
       roundtable review --patch pull.diff --json
     """
-    found = changes_found(branch, patch)
+    found = collect_code_changes(branch, patch)
     where = {"base": found.base, "tip": found.tip, "patch": patch is not None}
-    return hold(Given(question, meeting="review", settings=where, texts=found.texts, **given))
+    return hold_meeting(MeetingRequest(question, meeting="review", settings=where, texts=found.texts, **given))

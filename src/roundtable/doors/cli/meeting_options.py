@@ -22,19 +22,19 @@ import msgspec
 
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli import complete_words
-from roundtable.doors.cli.displays import Manner
-from roundtable.doors.cli.options import limit, manner_options, option, strict_option
-from roundtable.doors.cli.output import note
+from roundtable.doors.cli.displays import OutputMode
+from roundtable.doors.cli.options import limit_option, output_mode_options, section_option, strict_option
+from roundtable.doors.cli.output import print_note
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Declared = Callable[[Any], Any]
+OptionDecorator = Callable[[Any], Any]
 """An option, as a decorator."""
 
-MEETING = "The meeting"
+MEETING_HEADING = "The meeting"
 
 
-class Given(msgspec.Struct, frozen=True):
+class MeetingRequest(msgspec.Struct, frozen=True):
     """What was typed; what a command does not offer is left out and comes from the config."""
 
     question: str
@@ -63,9 +63,9 @@ class Given(msgspec.Struct, frozen=True):
     strict: bool = False
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> OutputMode:
         """How to show it."""
-        return Manner(self.as_json, self.plain)
+        return OutputMode(self.as_json, self.plain)
 
     @property
     def alone(self) -> bool:
@@ -76,8 +76,8 @@ class Given(msgspec.Struct, frozen=True):
 def question_argument(called: str = "question") -> Callable[[F], F]:
     """The question, or what this meeting calls it: an argument, `--topic`, or standard input."""
     shown = called.upper()
-    topic = option(
-        MEETING,
+    topic = section_option(
+        MEETING_HEADING,
         "--topic",
         metavar="TEXT",
         help=f"{shown}, as an option.",
@@ -110,17 +110,17 @@ def meeting_options(*gates: str) -> Callable[[F], F]:
     return _all_of(*_LOOKED_AT, _SEATS, *_NAMED, *_BOUNDS, *_MANY_SEATS, _QUOTE, *_gate_options(*gates), *_SHOWN)
 
 
-def carrying_out_options(*gates: str) -> Callable[[F], F]:
+def apply_options(*gates: str) -> Callable[[F], F]:
     """What a meeting may be told that carries out what another one decided: who, its bounds, its gates, its looks."""
     return _all_of(_SEATS, *_BOUNDS, *_gate_options(*gates), *_SHOWN)
 
 
-def writing_options(command: F) -> F:
+def write_options(command: F) -> F:
     """What a command may be told that ends in the workspace."""
     return _all_of(*_WRITING)(command)
 
 
-def _all_of(*declared: Declared) -> Callable[[F], F]:
+def _all_of(*declared: OptionDecorator) -> Callable[[F], F]:
     """Options in the order in which help shows them."""
 
     def add(command: F) -> F:
@@ -131,43 +131,43 @@ def _all_of(*declared: Declared) -> Callable[[F], F]:
     return add
 
 
-def _gate_options(*gates: str) -> tuple[Declared, ...]:
+def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     """How gates are answered; without names it is any meeting, and an unknown gate brings the list."""
     which = f": {', '.join(gates)}" if gates else "; an unknown one brings the list"
     return (
-        option(
+        section_option(
             "Gates", "--headless", is_flag=True, help="Ask nobody: gates take their default, as without a terminal."
         ),
-        option(
+        section_option(
             "Gates", "--answer", "answers", multiple=True, metavar="GATE=OPTION", help=f"Answer a gate ahead{which}."
         ),
     )
 
 
-def answers_with(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
+def add_approve_all_answer(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given ahead; `--all` is one of them."""
     if everything and any(it.startswith("approve=") and it != "approve=all" for it in answers):
         raise UsageError("--all and another answer to `approve` contradict each other.", "Leave one of them out.")
     if everything and not dry_run:
-        note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
+        print_note("With --all everything is written without asking file by file; `roundtable undo` takes it back.")
     return (*answers, "approve=all") if everything else answers
 
 
-which_option = option(
-    MEETING,
+meeting_name_option = section_option(
+    MEETING_HEADING,
     "--meeting",
     default="",
     metavar="NAME",
     help="Which rules; council if the config says nothing else.",
-    shell_complete=complete_words.meetings,
+    shell_complete=complete_words.complete_meeting_names,
 )
 """For a command that holds any meeting."""
 
-rounds_option = limit("rounds", "--rounds", click.IntRange, metavar="N", help="The most rounds.")
+rounds_option = limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="The most rounds.")
 """For a meeting that goes on until the seats agree."""
 
-choices_option = option(
-    MEETING, "--option", "options", multiple=True, metavar="TEXT", help="One of the answers to choose from."
+answer_choices_option = section_option(
+    MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="One of the answers to choose from."
 )
 """For a meeting that can be given the answers to choose from."""
 
@@ -177,48 +177,69 @@ def round_settings(rounds: int | None) -> dict[str, Any]:
     return {} if rounds is None else {"rounds": rounds}
 
 
-WRITING = "What is written"
-_WRITING: tuple[Declared, ...] = (
-    option(WRITING, "--all", "everything", is_flag=True, help="Write everything without asking file by file."),
-    option(WRITING, "--dry-run", is_flag=True, help="Show the plan and write nothing."),
-    option(WRITING, "--branch", default="", metavar="NAME", help="Commit to this new branch; your files stay."),
+WRITING_HEADING = "What is written"
+_WRITING: tuple[OptionDecorator, ...] = (
+    section_option(
+        WRITING_HEADING, "--all", "everything", is_flag=True, help="Write everything without asking file by file."
+    ),
+    section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan and write nothing."),
+    section_option(
+        WRITING_HEADING, "--branch", default="", metavar="NAME", help="Commit to this new branch; your files stay."
+    ),
 )
-_SEATS = option(
-    MEETING,
+_SEATS = section_option(
+    MEETING_HEADING,
     "--seat",
     "seats",
     multiple=True,
     metavar="NAME=VOICE[,VOICE…]",
     help="Who takes part, with fallbacks; or a configured NAME.",
-    shell_complete=complete_words.seats,
+    shell_complete=complete_words.complete_seat_names,
 )
-_BOUNDS: tuple[Declared, ...] = (
-    limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
-    limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round."),
-    limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."),
-    limit(
+_BOUNDS: tuple[OptionDecorator, ...] = (
+    limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn."),
+    limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round."),
+    limit_option(
+        "budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="No new round once this much is spent."
+    ),
+    limit_option(
         "budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="No new round once this many are used."
     ),
 )
-_MANY_SEATS: tuple[Declared, ...] = (
-    limit("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision."),
-    option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it."),
+_MANY_SEATS: tuple[OptionDecorator, ...] = (
+    limit_option("quorum", "--quorum", click.IntRange, metavar="N", help="How many seats must answer for a decision."),
+    section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time, as free tiers want it."),
 )
-_QUOTE = option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
-_SHOWN: tuple[Declared, ...] = (manner_options, strict_option)
-_LOOKED_AT: tuple[Declared, ...] = (
-    option(MEETING, "-f", "--file", "files", multiple=True, metavar="PATH[:A-B]", help="Show a file, or lines A to B."),
-    option(MEETING, "--context", "folders", multiple=True, metavar="DIR", help="Show what matters of a folder."),
+_QUOTE = section_option("Limits", "--quote", is_flag=True, help="Say what it may cost, and spend nothing.")
+_SHOWN: tuple[OptionDecorator, ...] = (output_mode_options, strict_option)
+_LOOKED_AT: tuple[OptionDecorator, ...] = (
+    section_option(
+        MEETING_HEADING,
+        "-f",
+        "--file",
+        "files",
+        multiple=True,
+        metavar="PATH[:A-B]",
+        help="Show a file, or lines A to B.",
+    ),
+    section_option(
+        MEETING_HEADING, "--context", "folders", multiple=True, metavar="DIR", help="Show what matters of a folder."
+    ),
 )
-_NAMED: tuple[Declared, ...] = (
-    option(
-        MEETING,
+_NAMED: tuple[OptionDecorator, ...] = (
+    section_option(
+        MEETING_HEADING,
         "--session",
         "name",
         default="",
         metavar="NAME",
         help="Go on with the unfinished session of that name, or give it to a new one.",
-        shell_complete=complete_words.sessions,
+        shell_complete=complete_words.complete_session_names,
     ),
-    option(MEETING, "--fresh", is_flag=True, help="Tell the seats nothing of earlier meetings; no decree stops them."),
+    section_option(
+        MEETING_HEADING,
+        "--fresh",
+        is_flag=True,
+        help="Tell the seats nothing of earlier meetings; no decree stops them.",
+    ),
 )

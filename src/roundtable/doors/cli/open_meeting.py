@@ -17,14 +17,14 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Limits, Seat
-from roundtable.doors.cli.follow import held
-from roundtable.doors.cli.gate_prompt import read_line
-from roundtable.doors.cli.meeting_options import Given
-from roundtable.doors.cli.output import NO_DECISION, TAKEN, address_of, at_desk, note
-from roundtable.doors.cli.run_session import conduct
-from roundtable.doors.cli.seat_choice import pair, seats_for
-from roundtable.doors.cli.steer import workspace_path
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.follow import session_held_error
+from roundtable.doors.cli.gate_prompt import read_terminal_line
+from roundtable.doors.cli.meeting_options import MeetingRequest
+from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_at_desk, shortest_session_address
+from roundtable.doors.cli.run_session import run_and_show_session
+from roundtable.doors.cli.seat_choice import choose_seats, parse_name_value
+from roundtable.doors.cli.steer import to_workspace_path
+from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.figures import seconds
 
 if TYPE_CHECKING:
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Agenda, Roundtable
 
 
-HEAD = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")
+QUOTE_HEADER = ("Seat", "Voice", "Calls", "Tokens in", "Tokens out", "Cost", "Overhead")
 
 
-def show_quote(quote: Quote, *, as_json: bool) -> None:
+def print_quote(quote: Quote, *, as_json: bool) -> None:
     """Print all of it on standard output."""
     if as_json:
-        show_json({**msgspec.to_builtins(quote), "sentence": quote_line(quote)})
+        print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
         return
-    show_table(HEAD, [_row(seat) for seat in quote.seats])
+    print_table(QUOTE_HEADER, [_row(seat) for seat in quote.seats])
     time = f" It takes about {seconds(quote.seconds)}." if quote.seconds is not None else ""
-    click.echo(f"{quote_line(quote)}{time} Nothing was asked, nothing was spent.")
+    click.echo(f"{quote_sentence(quote)}{time} Nothing was asked, nothing was spent.")
     silent = [f"{seat.seat} cannot speak: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):
         click.echo(one_line(line))
 
 
-def quote_line(quote: Quote) -> str:
+def quote_sentence(quote: Quote) -> str:
     """`About $0.04, at most $0.31, for 9 to 24 calls; claude is on your plan.`"""
     calls = f"{_counted(quote.calls)} calls"
     if quote.usd.most:
-        about = f"About {rough(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
-        first = f"{about} {rough(quote.usd.most)}, for {calls}"
+        about = f"About {format_rough_price(quote.usd.likely)}, at most" if quote.usd.likely is not None else "At most"
+        first = f"{about} {format_rough_price(quote.usd.most)}, for {calls}"
     elif quote.unpriced:
         first = f"{calls} at a price that is not known".capitalize()
     else:
@@ -63,7 +63,7 @@ def quote_line(quote: Quote) -> str:
     return one_line("; ".join([first, *more]) + ".")
 
 
-def rough(amount: float) -> str:
+def format_rough_price(amount: float) -> str:
     """`$0.04`: as exact as a forecast can be."""
     if 0 < amount < 0.0001:
         return "less than $0.0001"
@@ -89,7 +89,7 @@ def _cost(seat: SeatQuote) -> str:
 
 
 def _priced(amount: float | None) -> str:
-    return "unknown" if amount is None else rough(amount) if amount else "free"
+    return "unknown" if amount is None else format_rough_price(amount) if amount else "free"
 
 
 def _remarks(seat: SeatQuote) -> str:
@@ -99,47 +99,49 @@ def _remarks(seat: SeatQuote) -> str:
     return "; ".join(remarks)
 
 
-def hold(given: Given) -> int:
+def hold_meeting(given: MeetingRequest) -> int:
     """Hold the meeting that was asked for and follow it to its end; the exit code is returned."""
-    return hold_as(given, lambda _: given)
+    return hold_prepared_meeting(given, lambda _: given)
 
 
-def hold_as(given: Given, told: Callable[[Roundtable], Given], workspace: Path | None = None) -> int:
+def hold_prepared_meeting(
+    given: MeetingRequest, told: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
+) -> int:
     """The same where only the desk can say all that the meeting is told, or where it is held in another workspace."""
     given.manner.check()
-    return at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
+    return run_at_desk(lambda desk: _hold(desk, told(desk)), workspace=workspace)
 
 
-async def _hold(desk: Roundtable, given: Given) -> int:
+async def _hold(desk: Roundtable, given: MeetingRequest) -> int:
     if given.quote:
         return await _quote(desk, given)
     state = await _unfinished(desk, given) if given.name else None
     if state is None:
-        return await open_and_hold(desk, await _agenda(desk, given), given)
-    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+        return await convene_and_run(desk, await _agenda(desk, given), given)
+    return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
-async def open_and_hold(desk: Roundtable, agenda: Agenda, given: Given) -> int:
+async def convene_and_run(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> int:
     """Open the session of an agenda, if it may cost what it may, and follow it to its end."""
     for name, why in desk.absent_from(agenda).items():
-        note(f"Seat {name} cannot speak: {why}")
+        print_note(f"Seat {name} cannot speak: {why}")
     if not await _may_spend(desk, agenda, given):
-        note("Nothing was asked, nothing was spent.")
-        return NO_DECISION
+        print_note("Nothing was asked, nothing was spent.")
+        return EXIT_NO_DECISION
     state = await desk.session(await desk.convene(agenda))
     for line in state.charter.notices:
-        note(line)
-    return await conduct(desk, state, given.manner, headless=given.headless, strict=given.strict)
+        print_note(line)
+    return await run_and_show_session(desk, state, given.manner, headless=given.headless, strict=given.strict)
 
 
-async def _quote(desk: Roundtable, given: Given) -> int:
+async def _quote(desk: Roundtable, given: MeetingRequest) -> int:
     from roundtable.app.cost.quote import quote
 
-    show_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
-    return TAKEN
+    print_quote(await quote(desk, await _agenda(desk, given)), as_json=given.as_json)
+    return EXIT_OK
 
 
-async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
+async def _may_spend(desk: Roundtable, agenda: Agenda, given: MeetingRequest) -> bool:
     """Say what it may cost. A stated budget is the yes to spending; without one, the person here is asked."""
     limits, paid = agenda.limits or Limits(), bool(desk.paid_voices(agenda.seats))
     budget = limits.budget_usd is not None
@@ -149,42 +151,42 @@ async def _may_spend(desk: Roundtable, agenda: Agenda, given: Given) -> bool:
     from roundtable.app.cost.quote import quote
 
     quoted = await quote(desk, agenda)
-    for line in ([quote_line(quoted)] if watched else []) + list(quoted.notices):
-        note(line)
+    for line in ([quote_sentence(quoted)] if watched else []) + list(quoted.notices):
+        print_note(line)
     if not watched or budget or given.alone:
         return True
-    typed = await read_line("Go ahead? [y/N; --budget-usd USD says yes once and for all]: ")
+    typed = await read_terminal_line("Go ahead? [y/N; --budget-usd USD says yes once and for all]: ")
     return (typed or "").casefold() in ("y", "yes")
 
 
-async def _unfinished(desk: Roundtable, given: Given) -> Session | None:
+async def _unfinished(desk: Roundtable, given: MeetingRequest) -> Session | None:
     """The newest session of that name that still waits for its end."""
     rows = [row for row in await desk.sessions(limit=None) if row.name == given.name and not row.outcome]
     if not rows:
         return None
     state = await desk.session(rows[0].id)
-    address = await address_of(desk, state.id, state.charter.slug)
+    address = await shortest_session_address(desk, state.id, state.charter.slug)
     if given.question and given.question != state.charter.question.strip():
         raise UsageError(
             f"The session {given.name} is not finished, and it asks: {one_line(state.charter.question, 80)}",
             f"Go on with `roundtable resume {address}`, or take another name for the new question.",
         )
     if holder := await desk.holder(state.id):
-        raise held(holder, address)
-    note(f"Going on with {address}.")
+        raise session_held_error(holder, address)
+    print_note(f"Going on with {address}.")
     if state.paused:
         await desk.unpause(state.id)
         state = await desk.session(state.id)
     return state
 
 
-async def _agenda(desk: Roundtable, given: Given) -> Agenda:
+async def _agenda(desk: Roundtable, given: MeetingRequest) -> Agenda:
     if not given.question:
         raise UsageError(f"There is no {given.called}.", "Write it after the command, in quotes.")
-    return agenda_of(desk, given, await seats_for(desk, given))
+    return build_agenda(desk, given, await choose_seats(desk, given))
 
 
-def agenda_of(desk: Roundtable, given: Given, seats: tuple[Seat, ...]) -> Agenda:
+def build_agenda(desk: Roundtable, given: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
     """What was typed as the desk takes it."""
     from roundtable.app.desk import Agenda
 
@@ -195,17 +197,17 @@ def agenda_of(desk: Roundtable, given: Given, seats: tuple[Seat, ...]) -> Agenda
         options=given.options,
         settings=given.settings,
         limits=_limits(desk.usual_limits(given.meeting), given),
-        files=tuple(workspace_path(path, desk.workspace) for path in given.files),
-        folders=tuple(workspace_path(path, desk.workspace) for path in given.folders),
+        files=tuple(to_workspace_path(path, desk.workspace) for path in given.files),
+        folders=tuple(to_workspace_path(path, desk.workspace) for path in given.folders),
         texts=given.texts,
         name=given.name,
         fresh=given.fresh,
         headless=given.alone,
-        answers=dict(pair(answer, "--answer", "GATE=OPTION") for answer in given.answers),
+        answers=dict(parse_name_value(answer, "--answer", "GATE=OPTION") for answer in given.answers),
     )
 
 
-def _limits(limits: Limits, given: Given) -> Limits:
+def _limits(limits: Limits, given: MeetingRequest) -> Limits:
     names = ("seat_timeout", "round_deadline", "budget_usd", "budget_tokens", "max_tokens")
     changes: dict[str, Any] = {name: value for name in names if (value := getattr(given, name)) is not None}
     if given.quorum is not None:

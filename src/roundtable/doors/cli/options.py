@@ -12,10 +12,10 @@ from roundtable.doors.cli import complete_words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LAST = "last"
+NEWEST_SESSION = "last"
 
 
-class HeadedOption(click.Option):
+class SectionOption(click.Option):
     """An option that knows the heading it stands under."""
 
     def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
@@ -23,7 +23,7 @@ class HeadedOption(click.Option):
         self.heading = heading
 
 
-class HeadedCommand(click.Command):
+class SectionCommand(click.Command):
     """A command whose help groups its options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -32,7 +32,7 @@ class HeadedCommand(click.Command):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                heading = param.heading if isinstance(param, HeadedOption) else "Options"
+                heading = param.heading if isinstance(param, SectionOption) else "Options"
                 sections.setdefault(heading, []).append(record)
         sections["Options"] = sections.pop("Options", [])
         for heading, records in sections.items():
@@ -40,14 +40,14 @@ class HeadedCommand(click.Command):
                 formatter.write_dl(records)
 
 
-def option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
+def section_option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
     """An option under a heading."""
-    return click.option(*names, cls=HeadedOption, heading=heading, **kwargs)
+    return click.option(*names, cls=SectionOption, heading=heading, **kwargs)
 
 
-def limit(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
+def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
     """An option that sets a limit; it takes what a config file may say."""
-    return option("Limits", flag, name, type=kind(LEAST[name]), callback=_countable, **kwargs)
+    return section_option("Limits", flag, name, type=kind(LEAST[name]), callback=_countable, **kwargs)
 
 
 def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -68,23 +68,27 @@ def session_argument(command: F) -> F:
         expose_value=False,
         callback=_keep,
     )(command)
-    return click.argument("session", default="", callback=_session, shell_complete=complete_words.sessions)(command)
+    return click.argument(
+        "session", default="", callback=_session, shell_complete=complete_words.complete_session_names
+    )(command)
 
 
 def _keep(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
-    ctx.meta["session"] = session or LAST
+    ctx.meta["session"] = session or NEWEST_SESSION
 
 
 def _session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     return typed or ctx.meta["session"]
 
 
-def manner_options(command: F) -> F:
+def output_mode_options(command: F) -> F:
     """How the session is shown."""
-    command = option("Output", "--plain", is_flag=True, help="Plain lines without colours or panels.")(command)
-    return option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")(command)
+    command = section_option("Output", "--plain", is_flag=True, help="Plain lines without colours or panels.")(command)
+    return section_option("Output", "--json", "as_json", is_flag=True, help="One JSON object per fact and per word.")(
+        command
+    )
 
 
 def strict_option(command: F) -> F:
     """Whether a degraded decision is good enough."""
-    return option("Output", "--strict", is_flag=True, help="Exit with 4 if the decision is degraded.")(command)
+    return section_option("Output", "--strict", is_flag=True, help="Exit with 4 if the decision is degraded.")(command)

@@ -16,7 +16,7 @@ import click
 from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.cli.stderr import clean_stderr, keep_clean
+from roundtable.doors.cli.stderr import redact_stderr, redact_stderr_until_exit
 from roundtable.report.figures import sentence
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TAKEN, NO_DECISION, DEGRADED, NOT_HEARD, INTERRUPTED = 0, 3, 4, 6, 130
-SHORT_ID = 13
+EXIT_OK, EXIT_NO_DECISION, EXIT_DEGRADED, EXIT_NO_QUORUM, EXIT_INTERRUPTED = 0, 3, 4, 6, 130
+SHORT_ID_LENGTH = 13
 """The part of an id that holds its milliseconds: enough to tell sessions of one person apart."""
 
 
-def at_desk(
+def run_at_desk(
     work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False, workspace: Path | None = None
 ) -> T:
     """Open the desk of this person and workspace, do something there, and close it again.
@@ -45,7 +45,9 @@ def at_desk(
     return asyncio.run(sit())
 
 
-def at_desk_of(find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]) -> T:
+def run_at_session_desk(
+    find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]
+) -> T:
     """Find a session from here, and do something with it at the desk of the workspace that it belongs to."""
     from roundtable.app.settings.places import home_of
 
@@ -55,9 +57,11 @@ def at_desk_of(find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Rou
             home = home_of(session.charter.workspace, here.workspace)
             if home == here.workspace:
                 if Path(session.charter.workspace) != home:
-                    note(f"Its folder {session.charter.workspace} is not there any more: all it does is done here.")
+                    print_note(
+                        f"Its folder {session.charter.workspace} is not there any more: all it does is done here."
+                    )
                 return await work(here, session)
-        note(f"This session belongs to {home}: what it reads, runs and writes is there.")
+        print_note(f"This session belongs to {home}: what it reads, runs and writes is there.")
         async with _desk(home) as there:
             return await work(there, session)
 
@@ -75,42 +79,42 @@ async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> A
     except ConfigError as error:
         if not only_reads:
             raise
-        with clean_stderr():
-            note(f"The config is passed over. {sentence(error.message)} {error.help}")
+        with redact_stderr():
+            print_note(f"The config is passed over. {sentence(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, loaded=Settings(Config()))
     async with opened as desk:
         here = workspace_of(Path.cwd())
         desk.opened_in = "" if desk.workspace == here else str(here)
-        keep_clean(desk.redactor)
+        redact_stderr_until_exit(desk.redactor)
         for told in desk.settled:
-            note(told)
+            print_note(told)
         yield desk
 
 
-def exit_code(decision: Decision, *, limited: bool = False, strict: bool = False) -> int:
+def decision_exit_code(decision: Decision, *, limited: bool = False, strict: bool = False) -> int:
     """How a command ends that saw a session end; `limited` when a bound of the charter stopped it."""
     if decision.settled:
-        return DEGRADED if strict and decision.degraded else TAKEN
+        return EXIT_DEGRADED if strict and decision.degraded else EXIT_OK
     if decision.outcome is Outcome.FAILED or (decision.outcome is Outcome.INSUFFICIENT and not limited):
-        return NOT_HEARD
-    return NO_DECISION
+        return EXIT_NO_QUORUM
+    return EXIT_NO_DECISION
 
 
-def limited(session: Session) -> bool:
+def was_stopped_by_limit(session: Session) -> bool:
     """Whether a bound kept a round from being opened, and no later amendment let it open after all."""
     return any(round not in session.rounds for round in session.limit_stops)
 
 
-def ended_with(session: Session, *, strict: bool = False) -> int:
+def session_exit_code(session: Session, *, strict: bool = False) -> int:
     """The exit code of a session as it stands on the record."""
     if session.decision is None:
-        return NO_DECISION
-    return exit_code(session.decision, limited=limited(session), strict=strict)
+        return EXIT_NO_DECISION
+    return decision_exit_code(session.decision, limited=was_stopped_by_limit(session), strict=strict)
 
 
-async def address_of(desk: Roundtable, session: str, slug: str) -> str:
+async def shortest_session_address(desk: Roundtable, session: str, slug: str) -> str:
     """The shortest address that means this session and no other."""
-    for address in (slug, session[:SHORT_ID]):
+    for address in (slug, session[:SHORT_ID_LENGTH]):
         try:
             if await desk.find(address) == session:
                 return address
@@ -122,45 +126,45 @@ async def address_of(desk: Roundtable, session: str, slug: str) -> str:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def explain(error: Exception, *, debug: bool = False) -> int:
+def report_error(error: Exception, *, debug: bool = False) -> int:
     """Say on standard error what is wrong and what to do; the exit code is returned."""
     if isinstance(error, BrokenPipeError):
-        let_go_of_stdout()
-        return TAKEN
-    with clean_stderr():
+        detach_stdout()
+        return EXIT_OK
+    with redact_stderr():
         if debug:
             traceback.print_exception(error)
         if isinstance(error, RoundtableError):
-            complain(error.message, error.help)
+            print_error(error.message, error.help)
             return error.exit_code
-        complain(
+        print_error(
             f"Our own fault: {type(error).__name__}: {error}".rstrip(". "),
             "Please report it." if debug else "Please report it, with what the same command says under --debug.",
         )
         return 1
 
 
-def complain(message: str, help: str = "") -> None:
+def print_error(message: str, help: str = "") -> None:
     """An error in two sentences."""
-    note(f"Error: {sentence(message)}")
+    print_note(f"Error: {sentence(message)}")
     if help:
-        note(sentence(help))
+        print_note(sentence(help))
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """A line for people on standard error; words from outside are made safe on the way."""
     from roundtable.core.text.sanitize import clean
 
     click.echo(clean(text), err=True)
 
 
-def let_go_of_stdout() -> None:
+def detach_stdout() -> None:
     """Nobody reads us any more: keep the interpreter from complaining about it at the end."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def typed_path(typed: str) -> Path:
+def resolve_typed_path(typed: str) -> Path:
     """The place that a person names from where they stand, without turns; what it is itself may be a link."""
     path = Path(typed).expanduser().absolute()
     return path.parent.resolve() / path.name

@@ -6,11 +6,11 @@ import asyncio
 import os
 import select
 
-PIECE = 4096
+CHUNK_BYTES = 4096
 """A pipe that says it is ready takes this much without blocking."""
 
 
-class Outlet:
+class OutputQueue:
     """Bytes and text to one file descriptor; enough of a text file for Rich to print to."""
 
     encoding = "utf-8"
@@ -29,7 +29,7 @@ class Outlet:
 
     def put(self, data: bytes) -> None:
         """Hand bytes over now if the reader takes them, else keep them for `drained`."""
-        if not self._waiting and len(data) <= PIECE and self._ready.poll(0):
+        if not self._waiting and len(data) <= CHUNK_BYTES and self._ready.poll(0):
             data = data[self._send(data) :]
         if data:
             self._waiting += data
@@ -59,7 +59,7 @@ class Outlet:
 
     def _push(self) -> bool:
         while self._waiting and self._ready.poll(0):
-            sent = self._send(bytes(self._waiting[:PIECE]))
+            sent = self._send(bytes(self._waiting[:CHUNK_BYTES]))
             if not sent:
                 break
             del self._waiting[:sent]

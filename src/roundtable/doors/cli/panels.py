@@ -22,39 +22,48 @@ from rich.text import Text
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.core.values import Seat
-from roundtable.doors.cli.output_queue import Outlet
+from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import Board, SeatView, View
 from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, short
 from roundtable.report.costs import price
 from roundtable.report.figures import count, seconds
 
-TICK = 0.1
-IDLE_TICK = 0.5
-COLUMN = 34
-TALLEST = 12
-SHORTEST = 4
-EDGE = 2
-OUTPUT_LINES = 4
+REDRAW_SECONDS = 0.1
+IDLE_REDRAW_SECONDS = 0.5
+MIN_PANEL_COLUMNS = 34
+MAX_PANEL_LINES = 12
+MIN_PANEL_LINES = 4
+PANEL_BORDER = 2
+STEP_OUTPUT_LINES = 4
 """Of what a step prints, so many lines are seen."""
 
-SYSTEM, PERSON = "yellow", "sky_blue1"
-PALETTE = ("dodger_blue2", "gold3", "medium_purple1", "spring_green3", "hot_pink", "turquoise2", "orchid", "salmon1")
-ALIASES = {"orange": "dark_orange", "sky blue": "sky_blue1", "pink": "hot_pink", "purple": "medium_purple1"}
-TONES = {
+SYSTEM_COLOR, PERSON_COLOR = "yellow", "sky_blue1"
+SEAT_PALETTE = (
+    "dodger_blue2",
+    "gold3",
+    "medium_purple1",
+    "spring_green3",
+    "hot_pink",
+    "turquoise2",
+    "orchid",
+    "salmon1",
+)
+COLOR_ALIASES = {"orange": "dark_orange", "sky blue": "sky_blue1", "pink": "hot_pink", "purple": "medium_purple1"}
+TONE_STYLES = {
     "strong": "bold",
     "dim": "dim",
-    "system": SYSTEM,
-    "decision": f"bold {SYSTEM}",
-    "person": PERSON,
+    "system": SYSTEM_COLOR,
+    "decision": f"bold {SYSTEM_COLOR}",
+    "person": PERSON_COLOR,
     "fault": "red",
     "": "",
 }
-GLYPHS = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "yellow", ERROR: "red"}
+GLYPH_STYLES = {RESPONDING: "bold", WAITING: "dim", DONE: "green", TIMED_OUT: "yellow", ERROR: "red"}
 
 
-def seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
+def assign_seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
     """A colour for every seat: its own, the one people know it by, or the next of the palette."""
-    palette = list(PALETTE)
+    palette = list(SEAT_PALETTE)
     colors: dict[str, str] = {}
     for index, seat in enumerate(seats):
         colors[seat.name] = _valid(seat.color) or _valid(seat.usual_color) or palette[index % len(palette)]
@@ -62,7 +71,7 @@ def seat_colors(seats: Iterable[Seat]) -> dict[str, str]:
 
 
 def _valid(color: str) -> str:
-    color = ALIASES.get(color.lower(), color)
+    color = COLOR_ALIASES.get(color.lower(), color)
     try:
         return Color.parse(color).name if color else ""
     except ColorParseError:
@@ -72,12 +81,12 @@ def _valid(color: str) -> str:
 class LivePanels:
     """Panels that follow the seats; what is finished moves up into the scrollback and stays there."""
 
-    def __init__(self, outlet: Outlet, view: View) -> None:
+    def __init__(self, outlet: OutputQueue, view: View) -> None:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter, time.time)
         self._teller = Teller(view.charter)
-        self._colors = seat_colors(view.charter.seats)
+        self._colors = assign_seat_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
         )
@@ -109,7 +118,7 @@ class LivePanels:
     def tell(self, lines: Iterable[Line]) -> None:
         """Print above the panels."""
         for line in lines:
-            style = TONES[line.tone]
+            style = TONE_STYLES[line.tone]
             head = Text(f"{one_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
             self._print(head.append(clean(line.text), style), line.indent)
 
@@ -119,7 +128,7 @@ class LivePanels:
         figures = (f"{count(usage.tokens)} tok", price(usage), seconds(move.timing.total))
         head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
-        parts = [Text(clean(line.text), TONES[line.tone]) for line in self._teller.move(move)]
+        parts = [Text(clean(line.text), TONE_STYLES[line.tone]) for line in self._teller.move(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
         self._print(Text())
@@ -171,11 +180,11 @@ class LivePanels:
     async def _tick(self) -> None:
         drawn = 0.0
         while True:
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(REDRAW_SECONDS)
             if self._live is None or self.outlet.behind:
                 continue
             now = time.monotonic()
-            if self._dirty or now - drawn >= IDLE_TICK:
+            if self._dirty or now - drawn >= IDLE_REDRAW_SECONDS:
                 self._dirty, drawn = False, now
                 self._live.update(self._picture(), refresh=True)
 
@@ -185,7 +194,7 @@ class LivePanels:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
         bench = self._bench(width)
-        columns, rows, tall = layout(len(seats), width, height - len(bench))
+        columns, rows, tall = layout_panels(len(seats), width, height - len(bench))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
@@ -200,15 +209,15 @@ class LivePanels:
     def _panel(self, seat: SeatView, width: int, tall: int, now: float) -> Panel:
         color = self._color(seat.name)
         quiet = seat.glyph != RESPONDING
-        title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPHS[seat.glyph]))
+        title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPH_STYLES[seat.glyph]))
         title.append(one_line(seat.name), Style(color=color, bold=True))
-        title.append(f" {seat.word}", Style.parse(GLYPHS[seat.glyph]))
+        title.append(f" {seat.word}", Style.parse(GLYPH_STYLES[seat.glyph]))
         if seat.round and title.cell_len + len(short(seat.round)) + 3 <= width - 6:
             title.append(f" · {short(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
         figures = f"{approximate}{count(seat.tokens)} tok · {seat.cost} · {seconds(seat.elapsed(now))}"
         return Panel(
-            self._words(seat, width - EDGE * 2, tall - EDGE),
+            self._words(seat, width - PANEL_BORDER * 2, tall - PANEL_BORDER),
             title=title,
             title_align="left",
             subtitle=Text(figures, "dim"),
@@ -241,14 +250,14 @@ class LivePanels:
         parts.append(seconds(now - board.started) if board.started else "0s")
         parts += ["paused"] if board.paused else []
         parts += [f"waits at gate {board.gate}"] if board.gate else []
-        yield Text(one_line(" · ".join(parts), width - 1), SYSTEM, no_wrap=True)
+        yield Text(one_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)
 
     def _bench(self, width: int) -> list[Text]:
         """What is being run, and the last lines it printed."""
         if not self._board.step:
             return []
-        said = [line for line in clean(self._board.output).splitlines() if line.strip()][-OUTPUT_LINES:]
-        lines = [Text(self._board.step, SYSTEM), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
+        said = [line for line in clean(self._board.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
+        lines = [Text(self._board.step, SYSTEM_COLOR), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
         for line in lines:
             line.no_wrap = True
             line.truncate(width - 1, overflow="ellipsis")
@@ -266,15 +275,15 @@ class LivePanels:
         return self._colors.get(seat, "white")
 
 
-def layout(seats: int, width: int, height: int) -> tuple[int, int, int]:
+def layout_panels(seats: int, width: int, height: int) -> tuple[int, int, int]:
     """Columns, rows and the height of a panel, so that everything fits with a line to spare."""
-    room = max(SHORTEST, height - 5)
-    columns = max(1, min(seats, width // COLUMN))
+    room = max(MIN_PANEL_LINES, height - 5)
+    columns = max(1, min(seats, width // MIN_PANEL_COLUMNS))
     rows = -(-seats // columns)
-    while columns < seats and room // rows < SHORTEST:
+    while columns < seats and room // rows < MIN_PANEL_LINES:
         columns += 1
         rows = -(-seats // columns)
-    return columns, rows, max(3, min(TALLEST, room // rows))
+    return columns, rows, max(3, min(MAX_PANEL_LINES, room // rows))
 
 
 class _Keys:

@@ -20,8 +20,8 @@ from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.doors.cli import complete_words
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import address_of, at_desk, note, typed_path
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import print_note, resolve_typed_path, run_at_desk, shortest_session_address
+from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.comparison import Compared, Difference, Side
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--git", "form", flag_value="git", help="With --to: as a repository with a commit for each stage.")
 @click.option("--zip", "form", flag_value="zip", help="With --to: as a zip.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def project(
+def project_command(
     session: str,
     listing: bool,
     path: str | None,
@@ -69,13 +69,13 @@ def project(
     if version and path is None:
         raise UsageError("--stage does not say which file.", "Add --file PATH.")
     if path is not None:
-        _print(at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
+        _print(run_at_desk(lambda desk: _file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
         wanted = form or "folder"
-        place = Path(named_as(str(typed_path(into)), wanted))
-        _told(at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
+        place = Path(named_as(str(resolve_typed_path(into)), wanted))
+        _told(run_at_desk(lambda desk: _handed_over(desk, session, wanted, place)), wanted, as_json)
     else:
-        _show(at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
+        _show(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
 
 async def _versions(desk: Roundtable, address: str) -> list[Version]:
@@ -111,10 +111,10 @@ def _print(data: bytes) -> None:
 
 def _show(found: list[Version], as_json: bool) -> None:
     if as_json:
-        show_json({"v": 1, "versions": [_shape(it) for it in found]})
+        print_json({"v": 1, "versions": [_shape(it) for it in found]})
         return
     rows = [(it.name, change.path, change.became, change.words) for it in found for change in it.changes]
-    show_table(("version", "file", "became", "who contributed what"), rows)
+    print_table(("version", "file", "became", "who contributed what"), rows)
 
 
 def _shape(it: Version) -> dict[str, object]:
@@ -127,23 +127,23 @@ def _shape(it: Version) -> dict[str, object]:
 
 def _told(done: Delivered, form: Form, as_json: bool) -> None:
     if as_json:
-        show_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
+        print_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
         return
     click.echo(done.path)
     if form == "git":
-        note("To push it to an empty repository of yours:")
-        note(f"  git -C {quote(done.path)} remote add origin URL")
-        note(f"  git -C {quote(done.path)} push -u origin HEAD")
+        print_note("To push it to an empty repository of yours:")
+        print_note(f"  git -C {quote(done.path)} remote add origin URL")
+        print_note(f"  git -C {quote(done.path)} push -u origin HEAD")
 
 
-COLORS = {"+": "green", "-": "red", "@": "cyan"}
+DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command("diff-sessions")
-@click.argument("first", shell_complete=complete_words.sessions)
-@click.argument("second", shell_complete=complete_words.sessions)
+@click.argument("first", shell_complete=complete_words.complete_session_names)
+@click.argument("second", shell_complete=complete_words.complete_session_names)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def diff_sessions(first: str, second: str, as_json: bool) -> None:
+def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
     """Compare two sessions: stages, decisions, files, costs.
 
     For a session and the line that left it (`roundtable rollback`, `roundtable branch`), or for
@@ -159,11 +159,13 @@ def diff_sessions(first: str, second: str, as_json: bool) -> None:
         from roundtable.app.records.compare_sessions import compare
 
         states = [await desk.session(await desk.find(it)) for it in (first, second)]
-        return await compare(desk, *states), [await address_of(desk, it.id, it.charter.slug) for it in states]
+        return await compare(desk, *states), [
+            await shortest_session_address(desk, it.id, it.charter.slug) for it in states
+        ]
 
-    found, addresses = at_desk(look, only_reads=True)
+    found, addresses = run_at_desk(look, only_reads=True)
     if as_json:
-        show_json({"v": 1, **msgspec.to_builtins(found)})
+        print_json({"v": 1, **msgspec.to_builtins(found)})
         return
     _show_differences(found, addresses)
 
@@ -171,7 +173,7 @@ def diff_sessions(first: str, second: str, as_json: bool) -> None:
 def _show_differences(found: Compared, addresses: Sequence[str]) -> None:
     head = ("", "session", "outcome", "rounds", "tokens", "cost")
     sides = zip(("first", "second"), addresses, (found.first, found.second), strict=True)
-    show_table(head, [(which, address, *_figures(side)) for which, address, side in sides])
+    print_table(head, [(which, address, *_figures(side)) for which, address, side in sides])
     if found.shared:
         click.echo(f"\nThe first {found.shared} facts are the same; the lines part after them.")
     for it in (*found.stages, *([found.decision] if found.decision else ())):
@@ -192,4 +194,4 @@ def _tell(it: Difference) -> None:
     click.echo()
     click.secho(f"{one_line(it.name)}: {it.state}{f' ({one_line(ways)})' if ways else ''}", bold=True)
     for line in it.diff:
-        click.secho(f"  {clean(line)}", fg=COLORS.get(line[:1]))
+        click.secho(f"  {clean(line)}", fg=DIFF_COLORS.get(line[:1]))

@@ -8,8 +8,8 @@ import click
 
 from roundtable.core.text.sanitize import one_line
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import at_desk
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import run_at_desk
+from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @session_argument
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def recount(session: str, as_json: bool) -> None:
+def recount_command(session: str, as_json: bool) -> None:
     """Decide again without a seat, or by another rule, for free.
 
     No model is asked: the meeting's own rules are held over its record without each seat in turn, and other rules over
@@ -31,21 +31,20 @@ def recount(session: str, as_json: bool) -> None:
     """
 
     async def count(desk: Roundtable) -> Recount:
-        from roundtable.app.records.recount_session import recount
 
-        return await recount(await desk.session(await desk.find(session)))
+        return await recount_command(await desk.session(await desk.find(session)))
 
-    counted = at_desk(count)
+    counted = run_at_desk(count)
     if as_json:
-        show_json(counted)
+        print_json(counted)
         return
     decided = ": ".join(filter(None, (counted.winner, one_line(counted.position, 100))))
     click.echo(
         f"{one_line(counted.question, 110)}\nDecided then: {counted.outcome}{f', {decided}' if decided else ''}\n"
     )
-    show_table(SEAT_HEAD, seat_rows(counted))
+    print_table(SEAT_HEAD, seat_rows(counted))
     click.echo()
-    show_table(RULE_HEAD, rule_rows(counted))
+    print_table(RULE_HEAD, rule_rows(counted))
     if counted.texts:
         click.echo()
     for id, text in counted.texts.items():

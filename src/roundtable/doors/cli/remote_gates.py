@@ -12,18 +12,18 @@ from roundtable.core.session import Session
 from roundtable.core.stages import after_a_stage, goes_back
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Gate
-from roundtable.doors.cli.rollback import check_where_back
+from roundtable.doors.cli.rollback import check_rollback_answer
 from roundtable.live.fact_words import Line
 from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
 from roundtable.report import provenance
 from roundtable.report.provenance import asks_for_approval, place, plan_lines, planned
 from roundtable.report.stage_words import stage_ends
 
-MOST_LINES = 20
+MAX_STAGE_LINES = 20
 """How much of what a stage came to is shown to who is asked whether to go on."""
 
 
-def about(session: Session, gate: Gate) -> list[Line]:
+def gate_context_lines(session: Session, gate: Gate) -> list[Line]:
     """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
     if after_a_stage(gate):
         return _came_to(session)
@@ -39,14 +39,14 @@ def about(session: Session, gate: Gate) -> list[Line]:
 def _came_to(session: Session) -> list[Line]:
     """What the last stage came to, as far as a person reads it in passing."""
     lines = stage_ends(session)[-1].text.splitlines()
-    rest = ["… `roundtable show` has all of it."] if len(lines) > MOST_LINES else []
-    return [Line(one_line(line, 400), indent=4) for line in (*lines[:MOST_LINES], *rest)]
+    rest = ["… `roundtable show` has all of it."] if len(lines) > MAX_STAGE_LINES else []
+    return [Line(one_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
-def check(session: Session, gate: Gate, option: str, text: str) -> None:
+def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
     """Refuse an answer at once that would come to nothing later."""
     if goes_back(gate, option):
-        check_where_back(session, text)
+        check_rollback_answer(session, text)
     found = planned(session) if gate.writes else None
     if found is None:
         return

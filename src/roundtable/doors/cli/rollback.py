@@ -14,20 +14,22 @@ from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.doors.cli import complete_words
-from roundtable.doors.cli.output import address_of, at_desk, note
+from roundtable.doors.cli.output import print_note, run_at_desk, shortest_session_address
 from roundtable.report.stage_words import stage_ends
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-async def ask_where_back(session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]) -> str | None:
+async def prompt_rollback_stage(
+    session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]
+) -> str | None:
     """Which stage, and what is to be different there, as one answer; None where the person left."""
     held = [it.stage for it in stage_ends(session)]
     stage, _, different = (it.strip() for it in said.partition(":"))
     while stage not in held:
         if stage:
-            note(f"There is no stage {one_line(stage, 60)} to go back to.")
+            print_note(f"There is no stage {one_line(stage, 60)} to go back to.")
         typed = await read_line(f"Back to which stage? [{', '.join(held)}]: ")
         if typed is None:
             return None
@@ -40,7 +42,7 @@ async def ask_where_back(session: Session, said: str, read_line: Callable[[str],
     return f"{stage}: {different}"
 
 
-def check_where_back(session: Session, text: str) -> None:
+def check_rollback_answer(session: Session, text: str) -> None:
     """Refuse an answer that leads nowhere."""
     from roundtable.app.records.branch import check_back
 
@@ -53,7 +55,7 @@ def check_where_back(session: Session, text: str) -> None:
     check_back(session, text)
 
 
-async def line_gone_back_to(desk: Roundtable, ended: Session) -> Session | None:
+async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
     """The line on which a session that ended with `back` goes on; None where it did not, or where to is unknown."""
     from roundtable.app.records.branch import went_back
 
@@ -63,19 +65,19 @@ async def line_gone_back_to(desk: Roundtable, ended: Session) -> Session | None:
             return None
         line = await desk.session(await desk.rollback(ended.id, *where))
     except RoundtableError as error:
-        note(f"{error.message} {error.help}")
+        print_note(f"{error.message} {error.help}")
         return None
-    old = await address_of(desk, ended.id, ended.charter.slug)
-    new = await address_of(desk, line.id, line.charter.slug)
-    note(f"Going on with {new}, from {where[0]} on. Compare both later: roundtable diff-sessions {old} {new}")
+    old = await shortest_session_address(desk, ended.id, ended.charter.slug)
+    new = await shortest_session_address(desk, line.id, line.charter.slug)
+    print_note(f"Going on with {new}, from {where[0]} on. Compare both later: roundtable diff-sessions {old} {new}")
     return line
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_words.sessions)
+@click.argument("session", shell_complete=complete_words.complete_session_names)
 @click.argument("stage")
 @click.option("--instruct", default="", metavar="TEXT", help="What is to be different in this stage.")
-def rollback(session: str, stage: str, instruct: str) -> None:
+def rollback_command(session: str, stage: str, instruct: str) -> None:
     """Go back to a stage of a session, on a line of its own.
 
     The new session shares the record up to this stage; it and all after it are held anew. Nothing
@@ -86,13 +88,13 @@ def rollback(session: str, stage: str, instruct: str) -> None:
       roundtable rollback last architecture --instruct "Use PostgreSQL."
       roundtable rollback 2026-11-15-a-to-do-api development
     """
-    click.echo(at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
+    click.echo(run_at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
 
 
 async def _rollback(desk: Roundtable, address: str, stage: str, instructions: str) -> str:
     state = await desk.session(await desk.find(address))
     line = await desk.rollback(state.id, stage, instructions)
-    new = await address_of(desk, line, (await desk.session(line)).charter.slug)
-    old = await address_of(desk, state.id, state.charter.slug)
+    new = await shortest_session_address(desk, line, (await desk.session(line)).charter.slug)
+    old = await shortest_session_address(desk, state.id, state.charter.slug)
     runs = f"; the old line still runs, end it with: roundtable cancel {old}" if await desk.holder(state.id) else ""
     return f"New session {new}, from {stage} on; hold it with: roundtable resume {new}{runs}"

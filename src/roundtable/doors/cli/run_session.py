@@ -14,54 +14,63 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Gate
-from roundtable.doors.cli.displays import Display, Manner, display
-from roundtable.doors.cli.gate_prompt import Gatekeeper
-from roundtable.doors.cli.output import INTERRUPTED, NO_DECISION, address_of, ended_with, let_go_of_stdout, note
-from roundtable.doors.cli.rollback import line_gone_back_to
+from roundtable.doors.cli.displays import Display, OutputMode, create_display
+from roundtable.doors.cli.gate_prompt import GatePrompt
+from roundtable.doors.cli.output import (
+    EXIT_INTERRUPTED,
+    EXIT_NO_DECISION,
+    detach_stdout,
+    print_note,
+    session_exit_code,
+    shortest_session_address,
+)
+from roundtable.doors.cli.rollback import open_rolled_back_session
 from roundtable.live.board import View
 from roundtable.live.fact_words import decision_words
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-GRACE = 2.0
+DISPLAY_GRACE_SECONDS = 2.0
 """Seconds the display gets to show the last facts of a run that was stopped."""
 
-REFUSED_GRACE = 0.3
+FAILED_RUN_GRACE_SECONDS = 0.3
 """The same for a run that failed, perhaps before there was anything to show."""
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-async def conduct(desk: Roundtable, state: Session, manner: Manner, *, headless: bool = False, strict: bool) -> int:
+async def run_and_show_session(
+    desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool = False, strict: bool
+) -> int:
     """Run a session from where it stands, show it, and say how it ended; the exit code is returned."""
-    address = await address_of(desk, state.id, state.charter.slug)
+    address = await shortest_session_address(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
-    show = display(manner, View(state.charter, address, brief_until=known, live_from=known))
-    keeper = Gatekeeper(desk, state, show, asks=manner.asks(headless), colors=manner.live)
-    stopped = await Holding(desk, state.id, address, show, keeper).hold()
+    show = create_display(manner, View(state.charter, address, brief_until=known, live_from=known))
+    keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
+    stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
     if desk.folder.trouble:
-        note(desk.folder.trouble)
+        print_note(desk.folder.trouble)
     if stopped is not None:
         code = _say_stopped(stopped, address)
         _say_open((await desk.session(state.id)).open_gate, address)
         return code
-    code = await conclude(desk, state.id, show, address, strict=strict)
+    code = await print_decision(desk, state.id, show, address, strict=strict)
     for trouble in await desk.hooks.troubles():
-        note(trouble)
-    line = await line_gone_back_to(desk, await desk.session(state.id))
-    return code if line is None else await conduct(desk, line, manner, headless=headless, strict=strict)
+        print_note(trouble)
+    line = await open_rolled_back_session(desk, await desk.session(state.id))
+    return code if line is None else await run_and_show_session(desk, line, manner, headless=headless, strict=strict)
 
 
-async def conclude(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
+async def print_decision(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
     """Print the decision; the exit code is returned."""
     ended = await desk.session(session)
     try:
         show.tell(decision_words(ended, address))
         await show.outlet.drained()
     except BrokenPipeError:
-        let_go_of_stdout()
-    return ended_with(ended, strict=strict)
+        detach_stdout()
+    return session_exit_code(ended, strict=strict)
 
 
 def _say_stopped(why: str, address: str) -> int:
@@ -71,8 +80,8 @@ def _say_stopped(why: str, address: str) -> int:
         "unread": f"Stopped, because nobody reads the output any more. Resume with: roundtable resume {address}",
     }
     with contextlib.suppress(OSError):  # the terminal itself may be what went away
-        note(words[why])
-    return NO_DECISION if why == "unanswered" else INTERRUPTED
+        print_note(words[why])
+    return EXIT_NO_DECISION if why == "unanswered" else EXIT_INTERRUPTED
 
 
 def _say_open(gate: Gate | None, address: str) -> None:
@@ -80,24 +89,24 @@ def _say_open(gate: Gate | None, address: str) -> None:
     if gate is not None:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
-            note(f"Gate {gate.id} stays open ({one_line(options)}). Answer it from anywhere:")
-            note(f"  roundtable answer {address} {gate.id}=OPTION")
+            print_note(f"Gate {gate.id} stays open ({one_line(options)}). Answer it from anywhere:")
+            print_note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 
-class Holding:
+class SessionRun:
     """One run and whoever follows it; whichever ends first, the other is brought to its end too."""
 
-    def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: Gatekeeper) -> None:
+    def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: GatePrompt) -> None:
         self._address = address
         self._run = asyncio.create_task(desk.run(session))
-        self._follow = asyncio.create_task(follow(desk.watch(session, here=True), show, keeper))
+        self._follow = asyncio.create_task(display_session(desk.watch(session, here=True), show, keeper))
         self._show = show
         self._why: str | None = None
         keeper.give_up = lambda: self._stop("unanswered")
 
     async def hold(self) -> str | None:
         """Wait for the end; the reason is returned if it came before the meeting's own."""
-        with stopping(lambda: self._stop("interrupted"), self._abandon):
+        with handle_stop_signals(lambda: self._stop("interrupted"), self._abandon):
             await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
             if self._follow.done() and self._follow.exception() is not None:
                 self._stop("unread")
@@ -117,8 +126,8 @@ class Holding:
 
     def _grace(self) -> float | None:
         if self._run.cancelled():
-            return GRACE
-        return None if self._run.exception() is None else REFUSED_GRACE
+            return DISPLAY_GRACE_SECONDS
+        return None if self._run.exception() is None else FAILED_RUN_GRACE_SECONDS
 
     def _settled(self) -> str | None:
         """Raise what went wrong; a reader that left is no error."""
@@ -127,14 +136,16 @@ class Holding:
         if not self._follow.cancelled() and (error := self._follow.exception()) is not None:
             if not isinstance(error, OSError):
                 raise error
-            let_go_of_stdout()
+            detach_stdout()
             if not isinstance(error, BrokenPipeError):
                 why = f"The output cannot be written: {error.strerror or error}."
                 raise UsageError(why, f"`roundtable resume {self._address}` goes on with it.") from None
         return self._why
 
 
-async def follow(items: AsyncGenerator[Recorded | Delta], show: Display, keeper: Gatekeeper | None = None) -> None:
+async def display_session(
+    items: AsyncGenerator[Recorded | Delta], show: Display, keeper: GatePrompt | None = None
+) -> None:
     """Show facts and words as they come; a slow reader slows nobody but this."""
     outlet = show.outlet
     try:
@@ -157,7 +168,7 @@ async def follow(items: AsyncGenerator[Recorded | Delta], show: Display, keeper:
 
 
 @contextlib.contextmanager
-def stopping(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
+def handle_stop_signals(stop: Callable[[], object], abandon: Callable[[], None]) -> Generator[None]:
     """Take the first signal as a wish to stop, and the second as an order."""
     loop = asyncio.get_running_loop()
     asked = False
@@ -167,11 +178,11 @@ def stopping(stop: Callable[[], object], abandon: Callable[[], None]) -> Generat
         if asked:
             with contextlib.suppress(Exception):
                 abandon()
-            os._exit(INTERRUPTED)
+            os._exit(EXIT_INTERRUPTED)
         asked = True
         stop()
 
-    wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+    wanted = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
     for number in wanted:
         loop.add_signal_handler(number, heard)
     try:

@@ -11,43 +11,61 @@ import msgspec
 from roundtable.core.decide.stage_outcome import is_nameless
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
-from roundtable.doors.cli.meeting_options import Given, meeting_options, question_argument
-from roundtable.doors.cli.open_meeting import hold_as
-from roundtable.doors.cli.options import HeadedCommand, option
-from roundtable.doors.cli.output import note, typed_path
-from roundtable.doors.cli.seat_choice import pair
+from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
+from roundtable.doors.cli.open_meeting import hold_prepared_meeting
+from roundtable.doors.cli.options import SectionCommand, section_option
+from roundtable.doors.cli.output import print_note, resolve_typed_path
+from roundtable.doors.cli.seat_choice import parse_name_value
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
     from roundtable.app.opening.stage_lists import Wanted
 
-STAGES = "The stages"
-PROJECT = "The project"
-GO_ON = "stages=continue"
+STAGES_HEADING = "The stages"
+PROJECT_HEADING = "The project"
+CONTINUE_STAGES = "stages=continue"
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @question_argument("idea")
-@option(STAGES, "--stages", "way", default="sdlc", metavar="WAY|FILE", help="sdlc, spec, code, no-docker, or your own.")
-@option(STAGES, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
-@option(STAGES, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
-@option(STAGES, "--instruct", multiple=True, metavar="STAGE=TEXT", help="What you want of a stage in particular.")
-@option(
-    STAGES,
+@section_option(
+    STAGES_HEADING,
+    "--stages",
+    "way",
+    default="sdlc",
+    metavar="WAY|FILE",
+    help="sdlc, spec, code, no-docker, or your own.",
+)
+@section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Hold these stages alone.")
+@section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Leave these stages out.")
+@section_option(
+    STAGES_HEADING, "--instruct", multiple=True, metavar="STAGE=TEXT", help="What you want of a stage in particular."
+)
+@section_option(
+    STAGES_HEADING,
     "--rounds",
     multiple=True,
     metavar="[STAGE=]N",
     help="Rounds until you are asked, 3 as a rule; not in reviews.",
 )
-@option(STAGES, "--judge", multiple=True, metavar="[STAGE=]SEAT", help="Who judges; else the seats take turns.")
-@option(
-    STAGES, "--speaking", type=click.Choice(["blind", "sequential"]), help="All at once, or in turn; not in reviews."
+@section_option(
+    STAGES_HEADING, "--judge", multiple=True, metavar="[STAGE=]SEAT", help="Who judges; else the seats take turns."
 )
-@option(STAGES, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it.")
-@option(PROJECT, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
-@option(PROJECT, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea.")
+@section_option(
+    STAGES_HEADING,
+    "--speaking",
+    type=click.Choice(["blind", "sequential"]),
+    help="All at once, or in turn; not in reviews.",
+)
+@section_option(
+    STAGES_HEADING, "--yes", is_flag=True, help="Go on after each stage without asking; nothing is written by it."
+)
+@section_option(PROJECT_HEADING, "--from", "existing", metavar="DIR", help="Work on the project in this folder.")
+@section_option(
+    PROJECT_HEADING, "--into", metavar="DIR", help="Where a new project goes; a folder here, named after the idea."
+)
 @meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
-def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
+def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **given: Any) -> int:
     """Take an idea through seven stages to a running program.
 
     Requirements, architecture, development, code review, QA, DevOps, execution and analysis: in
@@ -71,21 +89,21 @@ def sdlc(question: str, existing: str | None, into: str | None, yes: bool, **giv
     wanted = msgspec.structs.replace(wanted, way=_own_path(given.pop("way")), speaking=given.pop("speaking") or "")
     settings = _place(question, existing, into)
     answers = given.pop("answers")
-    told = Given(question, "idea", "sdlc", settings=settings, answers=answers, **given)
+    told = MeetingRequest(question, "idea", "sdlc", settings=settings, answers=answers, **given)
     # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
     if yes or (told.alone and (told.budget_usd is not None or told.budget_tokens is not None)):
-        told = msgspec.structs.replace(told, answers=(*answers, GO_ON))
+        told = msgspec.structs.replace(told, answers=(*answers, CONTINUE_STAGES))
     project = Path(existing).expanduser().resolve() if existing is not None else None
-    return hold_as(told, lambda desk: _with_stages(desk, told, wanted), project)
+    return hold_prepared_meeting(told, lambda desk: _with_stages(desk, told, wanted), project)
 
 
-def _with_stages(desk: Roundtable, given: Given, wanted: Wanted) -> Given:
+def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: Wanted) -> MeetingRequest:
     from roundtable.app.opening.stage_lists import as_wanted
     from roundtable.core.stages import encoded
 
     stages = as_wanted(desk.stages.find(wanted.way), wanted)
     if given.settings["existing"]:
-        note(f"The project is {one_line(str(desk.workspace))}.")
+        print_note(f"The project is {one_line(str(desk.workspace))}.")
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encoded(stages)})
 
 
@@ -93,7 +111,7 @@ def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:
     from roundtable.app.opening.stage_lists import EVERY, Wanted
 
     def by_stage(name: str, form: str) -> dict[str, str]:
-        return dict(pair(it, f"--{name}", form) if "=" in it else (EVERY, it.strip()) for it in typed[name])
+        return dict(parse_name_value(it, f"--{name}", form) if "=" in it else (EVERY, it.strip()) for it in typed[name])
 
     rounds = by_stage("rounds", "STAGE=N")
     if wrong := next((it for it in rounds.values() if not it.isdecimal()), ""):
@@ -101,7 +119,7 @@ def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:
     return Wanted(
         only=_listed(typed["only"]),
         skip=_listed(typed["skip"]),
-        instructions=dict(pair(it, "--instruct", "STAGE=TEXT") for it in typed["instruct"]),
+        instructions=dict(parse_name_value(it, "--instruct", "STAGE=TEXT") for it in typed["instruct"]),
         rounds={stage: int(it) for stage, it in rounds.items()},
         judge=by_stage("judge", "STAGE=SEAT"),
     )
@@ -132,7 +150,7 @@ def _place(question: str, existing: str | None, into: str | None) -> dict[str, A
 def _new_folder(question: str, into: str | None) -> Path:
     """Where nothing is yet: a folder the person names, or one here that is called like the idea."""
     if into is not None:
-        path = typed_path(into)
+        path = resolve_typed_path(into)
         if is_nameless(path.name):
             raise UsageError(f"--into {one_line(into, 60)} does not say what it is to be called.", "Name a new folder.")
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):

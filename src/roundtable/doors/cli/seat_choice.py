@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Seat
-from roundtable.doors.cli.gate_prompt import read_line
-from roundtable.doors.cli.meeting_options import Given
-from roundtable.doors.cli.output import note
+from roundtable.doors.cli.gate_prompt import read_terminal_line
+from roundtable.doors.cli.meeting_options import MeetingRequest
+from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-SEAT_FORM = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
-SEAT_NAME = re.compile(r"[\w.-]+")
-NO_SEATS = "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models` what can be fetched."
+SEAT_SYNTAX = "NAME=VOICE, such as claude=openrouter:anthropic/claude-sonnet-4"
+SEAT_NAME_PATTERN = re.compile(r"[\w.-]+")
+NO_SEATS_HELP = (
+    "Pass --seat NAME=VOICE; `roundtable voices` shows which there are, `roundtable models` what can be fetched."
+)
 
 
-def pair(text: str, option: str, form: str) -> tuple[str, str]:
+def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
     """`NAME=VALUE` as it was typed after an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
@@ -28,7 +30,7 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-async def seats_for(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
+async def choose_seats(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
     """The seats named here, those of the config or the preset, those picked before, or those found and picked now."""
     if given.seats:
         return tuple(_seat(desk, text) for text in given.seats)
@@ -42,7 +44,7 @@ async def seats_for(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
 def _seat(desk: Roundtable, text: str) -> Seat:
     if "=" not in text:
         return _configured_seat(desk, text)
-    name, chain = pair(text, "--seat", SEAT_FORM)
+    name, chain = parse_name_value(text, "--seat", SEAT_SYNTAX)
     voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
     wrong = [voice for voice in voices if ":" not in voice]
     if wrong or not voices:
@@ -50,7 +52,7 @@ def _seat(desk: Roundtable, text: str) -> Seat:
             f"{one_line(wrong[0] if wrong else chain, 60)} is not a voice.",
             "Voices look like openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
         )
-    if not SEAT_NAME.fullmatch(name):
+    if not SEAT_NAME_PATTERN.fullmatch(name):
         raise UsageError(f"{one_line(name, 60)} is not a name for a seat.", "Use letters, digits, dots and dashes.")
     return Seat(name, voices)
 
@@ -60,43 +62,43 @@ def _configured_seat(desk: Roundtable, name: str) -> Seat:
     if name not in seats:
         known = f"; there are {', '.join(seats)}" if seats else ""
         raise UsageError(
-            f"No seat {one_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_FORM}."
+            f"No seat {one_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_SYNTAX}."
         )
     return seats[name]
 
 
-async def _picked(desk: Roundtable, given: Given) -> tuple[Seat, ...]:
+async def _picked(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
     """Ask once which of those found here shall sit at the table, and remember it."""
     from roundtable.app.machine import discovery
 
     offered = discovery.proposed(await discovery.discover(desk))
     if not offered:
-        raise UsageError("There are no seats: none is configured and nothing usable was found here.", NO_SEATS)
+        raise UsageError("There are no seats: none is configured and nothing usable was found here.", NO_SEATS_HELP)
     if given.alone:
         example = f"--seat {offered[0].name}={offered[0].voices[0]}"
         raise UsageError(
             "There are no seats: none is given, none configured, and nobody is here to choose some.",
             f"Choose once at a terminal, or name them, such as {example}; `roundtable voices` shows all.",
         )
-    note("No seats are configured. These were found here:")
+    print_note("No seats are configured. These were found here:")
     for number, seat in enumerate(offered, 1):
-        note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])})")
+        print_note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])})")
     if desk.paid_voices(offered):
-        note("Seats with a key may cost money.")
-    note("Your choice is remembered; [seats] in the config overrules it.")
-    seats = await pick(offered)
+        print_note("Seats with a key may cost money.")
+    print_note("Your choice is remembered; [seats] in the config overrules it.")
+    seats = await prompt_seat_selection(offered)
     if not seats:
-        raise UsageError("No seats were chosen.", NO_SEATS)
+        raise UsageError("No seats were chosen.", NO_SEATS_HELP)
     discovery.remember(desk, seats)
     return seats
 
 
-async def pick(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
+async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
     """Let the person choose among seats that were listed with their numbers; Enter takes those offered, q nobody."""
     usual = "all" if not others else f"the first {len(offered)}" if offered else "none"
     by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}
     while True:
-        typed = await read_line(f"Which ones? [numbers or names, Enter for {usual}, q to leave]: ")
+        typed = await read_terminal_line(f"Which ones? [numbers or names, Enter for {usual}, q to leave]: ")
         if typed is None or typed.lower() == "q":
             return ()
         words = typed.replace(",", " ").split()
@@ -105,4 +107,4 @@ async def pick(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tupl
         unknown = [word for word in words if word not in by_word]
         if not unknown:
             return tuple({by_word[word].name: by_word[word] for word in words}.values())
-        note(f"There is no {unknown[0]} in this list.")
+        print_note(f"There is no {unknown[0]} in this list.")

@@ -17,10 +17,10 @@ from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import address_of, at_desk
-from roundtable.doors.cli.remote_gates import about
-from roundtable.doors.cli.stderr import fitted
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.remote_gates import gate_context_lines
+from roundtable.doors.cli.stderr import wrap_for_terminal
+from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.fact_words import Line, gate_words, plain
 from roundtable.live.gate_options import on_enter
 from roundtable.report.costs import NOTHING, costs, money
@@ -40,7 +40,7 @@ _GLYPHS = {"asked": "●", "answered": "✓", "late": "◌", "missing": "✗", "
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of every workspace.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many at most.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
+def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     """List sessions, newest first.
 
     \b
@@ -53,14 +53,14 @@ def list_sessions(everywhere: bool, limit: int, as_json: bool) -> None:
         rows = await desk.sessions(everywhere=everywhere, limit=limit)
         return [await _listed(desk, row) for row in rows if not row.child]
 
-    found = at_desk(look, only_reads=True)
+    found = run_at_desk(look, only_reads=True)
     if as_json:
-        show_json({"v": 1, "sessions": found})
+        print_json({"v": 1, "sessions": found})
     elif found:
         head = ("session", "status", "outcome", "seats", "age", "question")
         if everywhere:
             head = (*head[:-1], "workspace", head[-1])
-        show_table(head, [_cells(it, everywhere) for it in found], cut=True)
+        print_table(head, [_cells(it, everywhere) for it in found], cut=True)
     else:
         where = "" if everywhere else " in this workspace"
         click.echo(f'There are no sessions{where} yet. Start one: roundtable discuss "…"', err=True)
@@ -73,10 +73,10 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "slug": row.slug,
-        "address": await address_of(desk, row.id, row.slug),
+        "address": await shortest_session_address(desk, row.id, row.slug),
         "name": row.name,
         "status": "done" if decision else _doing(session, holder),
-        "pid": pid_of(holder),
+        "pid": holder_pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
         "question": clean(row.question),
@@ -96,17 +96,17 @@ def _doing(session: Session, holder: str | None) -> str:
 
 def _cells(it: dict[str, Any], everywhere: bool) -> list[str]:
     outcome = f"{it['outcome']}{' (degraded)' if it['degraded'] else ''}"
-    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), age(it["updated_at"])]
+    cells = [it["address"], it["status"], outcome or "–", str(len(it["seats"])), format_age(it["updated_at"])]
     return [*cells, *([it["workspace"]] if everywhere else []), it["question"]]
 
 
-def pid_of(holder: str | None) -> int | None:
+def holder_pid(holder: str | None) -> int | None:
     """The process in `host:pid:start:boot`."""
     parts = (holder or "").split(":")
     return int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
 
 
-def age(at: str) -> str:
+def format_age(at: str) -> str:
     """`5m`, `3h`, `2d`: how long ago the newest fact is."""
     try:
         passed = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
@@ -121,7 +121,7 @@ def age(at: str) -> str:
 @click.command()
 @session_argument
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def status(session: str, as_json: bool) -> None:
+def status_command(session: str, as_json: bool) -> None:
     """Say where a session stands: who runs it, its round, its seats, what it spent, what it waits for.
 
     \b
@@ -132,21 +132,21 @@ def status(session: str, as_json: bool) -> None:
 
     async def look(desk: Roundtable) -> tuple[Session, str | None, str]:
         found = await desk.session(await desk.find(session))
-        return found, await desk.holder(found.id), await address_of(desk, found.id, found.charter.slug)
+        return found, await desk.holder(found.id), await shortest_session_address(desk, found.id, found.charter.slug)
 
-    found, holder, address = at_desk(look, only_reads=True)
+    found, holder, address = run_at_desk(look, only_reads=True)
     if as_json:
-        running = {"running": holder is not None, "holder": holder, "pid": pid_of(holder)}
-        show_json({**summary(found), **running})
+        running = {"running": holder is not None, "holder": holder, "pid": holder_pid(holder)}
+        print_json({**summary(found), **running})
         return
-    for line in status_lines(found, holder, address):
+    for line in render_session_status(found, holder, address):
         click.echo(line)
 
 
-def status_lines(session: Session, holder: str | None, address: str) -> list[str]:
+def render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
     """The same for people."""
     charter = session.charter
-    runs = f"running in process {pid_of(holder) or holder}" if holder else status_words(session)
+    runs = f"running in process {holder_pid(holder) or holder}" if holder else status_words(session)
     runs += "" if holder or session.ended else "; no process runs it"
     round = next(reversed(session.rounds), "none yet")
     lines = [
@@ -155,7 +155,7 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
         f"  status   {session.status}: {runs}",
         f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
-        f"  record   {session.seq} facts, the last {age(session.updated_at)} ago".replace("now ago", "just now"),
+        f"  record   {session.seq} facts, the last {format_age(session.updated_at)} ago".replace("now ago", "just now"),
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
@@ -171,7 +171,7 @@ def status_lines(session: Session, holder: str | None, address: str) -> list[str
     gate = session.open_gate
     if gate is not None:
         lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
-        lines += [f"  {it.plain()}" for it in about(session, gate)]
+        lines += [f"  {it.plain()}" for it in gate_context_lines(session, gate)]
         answer = "OPTION" if gate.writes else on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
@@ -192,7 +192,7 @@ def _spent(session: Session) -> str:
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="The gates of every workspace.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def gates(everywhere: bool, as_json: bool) -> None:
+def gates_command(everywhere: bool, as_json: bool) -> None:
     """List the gates that wait for an answer.
 
     \b
@@ -206,32 +206,36 @@ def gates(everywhere: bool, as_json: bool) -> None:
 
         found = await open_gates(desk, everywhere=everywhere)
         return [
-            (it, await address_of(desk, it.session, it.slug), about(await desk.session(it.session), it.gate))
+            (
+                it,
+                await shortest_session_address(desk, it.session, it.slug),
+                gate_context_lines(await desk.session(it.session), it.gate),
+            )
             for it in found
         ]
 
-    found = at_desk(look)
+    found = run_at_desk(look)
     if as_json:
-        show_json({"v": 1, "gates": [_told(it, address) for it, address, _ in found]})
+        print_json({"v": 1, "gates": [_told(it, address) for it, address, _ in found]})
         return
     if not found:
         click.echo(f"No gate waits{'' if everywhere else ' in this workspace'}.", err=True)
     for it, address, hunks in found:
-        click.echo(fitted(_block(it, address, hunks), sys.stdout))
+        click.echo(wrap_for_terminal(_block(it, address, hunks), sys.stdout))
 
 
 def _told(it: OpenGate, address: str) -> dict[str, Any]:
     gate = msgspec.to_builtins(it.gate)
-    about = {"session": it.session, "address": address, "asks": clean(it.asks), "workspace": it.workspace}
-    return {**about, "gate": gate.pop("id"), **gate, "since": it.since, "pid": pid_of(it.holder)}
+    gate_context_lines = {"session": it.session, "address": address, "asks": clean(it.asks), "workspace": it.workspace}
+    return {**gate_context_lines, "gate": gate.pop("id"), **gate, "since": it.since, "pid": holder_pid(it.holder)}
 
 
 def _block(it: OpenGate, address: str, hunks: Sequence[Line]) -> str:
-    runs = f"process {pid_of(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
+    runs = f"process {holder_pid(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
     then = "" if it.holder else f", then: roundtable resume {address}"
     return (
         f"{address}: {one_line(it.asks, 80)}\n"
-        f"Waits since {it.since[:16].replace('T', ' ')} UTC ({age(it.since)}); {runs}.\n"
+        f"Waits since {it.since[:16].replace('T', ' ')} UTC ({format_age(it.since)}); {runs}.\n"
         f"{plain([*gate_words(it.gate), *hunks])}"
         f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
     )

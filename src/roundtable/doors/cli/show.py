@@ -21,8 +21,8 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import at_desk
-from roundtable.doors.cli.tables import show_table
+from roundtable.doors.cli.output import run_at_desk
+from roundtable.doors.cli.tables import print_table
 from roundtable.report.costs import costs
 from roundtable.report.phrases import COST_HEAD
 from roundtable.report.status import find_round
@@ -64,23 +64,23 @@ class _Document(Markdown):
     elements = {**Markdown.elements, "table_open": _Folded, "fence": _Block}
 
 
-def show_markdown(text: str) -> None:
+def print_markdown(text: str) -> None:
     """Print it as wide as the terminal is."""
     Console().print(_Document(text))
 
 
-FORMATS = ("markdown", "json", "html", "jsonl")
-TWO_FORMATS = ("markdown", "json")
+SHOW_FORMATS = ("markdown", "json", "html", "jsonl")
+PART_FORMATS = ("markdown", "json")
 
 
 @click.command()
 @session_argument
-@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True, help="How.")
+@click.option("--format", "form", type=click.Choice(SHOW_FORMATS), default="markdown", show_default=True, help="How.")
 @click.option("--round", metavar="ROUND", help="Only this round, by name or number.")
 @click.option("--cost", is_flag=True, help="Only what it cost by seat and round, as markdown or json.")
 @click.option("--run-id", metavar="RUN", help="Only the artifact of this run, as markdown or json.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-def show(session: str, form: str, round: str | None, cost: bool, run_id: str | None, as_json: bool) -> None:
+def show_command(session: str, form: str, round: str | None, cost: bool, run_id: str | None, as_json: bool) -> None:
     """Print a session: the decision first, then how it came about.
 
     SESSION is an id or its beginning, a slug, a name, or `last`. `roundtable export` writes the same to files.
@@ -94,14 +94,14 @@ def show(session: str, form: str, round: str | None, cost: bool, run_id: str | N
     part = "--cost" if cost else "--run-id" if run_id is not None else ""
     if part and round is not None:
         raise UsageError(f"{part} is of the whole session, and has a line for every round.", "Leave out --round.")
-    if part and form not in TWO_FORMATS:
-        raise UsageError(f"{part} cannot be shown as {form}.", f"Take {' or '.join(TWO_FORMATS)}.")
+    if part and form not in PART_FORMATS:
+        raise UsageError(f"{part} cannot be shown as {form}.", f"Take {' or '.join(PART_FORMATS)}.")
     if run_id is not None:
-        _print(at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
+        _print(run_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
-        _show_bill(at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
+        _show_bill(run_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
     else:
-        _print(at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
+        _print(run_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
 
 
 async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
@@ -130,7 +130,7 @@ def _show_bill(session: Session, form: str) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(usage_summary(session)), indent=2))
     elif sys.stdout.isatty():
         lines = costs(session)
-        show_table(
+        print_table(
             ("", *COST_HEAD), [(line.name, *line.cells()) for line in (*lines.seats, *lines.rounds, lines.total)]
         )
     else:
@@ -139,6 +139,6 @@ def _show_bill(session: Session, form: str) -> None:
 
 def _print(text: str, form: str) -> None:
     if form == "markdown" and sys.stdout.isatty():
-        show_markdown(text)
+        print_markdown(text)
     else:
         click.echo(text, nl=False)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import note
+from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
     from roundtable.app.machine.skills import Reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MEANT = {
+ROUTE_EXPLANATIONS = {
     "table": "These words call the table.",
     "table+follow_up": "These words call the table, with one more round if the seats differ.",
     "single": "One model is meant, so the table is not called.",
@@ -34,7 +34,7 @@ def _where(command: F) -> F:
 
 
 @click.group()
-def skill() -> None:
+def skill_group() -> None:
     """Teach your coding agents when to call the table.
 
     A skill is a text that an agent reads when your words fit it: "roundtable this plan" then goes to
@@ -46,9 +46,9 @@ def skill() -> None:
     """
 
 
-@skill.command()
+@skill_group.command("install")
 @_where
-def install(agents: tuple[str, ...], project: bool, force: bool) -> None:
+def install_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """Put the skill where your agents read it.
 
     Without --agent, for every agent found here: claude, codex, gemini, opencode.
@@ -65,12 +65,12 @@ def install(agents: tuple[str, ...], project: bool, force: bool) -> None:
         click.echo(f"{reader.name}: {path}")
 
     _for_each(skills.readers(agents), put)
-    note("Start a fresh session of each agent: one that runs already does not see it.")
+    print_note("Start a fresh session of each agent: one that runs already does not see it.")
 
 
-@skill.command()
+@skill_group.command("remove")
 @_where
-def remove(agents: tuple[str, ...], project: bool, force: bool) -> None:
+def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) -> None:
     """Take the skill away again.
 
     \b
@@ -84,14 +84,14 @@ def remove(agents: tuple[str, ...], project: bool, force: bool) -> None:
         if path is not None:
             click.echo(f"{reader.name}: {path} is removed")
         elif agents:
-            note(f"{reader.name} has no such skill.")
+            print_note(f"{reader.name} has no such skill.")
 
     _for_each(skills.readers(agents or tuple(skills.READERS)), take)
 
 
-@skill.command()
+@skill_group.command("show")
 @click.option("--phrase", metavar="TEXT", help="Say where these words would go instead.")
-def show(phrase: str | None) -> None:
+def show_skill_command(phrase: str | None) -> None:
     """Print the skill, or say where a phrase belongs.
 
     A phrase belongs to the table, to the table with a follow-up (`table+follow_up`), to a `single`
@@ -110,7 +110,7 @@ def show(phrase: str | None) -> None:
         return
     where = route(phrase)
     click.echo(where)
-    note(MEANT[where])
+    print_note(ROUTE_EXPLANATIONS[where])
 
 
 def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
@@ -122,7 +122,7 @@ def _for_each(readers: Iterable[Reader], act: Callable[[Reader], None]) -> None:
         except UsageError as error:
             refused.append(error)
     for error in refused[1:]:
-        note(f"{error.message} {error.help}")
+        print_note(f"{error.message} {error.help}")
     if refused:
         raise refused[0]
 

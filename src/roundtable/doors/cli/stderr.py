@@ -30,16 +30,16 @@ class _Stream(Protocol):
     def fileno(self) -> int: ...
 
 
-def fitted(text: str, stream: _Stream) -> str:
+def wrap_for_terminal(text: str, stream: _Stream) -> str:
     """The text as it fits the terminal that it is written to, if it is one."""
     try:
         width = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except OSError:  # no terminal after all, or none any more
         width = 0
-    return wrapped(text, width) if width else text
+    return wrap_lines(text, width) if width else text
 
 
-def wrapped(text: str, width: int) -> str:
+def wrap_lines(text: str, width: int) -> str:
     """Lines of at most so many cells, as far as words and commands allow it; each part stands under the first."""
     return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
 
@@ -62,7 +62,7 @@ def _parts(line: str, width: int) -> list[str]:
     return parts
 
 
-class CleanErrors(io.TextIOBase):
+class RedactedStderr(io.TextIOBase):
     """A text stream that redacts line by line; what has no end of line yet leaves when it is flushed.
 
     Lines are fitted to a terminal here, where nothing is left to redact: a secret in two halves is not found.
@@ -102,7 +102,9 @@ class CleanErrors(io.TextIOBase):
         lines, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
             clean = self._redactor.redact(lines + end)
-            self._stream.write(clean if isinstance(self._stream, CleanErrors) else fitted(clean, self._stream))
+            self._stream.write(
+                clean if isinstance(self._stream, RedactedStderr) else wrap_for_terminal(clean, self._stream)
+            )
         return len(text)
 
     def flush(self) -> None:
@@ -116,10 +118,10 @@ class CleanErrors(io.TextIOBase):
 
 
 @contextmanager
-def clean_stderr(redactor: Redactor | None = None) -> Generator[None]:
+def redact_stderr(redactor: Redactor | None = None) -> Generator[None]:
     """While this lasts, no token shape and nothing this redactor knows reaches standard error."""
     before = sys.stderr
-    clean = CleanErrors(before, redactor or Redactor())
+    clean = RedactedStderr(before, redactor or Redactor())
     sys.stderr = cast("TextIO", clean)
     try:
         yield
@@ -128,6 +130,6 @@ def clean_stderr(redactor: Redactor | None = None) -> Generator[None]:
         sys.stderr = before
 
 
-def keep_clean(redactor: Redactor) -> None:
+def redact_stderr_until_exit(redactor: Redactor) -> None:
     """The same to the end of the command, so that it holds for what is said about its failure too."""
-    click.get_current_context().find_root().with_resource(clean_stderr(redactor))
+    click.get_current_context().find_root().with_resource(redact_stderr(redactor))

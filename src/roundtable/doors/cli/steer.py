@@ -15,9 +15,9 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
-from roundtable.doors.cli.options import LAST, HeadedCommand, limit, option, session_argument
-from roundtable.doors.cli.output import address_of, at_desk
-from roundtable.doors.cli.remote_gates import check
+from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
+from roundtable.doors.cli.output import run_at_desk, shortest_session_address
+from roundtable.doors.cli.remote_gates import check_gate_answer
 from roundtable.live.gate_options import chosen
 from roundtable.report.status import find_round
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @session_argument
-def pause(session: str) -> None:
+def pause_command(session: str) -> None:
     """Let a running session finish its turns and then wait.
 
     \b
     Example:
       roundtable pause last
     """
-    click.echo(at_desk(lambda desk: _pause(desk, session)))
+    click.echo(run_at_desk(lambda desk: _pause(desk, session)))
 
 
 async def _pause(desk: Roundtable, address: str) -> str:
@@ -49,14 +49,14 @@ async def _pause(desk: Roundtable, address: str) -> str:
 
 @click.command()
 @session_argument
-def stop(session: str) -> None:
+def stop_command(session: str) -> None:
     """End the program that a session runs; the session goes on.
 
     \b
     Example:
       roundtable stop last
     """
-    click.echo(at_desk(lambda desk: _stop(desk, session)))
+    click.echo(run_at_desk(lambda desk: _stop(desk, session)))
 
 
 async def _stop(desk: Roundtable, address: str) -> str:
@@ -72,14 +72,14 @@ async def _stop(desk: Roundtable, address: str) -> str:
 @click.command()
 @session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
-def cancel(session: str, reason: str) -> None:
+def cancel_command(session: str, reason: str) -> None:
     """End a session now; what was said is kept.
 
     \b
     Example:
       roundtable cancel last --reason "asked the wrong question"
     """
-    click.echo(at_desk(lambda desk: _cancel(desk, session, reason)))
+    click.echo(run_at_desk(lambda desk: _cancel(desk, session, reason)))
 
 
 async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
@@ -93,7 +93,7 @@ async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[SESSION] TEXT")
 @click.option("--to", "seats", multiple=True, metavar="SEAT", help="Only for this seat; may be given again.")
-def say(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
+def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
     """Put a note to the table; seats hear it at their next turn.
 
     TEXT is one argument (use quotes), or `-` for standard input. Without SESSION it is the newest.
@@ -108,7 +108,7 @@ def say(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
     if len(where) > 1:
         raise UsageError("There are more than two arguments.", 'Put the text in quotes: roundtable say last "…"')
     text = sys.stdin.read() if text == "-" else text
-    click.echo(at_desk(lambda desk: _say(desk, where[0] if where else LAST, text.strip(), seats)))
+    click.echo(run_at_desk(lambda desk: _say(desk, where[0] if where else NEWEST_SESSION, text.strip(), seats)))
 
 
 async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]) -> str:
@@ -126,7 +126,7 @@ async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[SESSION] [GATE=]OPTION")
 @click.option("--text", default="", metavar="TEXT", help="What you want to add.")
-def answer(words: tuple[str, ...], text: str) -> None:
+def answer_command(words: tuple[str, ...], text: str) -> None:
     """Answer the gate at which a session waits.
 
     OPTION is one of the gate's options, its number or its letter. Without SESSION it is the newest
@@ -139,13 +139,13 @@ def answer(words: tuple[str, ...], text: str) -> None:
     """
     if len(words) > 3:
         raise UsageError("There are more than three arguments.", "Try: roundtable answer last GATE=OPTION")
-    click.echo(at_desk(lambda desk: _answer(desk, words, text)))
+    click.echo(run_at_desk(lambda desk: _answer(desk, words, text)))
 
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
     state, address = await _running(desk, words[0] if len(words) > 1 else await _waiting(desk))
     said = "=".join(words[1:] or words)
-    name, equals, option = said.rpartition("=")
+    name, equals, section_option = said.rpartition("=")
     gate = state.gates.get(name) if equals and name else state.open_gate
     if gate is None:
         known = ", ".join(state.gates) or "none so far"
@@ -153,39 +153,39 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"There is no gate {name} in this session." if name else "This session waits at no gate.",
             f"Its gates: {known}.",
         )
-    option = (chosen(gate, option) if option else None) or option
+    section_option = (chosen(gate, section_option) if section_option else None) or section_option
     if gate.id in state.answers and (waits := state.open_gate) is not None:
-        fitting = option if option in waits.options else "OPTION"
+        fitting = section_option if section_option in waits.options else "OPTION"
         raise UsageError(
             f"Gate {gate.id} was answered already; the session waits at {waits.id}.",
             f"Try: roundtable answer {address} {waits.id}={fitting}",
         )
-    check(state, gate, option, text)
-    await desk.answer(state.id, gate.id, option, text)
+    check_gate_answer(state, gate, section_option, text)
+    await desk.answer(state.id, gate.id, section_option, text)
     more = "" if await desk.holder(state.id) else f"; go on with: roundtable resume {address}"
-    return f"Gate {gate.id} is answered: {option}{more}"
+    return f"Gate {gate.id} is answered: {section_option}{more}"
 
 
 async def _waiting(desk: Roundtable) -> str:
     """The newest session that waits at a gate; the newest of all if none does."""
     from roundtable.app.runs.open_gates import open_gates
 
-    return next((it.session for it in await open_gates(desk)), LAST)
+    return next((it.session for it in await open_gates(desk)), NEWEST_SESSION)
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=SectionCommand)
 @session_argument
-@option("Changes", "--rename", metavar="NAME", help="Give the session a name.")
-@option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Let a seat take part again.")
-@option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
-@option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
-@option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
-@limit("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="The most it may cost in all.")
-@limit("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="The most tokens in all.")
-@limit("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
-@limit("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
-@limit("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
-def amend(session: str, **given: Any) -> None:
+@section_option("Changes", "--rename", metavar="NAME", help="Give the session a name.")
+@section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Let a seat take part again.")
+@section_option("Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out from the next round on.")
+@section_option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Put a file before the table.")
+@section_option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Take a file away again.")
+@limit_option("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="The most it may cost in all.")
+@limit_option("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="The most tokens in all.")
+@limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Seconds per turn.")
+@limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Seconds per round.")
+@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="The longest single answer.")
+def amend_command(session: str, **given: Any) -> None:
     """Change a session's name, seats, files or limits.
 
     Changes are on the record and take effect with the next round.
@@ -197,10 +197,10 @@ def amend(session: str, **given: Any) -> None:
     """
     if not any(value is not None and value != () for value in given.values()):
         raise UsageError("There is nothing to change.", "`roundtable amend --help` lists what can be changed.")
-    click.echo(at_desk(lambda desk: _amend(desk, session, given)))
+    click.echo(run_at_desk(lambda desk: _amend(desk, session, given)))
 
 
-LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
+AMENDABLE_LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
 
 
 async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
@@ -210,7 +210,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
     for name in given["remove_file"]:
         if name not in known:
             raise NotFound(f"There is no file {name} before the table.", f"There are: {', '.join(known) or 'none'}.")
-    limits = {name: given[name] for name in LIMITS if given[name] is not None}
+    limits = {name: given[name] for name in AMENDABLE_LIMITS if given[name] is not None}
     amendment = SessionAmended(
         by=person(),
         name=given["rename"],
@@ -220,7 +220,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
         limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
     )
     for path in given["add_file"]:
-        await desk.add_context(state.id, workspace_path(path, desk.workspace))
+        await desk.add_context(state.id, to_workspace_path(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
         await desk.amend(state.id, amendment)
     return f"{address} is amended, from the next round on"
@@ -229,7 +229,7 @@ async def _amend(desk: Roundtable, address: str, given: dict[str, Any]) -> str:
 @click.command()
 @session_argument
 @click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to hold anew.")
-def branch(session: str, round: str) -> None:
+def branch_command(session: str, round: str) -> None:
     """Start anew from before a round of a session.
 
     The new session shares the record up to there. Nothing of the old one is changed.
@@ -238,13 +238,13 @@ def branch(session: str, round: str) -> None:
     Example:
       roundtable branch last --at 3-reconsider
     """
-    click.echo(at_desk(lambda desk: _branch(desk, session, round)))
+    click.echo(run_at_desk(lambda desk: _branch(desk, session, round)))
 
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.session(await desk.find(address))
     child = await desk.branch(state.id, find_round(state, round).name)
-    own = await address_of(desk, child, (await desk.session(child)).charter.slug)
+    own = await shortest_session_address(desk, child, (await desk.session(child)).charter.slug)
     return f"New session {own}; hold it with: roundtable resume {own}"
 
 
@@ -254,7 +254,7 @@ async def _branch(desk: Roundtable, address: str, round: str) -> str:
 async def _running(desk: Roundtable, address: str) -> tuple[Session, str]:
     """A session that has not ended, and how to address it."""
     state = await desk.session(await desk.find(address))
-    address = await address_of(desk, state.id, state.charter.slug)
+    address = await shortest_session_address(desk, state.id, state.charter.slug)
     if state.ended:
         raise UsageError(f"The session {address} has ended ({state.status}).", f"`roundtable show {address}`")
     return state, address
@@ -267,7 +267,7 @@ def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
             raise NotFound(f"There is no seat {one_line(name)} at this table.", f"Seats: {', '.join(known)}.")
 
 
-def workspace_path(given: str, workspace: Path) -> str:
+def to_workspace_path(given: str, workspace: Path) -> str:
     """A path as the person typed it, from where they stand, as the workspace knows it."""
     path, colon, lines = given.rpartition(":")
     if not (colon and path and lines.replace("-", "").isdigit()):

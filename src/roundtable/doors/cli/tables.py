@@ -11,13 +11,13 @@ import msgspec
 
 from roundtable.core.text.sanitize import one_line
 
-NARROWEST = 24
+MIN_LAST_COLUMN = 24
 """The last column takes what is left of the terminal's width; with less than this, it is not worth having."""
 
-GAP = 2
+COLUMN_GAP = 2
 
 
-def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
     """Print rows. On a terminal the first column stays whole, for copying; the last is broken, or `cut`, to fit.
 
     Where the others leave it no room, a column that may be `cut` is left out; before any other suffers, every cell
@@ -35,12 +35,12 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool 
 
     console = Console()
     widths = [max(cell_len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
-    room = console.width - sum(widths[:-1]) - GAP * (len(head) - 1)
-    if room < (-GAP if cut else min(widths[-1], NARROWEST)):
+    room = console.width - sum(widths[:-1]) - COLUMN_GAP * (len(head) - 1)
+    if room < (-COLUMN_GAP if cut else min(widths[-1], MIN_LAST_COLUMN)):
         for line in _stacked(head, rows):
             console.print(Text(line))
         return
-    if cut and room < NARROWEST:
+    if cut and room < MIN_LAST_COLUMN:
         head, rows = head[:-1], [row[:-1] for row in rows]
     elif cut:
         rows = [[*row[:-1], one_line(row[-1], room)] for row in rows]
@@ -59,11 +59,11 @@ def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
         yield from (f"  {name}: {cell}" for name, cell in zip(head[1:], row[1:], strict=True) if cell)
 
 
-def show_json(data: Any) -> None:
+def print_json(data: Any) -> None:
     """One JSON document on standard output."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
 
 
-def megabytes(size: int) -> str:
+def format_megabytes(size: int) -> str:
     """`105 MB`, `1.9 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import SHORT_ID, at_desk, note
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import SHORT_ID_LENGTH, print_note, run_at_desk
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.records.undo_change import Undoable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("change", default="")
 @click.option("--list", "only_list", is_flag=True, help="List what can be undone, newest first.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def undo(change: str, only_list: bool, as_json: bool) -> None:
+def undo_command(change: str, only_list: bool, as_json: bool) -> None:
     """Take back what the table wrote here, byte for byte.
 
     CHANGE is the number that `apply` and `build` gave it; without one, the newest. Files get back their bytes and
@@ -38,27 +38,27 @@ def undo(change: str, only_list: bool, as_json: bool) -> None:
         return
     from roundtable.app.records.undo_change import undo as take_back
 
-    done = at_desk(lambda desk: take_back(desk, change))
+    done = run_at_desk(lambda desk: take_back(desk, change))
     if as_json:
         told = {"v": 1, "change": done.change.id, "files": done.change.files, "how": done.how, "left": done.left}
-        show_json({**told, "session": done.change.session})
+        print_json({**told, "session": done.change.session})
         return
     for path in done.left:
-        note(f"{path} was changed in that very moment, and was left as it is.")
-    note(f"Change {done.change.id} is undone ({', '.join(done.change.files)}). {done.how}")
+        print_note(f"{path} was changed in that very moment, and was left as it is.")
+    print_note(f"Change {done.change.id} is undone ({', '.join(done.change.files)}). {done.how}")
 
 
 def _show(as_json: bool) -> None:
     from roundtable.app.records.undo_change import undoable
 
-    found = at_desk(undoable, only_reads=True)
+    found = run_at_desk(undoable, only_reads=True)
     if as_json:
-        show_json({"v": 1, "changes": [_shape(it) for it in found]})
+        print_json({"v": 1, "changes": [_shape(it) for it in found]})
         return
     if not found:
-        note("There is nothing to undo here.")
+        print_note("There is nothing to undo here.")
         return
-    show_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
+    print_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
 
 
 def _shape(it: Undoable) -> dict[str, object]:
@@ -69,5 +69,5 @@ def _shape(it: Undoable) -> dict[str, object]:
 def _row(it: Undoable) -> tuple[str, ...]:
     change, session = it
     where = change.branch or change.commit[:12] or "-"
-    address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID] or "-", "")
+    address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID_LENGTH] or "-", "")
     return change.id, change.at, where, address, ", ".join(change.files), task

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roundtable.doors.cli.output import at_desk
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import run_at_desk
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -25,7 +25,7 @@ Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def voices(as_json: bool) -> None:
+def voices_command(as_json: bool) -> None:
     """List the voices that can be reached from here. Keys are looked for, never shown; nothing paid is asked.
 
     \b
@@ -44,9 +44,9 @@ def voices(as_json: bool) -> None:
             "embedded_runtime": runtime_there(),
         }
 
-    found = at_desk(look)
+    found = run_at_desk(look)
     if as_json:
-        show_json(found)
+        print_json(found)
         return
     rows = [(it.voice, "yes" if it.usable else "no", _endpoint_note(it) + _judges(it)) for it in found["endpoints"]]
     rows += [(f"cli:{name}", "yes", path) for name, path in found["agents"].items()]
@@ -54,7 +54,7 @@ def voices(as_json: bool) -> None:
         usable = "yes" if model.installed and found["embedded_runtime"] else "no"
         note = model.title if model.installed else f"{model.title}; `roundtable models get {model.name}` fetches it"
         rows.append((f"embedded:{model.name}", usable, note))
-    show_table(("voice", "usable", "note"), rows)
+    print_table(("voice", "usable", "note"), rows)
     click.echo("\n" + _USAGE, err=True)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import NotFound
-from roundtable.doors.cli.output import NO_DECISION, at_desk, note
-from roundtable.doors.cli.tables import show_json, show_table
+from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_at_desk
+from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from roundtable.app.records.list_worktrees import Listed
@@ -19,7 +19,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.group(invoke_without_command=True)
 @_JSON
 @click.pass_context
-def worktrees(context: click.Context, as_json: bool) -> None:
+def worktrees_group(context: click.Context, as_json: bool) -> None:
     """List the worktrees of this workspace, and let them go.
 
     A worktree stays until you discard it, or until all that was done in it stands here too.
@@ -34,9 +34,9 @@ def worktrees(context: click.Context, as_json: bool) -> None:
         _show(as_json)
 
 
-@worktrees.command("list")
+@worktrees_group.command("list")
 @_JSON
-def list_them(as_json: bool) -> None:
+def list_worktrees_command(as_json: bool) -> None:
     """List them: the branch, the first port, what was changed, and why each stays.
 
     \b
@@ -46,10 +46,10 @@ def list_them(as_json: bool) -> None:
     _show(as_json)
 
 
-@worktrees.command()
+@worktrees_group.command("discard")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def discard(name: str, yes: bool) -> None:
+def discard_worktree_command(name: str, yes: bool) -> None:
     """Take one away, whatever is in it.
 
     \b
@@ -59,23 +59,23 @@ def discard(name: str, yes: bool) -> None:
     from roundtable.app.records.list_worktrees import discard as let_go
     from roundtable.app.records.list_worktrees import listed
 
-    every = at_desk(listed)
+    every = run_at_desk(listed)
     found = next((it for it in every if it.worktree.name == name), None)
     if found is None:
         known = ", ".join(it.worktree.name for it in every) or "none"
         raise NotFound(f"There is no worktree {name} here.", f"There are: {known}.")
     if found.needed:
-        note(f"{name}: {found.needed}")
+        print_note(f"{name}: {found.needed}")
         if not yes and not click.confirm("Discard it all the same?", default=False, err=True):
-            note("It stays; nothing was changed.")
-            click.get_current_context().exit(NO_DECISION)
-    at_desk(lambda desk: let_go(desk, name))
-    note(f"{name} is gone.")
+            print_note("It stays; nothing was changed.")
+            click.get_current_context().exit(EXIT_NO_DECISION)
+    run_at_desk(lambda desk: let_go(desk, name))
+    print_note(f"{name} is gone.")
 
 
-@worktrees.command()
+@worktrees_group.command("clean")
 @_JSON
-def clean(as_json: bool) -> None:
+def clean_worktrees_command(as_json: bool) -> None:
     """Take away those with which nothing is lost; say what stays and why.
 
     \b
@@ -84,36 +84,36 @@ def clean(as_json: bool) -> None:
     """
     from roundtable.app.records.list_worktrees import clean as sweep
 
-    gone, kept = at_desk(sweep)
+    gone, kept = run_at_desk(sweep)
     if as_json:
-        show_json(
+        print_json(
             {"v": 1, "gone": [it.worktree.name for it in gone], "kept": {it.worktree.name: it.needed for it in kept}}
         )
         return
     for it in gone:
-        note(f"{it.worktree.name} is gone: nothing was in it that is not here.")
+        print_note(f"{it.worktree.name} is gone: nothing was in it that is not here.")
     for it in kept:
-        note(f"{it.worktree.name} stays: {it.needed}.")
+        print_note(f"{it.worktree.name} stays: {it.needed}.")
     if not gone and not kept:
-        note("There are no worktrees here.")
+        print_note("There are no worktrees here.")
 
 
 def _show(as_json: bool) -> None:
     from roundtable.app.records.list_worktrees import listed
 
-    found = at_desk(listed, only_reads=True)
+    found = run_at_desk(listed, only_reads=True)
     if as_json:
-        show_json({"v": 1, "worktrees": [_row(it) for it in found]})
+        print_json({"v": 1, "worktrees": [_row(it) for it in found]})
         return
     if not found:
-        note("There are no worktrees here.")
+        print_note("There are no worktrees here.")
         return
     rows = [
         (it.worktree.name, it.worktree.branch or ("copy" if not it.worktree.base else "-"), str(it.worktree.port),
          it.needed or "nothing would be lost with it")
         for it in found
     ]  # fmt: skip
-    show_table(("name", "branch", "port", "stays because"), rows)
+    print_table(("name", "branch", "port", "stays because"), rows)
 
 
 def _row(it: Listed) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,31 +20,35 @@ DOCUMENTS = {
 }
 
 DUE = {
-    "S0": (*range(1, 74), 127, 128, *range(144, 151)),
+    "S0": (*range(1, 74), 127, 128, *range(144, 150)),
     "S1": (13, *range(42, 46), 51, 92),
     "S2": (*range(1, 52),),
     "S3": (*range(1, 91),),
     "S4": (*range(1, 8), *range(16, 29), 77, *range(93, 105)),
 }
-"""The numbers that must be shown by now. The list grows with the product."""
+"""The numbers that a test must show by now. The list grows with the product and never shrinks."""
 
-NOT_OURS = {
+NOT_APPLICABLE = {
+    "S0.130": "The layering of that document's own server; ours is in ARCHITECTURE.md and held by import contracts.",
+    "S0.131": "The prerequisites of that document's own stack; ours are in the README.",
+    "S0.151": "That document's plan to move to a graph framework; our meetings are plain functions over recorded asks.",
     "S2.8": "What that project does not want to be; nothing follows from it for a user.",
     "S2.51": "How that document's own package was released; ours has its own releases.",
     "S3.89": "That document's own stack (TypeScript and Node); this product is Python.",
+    "S4.8": "That document's own stack (Go and Bubble Tea); this product is Python.",
     "S4.98": "Two programs that document names as inspiration; nothing follows from them for a user.",
 }
-"""What does not apply, with the reason: a document's own language, packaging or release machinery."""
+"""Behaviours that do not apply, with the reason: a document's own language, packaging or release machinery."""
 
-LATER = {
+PARTLY = {
     "S0.54": "Pushing to a host comes with sign-in; `roundtable project --git` prints the commands that do it.",
     "S0.66": "Running a project in the browser comes with the web room.",
     "S0.69": "`roundtable list` and `resume` have every session; the page with them comes with the web room.",
     "S0.70": "Sessions have an owner, the person at this machine; scoping them by account comes with sign-in.",
     "S0.148": "Running a project in the browser comes with the web room.",
-    "S0.150": "What extends a project is committed there; pushing it and opening a pull request come with sign-in.",
+    "S0.150": "Changes to an existing project are committed locally; pushing them comes with sign-in.",
 }
-"""What is due and only there in part, with where the rest comes."""
+"""Behaviours that are due and only partly present, with the part that is still to come."""
 
 
 class Shown(NamedTuple):
@@ -54,15 +58,15 @@ class Shown(NamedTuple):
     file: str
 
 
-def shown() -> dict[str, list[Shown]]:
-    """Every feature number that some test names, with the tests."""
-    found: dict[str, list[Shown]] = defaultdict(list)
+def shown_by_tests() -> dict[str, list[Shown]]:
+    """Return every feature number that a test names, with those tests."""
+    tests: dict[str, list[Shown]] = defaultdict(list)
     for path in sorted(TESTS.rglob("*.py")):
         for test, numbers in _marked(ast.parse(path.read_text())):
             sentence = test.removeprefix("test_").replace("_", " ")
             for number in numbers:
-                found[number].append(Shown(sentence, path.relative_to(TESTS.parent).as_posix()))
-    return found
+                tests[number].append(Shown(sentence, path.relative_to(TESTS.parent).as_posix()))
+    return tests
 
 
 def _marked(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
@@ -81,40 +85,62 @@ def _numbers(decorator: ast.expr) -> list[str]:
     return [str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant)]
 
 
-def unshown(found: dict[str, list[Shown]]) -> list[str]:
-    """The numbers that are due, apply, and are named by no test."""
+def missing(tests: dict[str, list[Shown]]) -> list[str]:
+    """Return the numbers that are due and applicable but shown by no test."""
     due = [f"{document}.{number}" for document, numbers in DUE.items() for number in numbers]
-    return [number for number in due if number not in found and number not in {*NOT_OURS, *LATER}]
+    return [number for number in due if number not in tests and number not in {*NOT_APPLICABLE, *PARTLY}]
 
 
-def misnamed(found: dict[str, list[Shown]]) -> list[str]:
-    """What a test names that is no feature number."""
-    return [number for number in found if not re.fullmatch(r"S[0-4]\.[1-9]\d{0,2}", number)]
+def unknown(tests: dict[str, list[Shown]]) -> list[str]:
+    """Return what tests name as a feature although no document has that number."""
+    known = {f"{document}.{number}" for document, items in descriptions().items() for number in items}
+    return sorted(set(tests) - known)
+
+
+def descriptions() -> dict[str, dict[int, str]]:
+    """Return one line for each behaviour, by document and number."""
+    data = tomllib.loads((Path(__file__).parent / "features.toml").read_text())
+    return {document: {int(number): text for number, text in items.items()} for document, items in data.items()}
 
 
 def features(head: str) -> str:
-    """The page."""
-    found = shown()
-    if missing := unshown(found) + misnamed(found):
-        raise SystemExit(f"No test names these features, or they are none: {', '.join(missing)}.")
-    parts = [head, "# Features\n\nThe product is made after five source documents. Each of their behaviours has a "]
-    parts.append("number; beside it stand the tests that show it.\n")
+    """Return the page that lists every behaviour with the tests that show it."""
+    tests = shown_by_tests()
+    if wrong := missing(tests) + unknown(tests):
+        raise SystemExit(f"No test shows these features, or the number does not exist: {', '.join(wrong)}.")
+    items = descriptions()
+    total, done = sum(map(len, items.values())), len(tests)
+    parts = [head, "# Features\n\nThe product follows five source documents. Each of their behaviours has a number. "]
+    parts.append(f"Of {total} behaviours, tests show {done}, and {len(NOT_APPLICABLE)} do not apply.\n\n")
+    parts.append("| document | behaviours | shown by a test | partly present | do not apply | to come |\n")
+    parts.append("|---|---|---|---|---|---|\n")
     for document, title in DOCUMENTS.items():
-        numbers = sorted((it for it in found if it.startswith(document + ".")), key=_order)
-        if numbers:
-            parts.append(f"\n## {document}: {title}\n\n| feature | shown by |\n|---|---|\n")
-            parts += [f"| {number} | {_cell(found[number])} |\n" for number in numbers]
-    parts.append("\n## What does not apply\n\n")
-    parts += [f"- {number}: {why}\n" for number, why in NOT_OURS.items()]
-    later = [f"- {number}: {why}\n" for number, why in LATER.items() if number not in found]
-    parts += ["\n## What comes later\n\n", *later] if later else []
+        counts = [_state(f"{document}.{number}", tests) for number in items[document]]
+        columns = (counts.count(state) for state in ("shown", "partly", "not applicable", "to come"))
+        parts.append(f"| {document}: {title} | {len(counts)} | {' | '.join(map(str, columns))} |\n")
+    for document, title in DOCUMENTS.items():
+        parts.append(f"\n## {document}: {title}\n\n| number | behaviour | shown by |\n|---|---|---|\n")
+        for number, text in items[document].items():
+            parts.append(f"| {document}.{number} | {_escaped(text)} | {_cell(f'{document}.{number}', tests)} |\n")
     return "".join(parts)
 
 
-def _cell(tests: list[Shown]) -> str:
-    return "<br>".join(f"{test.sentence} ([{Path(test.file).stem}](../{test.file}))" for test in tests)
+def _state(number: str, tests: dict[str, list[Shown]]) -> str:
+    if number in NOT_APPLICABLE:
+        return "not applicable"
+    if number in tests:
+        return "shown"
+    return "partly" if number in PARTLY else "to come"
 
 
-def _order(number: str) -> tuple[str, int]:
-    document, _, index = number.partition(".")
-    return document, int(index)
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _cell(number: str, tests: dict[str, list[Shown]]) -> str:
+    if number in NOT_APPLICABLE:
+        return f"*does not apply:* {NOT_APPLICABLE[number]}"
+    shown = "<br>".join(f"{test.sentence} ([{Path(test.file).stem}](../{test.file}))" for test in tests.get(number, []))
+    if number in PARTLY:
+        return f"{shown}{'<br>' if shown else ''}*partly:* {PARTLY[number]}"
+    return shown or "*to come*"

@@ -135,24 +135,26 @@ def agents() -> str:
     return "".join(parts)
 
 
-def words() -> str:
+def reference() -> str:
     """The closed sets: faults, meetings, codecs."""
-    parts = [HEAD + "# Faults\n\nHow a seat can fail to answer. Nothing else happens to a seat.\n\n"]
+    parts = [HEAD + "# Reference\n\n# Faults\n\nThe ways in which a seat can fail to answer.\n\n"]
     parts.append("| fault | retried | what a person can do |\n|---|---|---|\n")
     for kind in FaultKind:
         fault = Fault.of(kind, "")
         parts.append(f"| `{kind}` | {'yes' if fault.retryable else 'no'} | {fault.help} |\n")
-    parts.append("\n# Meetings\n\nBelow each stand its rounds with the form of their replies, and its gates. Any of ")
-    parts.append(f"them may also come to the gate `{decrees.GATE}`, where a decision repeats what was rejected.\n\n")
+    parts.append(
+        "\n# Meetings\n\nEach meeting with its rounds, their reply formats and its gates. Every meeting may also "
+    )
+    parts.append(f"open the gate `{decrees.GATE}`, when a decision repeats a rejected proposal.\n\n")
     for name, it in PROTOCOLS.items():
         parts.append(f"- `{name}` (version {it.version}): {it.summary}\n")
         planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))
         parts.append(f"  - rounds: {', '.join(planned)}\n")
         parts.append(f"  - gates: {', '.join(f'`{gate}`' for gate in it.gates) or 'none of its own'}\n")
     parts.append(
-        "\n# Codecs\n\nThe forms in which a seat is asked for its verdict, and a reply in each that is read as "
+        "\n# Reply formats\n\nThe formats in which a seat is asked for its verdict, with a valid reply in each; the choices "
     )
-    parts.append("it stands, where the choices are A, B and C.\n")
+    parts.append("in these examples are A, B and C.\n")
     parts.append(forms())
     return "".join(parts)
 
@@ -192,7 +194,7 @@ def pages() -> dict[Path, str]:
         DOCS / "endpoints.md": endpoints(),
         DOCS / "agents.md": agents(),
         DOCS / "settings.md": settings(),
-        DOCS / "words.md": words(),
+        DOCS / "reference.md": reference(),
         DOCS / "commands.md": commands(),
         DOCS / "features.md": features(HEAD),
     }

@@ -43,12 +43,12 @@ def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert "DEGRADED" not in done.stdout
 
 
-WORDS = (ROOT / "docs" / "words.md").read_text()
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 
 
 @pytest.mark.parametrize("form", CODECS)
 def test_the_example_of_every_form_is_read_as_it_stands(form: str) -> None:
-    section = WORDS.partition(f"\n## {form}\n")[2].partition("\n## ")[0]
+    section = REFERENCE.partition(f"\n## {form}\n")[2].partition("\n## ")[0]
     reply = textwrap.dedent(section.partition("A reply:\n\n")[2])
     choices = () if form.startswith("changes") else ("A", "B", "C")
     reading = read(Expect(form, choices), reply, structured=False)
@@ -57,9 +57,9 @@ def test_the_example_of_every_form_is_read_as_it_stands(form: str) -> None:
     assert not form.startswith("changes") or changes_of(reply).operations
 
 
-def test_the_page_of_words_says_how_the_rounds_of_every_meeting_are_answered() -> None:
+def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> None:
     for name, rules in PROTOCOLS.items():
-        told = WORDS.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
+        told = REFERENCE.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
         assert "rounds: " in told
         assert set(re.findall(r"`([\w-]+)`", told.partition("rounds: ")[2].partition("\n")[0])) <= set(CODECS)
         assert all(f"`{gate}`" in told for gate in rules.gates)

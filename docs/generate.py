@@ -151,10 +151,8 @@ def reference() -> str:
         planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))
         parts.append(f"  - rounds: {', '.join(planned)}\n")
         parts.append(f"  - gates: {', '.join(f'`{gate}`' for gate in it.gates) or 'none of its own'}\n")
-    parts.append(
-        "\n# Reply formats\n\nThe formats in which a seat is asked for its verdict, with a valid reply in each; the choices "
-    )
-    parts.append("in these examples are A, B and C.\n")
+    parts.append("\n# Reply formats\n\nThe formats in which a seat is asked for its verdict, with a valid reply in ")
+    parts.append("each; the choices in these examples are A, B and C.\n")
     parts.append(forms())
     return "".join(parts)
 

@@ -32,7 +32,9 @@ def recount_command(session: str, as_json: bool) -> None:
 
     async def count(desk: Roundtable) -> Recount:
 
-        return await recount_command(await desk.session(await desk.find(session)))
+        from roundtable.app.records.recount_session import recount
+
+        return await recount(await desk.session(await desk.find(session)))
 
     counted = run_at_desk(count)
     if as_json:

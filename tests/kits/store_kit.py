@@ -17,7 +17,6 @@ import pytest
 
 from roundtable.core.events import (
     DecisionMade,
-    Event,
     MoveMade,
     NoteSaid,
     Recorded,
@@ -30,7 +29,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, SessionHeld, UsageError
 from roundtable.core.index import SessionRow
-from roundtable.core.ports import Lease, Leases, Store
+from roundtable.core.ports import Index, Lease, Leases, Store
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.store.leases import this_process
@@ -39,20 +38,8 @@ HANG = 30.0
 """Seconds after which something that should happen at once is taken not to happen at all."""
 
 
-class Record(Store, Leases, Protocol):
-    """Both ports, and what the desk needs besides."""
-
-    async def append_many(
-        self, session: str, events: Sequence[Event], lease: Lease | None = None
-    ) -> list[Recorded]: ...
-
-    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]: ...
-
-    async def sessions(
-        self, workspace: str | None = None, limit: int | None = 100, *, forgotten: bool = False
-    ) -> list[SessionRow]: ...
-
-    async def find(self, address: str, workspace: str | None = None) -> list[str]: ...
+class Record(Store, Index, Leases, Protocol):
+    """The ports that one record serves together, and what only tests ask of it."""
 
     async def rebuild(self) -> None: ...
 
@@ -184,7 +171,7 @@ class StoreKit(ABC):
             await store.append(session, opening())
         await asyncio.gather(*(store.append(f"s{n % 2 + 1}", NoteSaid(str(n))) for n in range(20)))
         seen: list[tuple[int, Recorded]] = []
-        while page := await store.since(seen[-1][0] if seen else 0, limit=7):
+        while page := await store.facts(seen[-1][0] if seen else 0, limit=7):
             assert len(page) <= 7
             seen += page
         offsets = [offset for offset, _ in seen]
@@ -478,7 +465,7 @@ class StoreKit(ABC):
         await store.append("s1", opening(templates={"system": shared, "blind": own}, name="api", slug="old"))
         await store.append("s1", NoteSaid("a long note " * 1000))
         await store.append("s2", opening(templates={"system": shared}))
-        last = (await store.since(0))[-1][0]
+        last = (await store.facts(0))[-1][0]
         removed = await store.remove(["s1", "s1", "nobody"])
         assert removed.sessions == ("s1",)
         assert removed.size > 12_000
@@ -488,9 +475,9 @@ class StoreKit(ABC):
         assert await store.fetch(shared) == b"shared template"
         with pytest.raises(NotFound):
             await store.fetch(own)
-        assert [offset for offset, _ in await store.since(0)] == [last], "offsets stay what they were"
+        assert [offset for offset, _ in await store.facts(0)] == [last], "offsets stay what they were"
         await store.append("s2", NoteSaid("goes on"))
-        assert (await store.since(last))[0][0] > last
+        assert (await store.facts(last))[0][0] > last
         assert numbers(await store.read("s2")) == [1, 2]
 
     async def test_what_a_kept_thing_names_is_kept_with_it(self, store: Record) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore
 from roundtable.store.sqlite import SqliteStore
+from tests.kits.index_kit import IndexKit
 from tests.kits.store_kit import Record, StoreKit
 
 
@@ -19,3 +20,13 @@ class TestSqliteStore(StoreKit):
 class TestMemoryStore(StoreKit):
     async def make(self, folder: Path, redact: Redactor | None = None, **options: Any) -> Record:
         return MemoryStore(redact, **options)
+
+
+class TestSqliteIndex(IndexKit):
+    async def make(self, folder: Path) -> Record:
+        return await SqliteStore.open(folder / "roundtable.db")
+
+
+class TestMemoryIndex(IndexKit):
+    async def make(self, folder: Path) -> Record:
+        return MemoryStore()

@@ -22,6 +22,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.store.database import APPLICATION, MIGRATIONS, migrate
 from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
+from tests.kits.index_kit import gate
 from tests.kits.store_kit import HANG, move, numbers, opened, opening
 
 REPO = Path(__file__).parents[2]
@@ -364,6 +365,22 @@ def test_an_older_database_is_brought_up_to_date_and_keeps_its_facts(tmp_path: P
         assert db.execute("SELECT data FROM blobs").fetchone() == ("kept",)
         with pytest.raises(RecordTooNew):
             migrate(db)
+
+
+async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    async with await SqliteStore.open(path) as store:
+        lease = await opened(store, "s1", owner="ada")
+        await store.append("s1", gate("decide"), lease)
+        await opened(store, "s2")
+        before = await store.sessions(), await store.open_gates()
+    query(path, "UPDATE events SET v = 99 WHERE session = 's2'")
+    for statement in ("DROP TABLE gates", "DROP INDEX sessions_by_parent", "ALTER TABLE sessions DROP COLUMN owner"):
+        query(path, statement)
+    query(path, "PRAGMA user_version = 3")
+    async with await SqliteStore.open(path) as store:
+        assert (await store.sessions(), await store.open_gates()) == before, "an unreadable session stays listed"
+        assert [row.owner for row in await store.sessions()] == ["", "ada"]
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class Roundtable:
         """The workspace in which the person stands, where that is another one."""
         self.folder = Folder(workspace)
         self.hooks = Hooks(loaded.config.hooks.commands(), workspace, store)
-        self.memory = Memory(store, store, keys, self._here, loaded.config.memory, self._memory_written)
+        self.memory = Memory(store, store, keys, self.here, loaded.config.memory, self._memory_written)
         self.feed = Feed(self.redactor)
         self.agents = partial(with_own, loaded.config.agents)
         self.voices = VoiceRegistry(
@@ -328,8 +328,8 @@ class Roundtable:
     async def cancel(self, session: str, reason: str = "") -> Recorded:
         """End a session now, and the meetings held under it; what was said so far is kept."""
         recorded = await self._take_down(session, CancelAsked(by=person(), reason=reason))
-        for row in await self.sessions(everywhere=True, limit=None):
-            if row.child and row.parent == session and not row.outcome:
+        for row in await self.store.children(session):
+            if not row.outcome and not row.forgotten_at:
                 await self.cancel(row.id, reason)
         return recorded
 
@@ -374,11 +374,11 @@ class Roundtable:
 
     async def sessions(self, *, everywhere: bool = False, limit: int | None = 100) -> list[SessionRow]:
         """The sessions that belong to this workspace or were opened in it, newest first."""
-        return await self.store.sessions(None if everywhere else self._here, limit)
+        return await self.store.sessions(None if everywhere else self.here, limit)
 
     async def sync(self) -> Written:
         """Write the workspace's folder anew from the record."""
-        return await self.folder.sync(self.store, self._here, self.remembered)
+        return await self.folder.sync(self.store, self.here, self.remembered)
 
     async def _memory_written(self) -> None:
         await self.folder.remember(self.remembered)
@@ -389,7 +389,7 @@ class Roundtable:
 
     async def find(self, address: str) -> str:
         """A session by id, slug, unique beginning of either, name in this workspace (its newest session), or `last`."""
-        found = await self.store.find(address, self._here)
+        found = await self.store.find(address, self.here)
         if len(found) == 1:
             return found[0]
         if found:
@@ -400,7 +400,7 @@ class Roundtable:
         raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
 
     @property
-    def _here(self) -> str:
+    def here(self) -> str:
         """This workspace as the record has it, which keeps no key even where a folder is called like one."""
         return self.redactor.redact(str(self.workspace))
 

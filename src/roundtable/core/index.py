@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.events import DecisionMade, Recorded, SessionAmended, SessionEnded, SessionForgotten, SessionOpened
+from roundtable.core.events import (
+    DecisionMade,
+    GateAnswered,
+    GateOpened,
+    Recorded,
+    SessionAmended,
+    SessionEnded,
+    SessionForgotten,
+    SessionOpened,
+)
+from roundtable.core.values import Gate
 
 PREFIX = 6
 """The fewest characters of an id or a slug that may stand for the whole."""
@@ -16,9 +26,12 @@ LAST = "last"
 INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionForgotten)
 """The facts that change more of a row than where its session ends."""
 
+INDEXED_GATES = (GateOpened, GateAnswered)
+"""The facts that open or answer a gate."""
+
 LISTED = (
     *("id", "slug", "name", "workspace", "question", "meeting"),
-    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in"),
+    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in", "owner"),
 )
 """What a store keeps of a row; the rest is the place of the session's newest fact."""
 
@@ -41,15 +54,51 @@ class SessionRow(msgspec.Struct, frozen=True):
     outcome: str = ""
     forgotten_at: str = ""
     opened_in: str = ""
+    owner: str = ""
 
     def is_found_in(self, workspace: str | None) -> bool:
         """Whether it belongs to a workspace or was opened there; with none named, it is found anyway."""
         return workspace in (None, self.workspace, self.opened_in)
 
+    def is_owned_by(self, owner: str | None) -> bool:
+        """Whether this person opened it; with no person named, everybody's sessions count."""
+        return owner in (None, self.owner)
+
     @property
     def child(self) -> bool:
         """True for a meeting held under another one; a branch stands on its own."""
         return bool(self.parent) and not self.branched_at
+
+
+class IndexedGate(msgspec.Struct, frozen=True):
+    """A gate of a session: when it was opened, and whether it was answered."""
+
+    gate: Gate
+    since: str
+    answered: bool = False
+
+
+class WaitingGate(msgspec.Struct, frozen=True):
+    """A gate without an answer, and the session that waits at it since then."""
+
+    session: SessionRow
+    gate: Gate
+    since: str
+
+
+def index_gate(known: IndexedGate | None, recorded: Recorded) -> IndexedGate | None:
+    """The gate that a fact is about, after this fact. A gate is opened once, and its first valid answer counts."""
+    event = recorded.event
+    if isinstance(event, GateOpened) and known is None:
+        return IndexedGate(event.gate, recorded.at)
+    if isinstance(event, GateAnswered) and known is not None and event.option in known.gate.options:
+        return IndexedGate(known.gate, known.since, answered=True)
+    return known
+
+
+def gate_id(event: GateOpened | GateAnswered) -> str:
+    """The gate that a fact is about."""
+    return event.gate.id if isinstance(event, GateOpened) else event.gate
 
 
 def index(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
@@ -95,16 +144,19 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
         last_seq=recorded.seq,
         offset=offset,
         opened_in=charter.opened_in,
+        owner=charter.owner,
     )
 
 
-def addressed(address: str, rows: Iterable[SessionRow], workspace: str | None = None) -> list[str]:
+def addressed(
+    address: str, rows: Iterable[SessionRow], workspace: str | None = None, owner: str | None = None
+) -> list[str]:
     """The ids an address may mean: none, the one, or several when it is ambiguous.
 
     An id comes before a name within the workspace, a name before a slug, a slug before the beginning of an id, and that
     before the beginning of a slug. A name may be used again, and then means the session that was opened last under it.
     """
-    rows = list(rows)
+    rows = [row for row in rows if row.is_owned_by(owner)]
     here = [row for row in rows if row.is_found_in(workspace)]
     if address == LAST:
         newest = max(

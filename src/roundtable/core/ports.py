@@ -9,6 +9,7 @@ from roundtable.core.changeset import Edits
 from roundtable.core.effects import Effect, Result
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
+from roundtable.core.index import SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.values import (
@@ -105,6 +106,45 @@ class Store(Protocol):
         """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up.
 
         Who writes the engine's facts need not be told of them: those under its `own` lease may go unmentioned.
+        """
+        ...
+
+
+class Index(Protocol):
+    """Lookups over all sessions. It is kept in step with the record, fact by fact, and no lookup reads every session.
+
+    `workspace` means sessions that belong to this folder or were opened in it, `owner` those that this person opened;
+    None stands for all.
+    """
+
+    async def sessions(
+        self,
+        workspace: str | None = None,
+        limit: int | None = 100,
+        *,
+        owner: str | None = None,
+        after: int | None = None,
+        forgotten: bool = False,
+    ) -> list[SessionRow]:
+        """The sessions with the newest fact first. `after` is the `offset` of the last row of the page before."""
+        ...
+
+    async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
+        """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
+        ...
+
+    async def children(self, session: str) -> list[SessionRow]:
+        """The meetings held under a session, in the order in which they were opened; branches are not among them."""
+        ...
+
+    async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
+        """Every gate that waits for an answer, the session with the newest fact first."""
+        ...
+
+    async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
+        """The facts of all sessions in the order in which they were written, each with its offset.
+
+        The last offset is the cursor for the next call.
         """
         ...
 

@@ -190,17 +190,24 @@ class Session:
         return tuple(seat for seat in self.charter.seats if seat.name not in self.off)
 
     @property
+    def open_gates(self) -> list[Gate]:
+        """The gates that wait for an answer, in the order in which they were opened."""
+        return [] if self.ended else [gate for gate in self.gates.values() if gate.id not in self.answers]
+
+    @property
     def open_gate(self) -> Gate | None:
-        """The gate the meeting waits at, if it waits at one."""
-        if self.ended:
-            return None
-        return next((gate for gate in self.gates.values() if gate.id not in self.answers), None)
+        """The gate that has waited longest for an answer, if one waits."""
+        return next(iter(self.open_gates), None)
+
+    @property
+    def open_steps(self) -> list[str]:
+        """The steps that were started and have no result yet."""
+        return [step for step in self.effects if step not in self.results]
 
     @property
     def programs(self) -> list[str]:
         """The steps whose program is being run, or was when its process ended."""
-        begun = (step for step, effect in self.effects.items() if isinstance(effect, RunProject))
-        return [step for step in begun if step not in self.results]
+        return [step for step in self.open_steps if isinstance(self.effects[step], RunProject)]
 
     @property
     def status(self) -> str:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from roundtable.core.faults import RecordError, RecordTooNew
+from roundtable.store.session_index import rebuild_index
 
 APPLICATION = 0x52544231  # "RTB1"
 
@@ -95,8 +96,27 @@ _V3 = (
     "CREATE INDEX sessions_by_opening ON sessions (opened_in)",
 )
 
+_V4 = (
+    "ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent <> ''",
+    """
+    CREATE TABLE gates (
+        session TEXT NOT NULL,
+        gate TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        since TEXT NOT NULL,
+        answered INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (session, gate)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX gates_waiting ON gates (session) WHERE answered = 0",
+)
+
 Steps = tuple[tuple[str, ...], ...]
-MIGRATIONS: Steps = (_V1, _V2, _V3)
+MIGRATIONS: Steps = (_V1, _V2, _V3, _V4)
+INDEXED_SINCE = 4
+"""A database from before this version gets its index of sessions and gates built from its facts."""
 
 
 def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
@@ -105,9 +125,12 @@ def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in steps[version_of(connection, steps) :]:
+        before = version_of(connection, steps)
+        for step in steps[before:]:
             for statement in step:
                 connection.execute(statement)
+        if 0 < before < INDEXED_SINCE <= len(steps):
+            rebuild_index(connection)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
         connection.execute("COMMIT")
     except BaseException:

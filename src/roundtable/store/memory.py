@@ -9,7 +9,16 @@ from collections.abc import Sequence
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound
-from roundtable.core.index import SessionRow, addressed, index
+from roundtable.core.index import (
+    INDEXED_GATES,
+    IndexedGate,
+    SessionRow,
+    WaitingGate,
+    addressed,
+    gate_id,
+    index,
+    index_gate,
+)
 from roundtable.core.ports import Lease, Removed
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
@@ -29,7 +38,7 @@ from roundtable.store.stored_facts import (
 
 
 class MemoryStore(MemoryLedger):
-    """The ports Store, Ledger and Leases over plain dictionaries, for one event loop."""
+    """The ports Store, Index, Ledger and Leases over plain dictionaries, for one event loop."""
 
     def __init__(
         self,
@@ -46,6 +55,7 @@ class MemoryStore(MemoryLedger):
         self._offset = 0
         self._facts: defaultdict[str, list[Recorded]] = defaultdict(list)
         self._rows: dict[str, SessionRow] = {}
+        self._gates: dict[tuple[str, str], IndexedGate] = {}
         self._blobs: dict[Digest, bytes] = {}
         self._leases: dict[str, tuple[int, str, float]] = {}
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -80,8 +90,7 @@ class MemoryStore(MemoryLedger):
             self._log[self._offset] = recorded
             self._facts[session].append(recorded)
             self.want_filing(recorded)
-            if row := index(self._rows.get(session), self._offset, recorded):
-                self._rows[session] = row
+            self._index(self._offset, recorded)
         for wake in self._waiting[session]:
             wake.set()
         return written
@@ -89,10 +98,6 @@ class MemoryStore(MemoryLedger):
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """The facts of a session after a sequence number."""
         return self._facts[session][after:]
-
-    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
-        """The facts of all sessions after a global offset, each with its own."""
-        return [it for it in self._log.items() if it[0] > offset][:limit]
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, or until the time is up."""
@@ -123,23 +128,56 @@ class MemoryStore(MemoryLedger):
         return self._blobs[digest]
 
     async def sessions(
-        self, workspace: str | None = None, limit: int | None = 100, *, forgotten: bool = False
+        self,
+        workspace: str | None = None,
+        limit: int | None = 100,
+        *,
+        owner: str | None = None,
+        after: int | None = None,
+        forgotten: bool = False,
     ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
         listed = (row for row in self._rows.values() if forgotten or not row.forgotten_at)
-        rows = (row for row in listed if row.is_found_in(workspace))
-        return sorted(rows, key=lambda row: -row.offset)[:limit]
+        rows = (row for row in listed if row.is_found_in(workspace) and row.is_owned_by(owner))
+        return sorted((row for row in rows if after is None or row.offset < after), key=lambda row: -row.offset)[:limit]
 
-    async def find(self, address: str, workspace: str | None = None) -> list[str]:
-        """The ids an address may mean: an id, a slug, how either begins, a name within the workspace, or `last`."""
-        return addressed(address, self._rows.values(), workspace)
+    async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
+        """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
+        return addressed(address, self._rows.values(), workspace, owner)
+
+    async def children(self, session: str) -> list[SessionRow]:
+        """The meetings held under a session, in the order in which they were opened."""
+        rows = [row for row in self._rows.values() if row.child and row.parent == session]
+        return sorted(rows, key=lambda row: (row.opened_at, row.id))
+
+    async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
+        """Every gate that waits for an answer, the session with the newest fact first."""
+        rows = [row for row in await self.sessions(workspace, None, owner=owner) if not row.outcome]
+        return [
+            WaitingGate(row, known.gate, known.since)
+            for row in rows
+            for (session, _), known in self._gates.items()
+            if session == row.id and not known.answered
+        ]
+
+    async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
+        """The facts of all sessions after an offset, each with its own."""
+        return [fact for fact in self._log.items() if fact[0] > after][:limit]
 
     async def rebuild(self) -> None:
-        """Make the list of sessions anew from the record."""
+        """Build the index of sessions and gates again from the record."""
         self._rows.clear()
+        self._gates.clear()
         for offset, recorded in self._log.items():
-            if row := index(self._rows.get(recorded.session), offset, recorded):
-                self._rows[recorded.session] = row
+            self._index(offset, recorded)
+
+    def _index(self, offset: int, recorded: Recorded) -> None:
+        if row := index(self._rows.get(recorded.session), offset, recorded):
+            self._rows[recorded.session] = row
+        if isinstance(recorded.event, INDEXED_GATES):
+            place = (recorded.session, gate_id(recorded.event))
+            if gate := index_gate(self._gates.get(place), recorded):
+                self._gates[place] = gate
 
     async def remove(self, sessions: Sequence[str]) -> Removed:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
@@ -149,6 +187,7 @@ class MemoryStore(MemoryLedger):
         for session in gone:
             size += sum(len(_body(recorded).encode()) for recorded in self._facts.pop(session))
             self._rows.pop(session, None)
+            self._gates = {place: gate for place, gate in self._gates.items() if place[0] != session}
             self._leases.pop(session, None)
             self.drop_filing(session)
         self._log = {offset: it for offset, it in self._log.items() if it.session not in gone}

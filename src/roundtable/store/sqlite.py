@@ -11,18 +11,20 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
-from roundtable.core.faults import NotFound, RecordError
-from roundtable.core.index import INDEXED, LAST, LISTED, PREFIX, SessionRow, addressed, index
+from roundtable.core.faults import RecordError
+from roundtable.core.index import SessionRow, WaitingGate, addressed
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.ports import Lease, Removed
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store import ledgers
+from roundtable.store import ledgers, session_index
 from roundtable.store.database import explained, open_file
+from roundtable.store.fact_rows import FACT, read_blob, read_fact
 from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
+from roundtable.store.session_index import Scope
 from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     LONG_TEXT,
@@ -33,7 +35,6 @@ from roundtable.store.stored_facts import (
     digests_in,
     pack,
     stamp,
-    unpack,
     with_free_slug,
 )
 from roundtable.store.writer import Writer
@@ -42,17 +43,15 @@ T = TypeVar("T")
 
 RECENT = 32
 
-_FACT = "seq, at, session, v, body, packed"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?"
 _PLACE = """
     SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE session = :session), token, holder
     FROM (SELECT 1) LEFT JOIN leases ON leases.session = :session
 """
-_READ = f"SELECT {_FACT} FROM events WHERE session = ? AND seq > ? ORDER BY seq"
-_SINCE = f"SELECT pos, {_FACT} FROM events WHERE pos > ? ORDER BY pos LIMIT ?"
+_READ = f"SELECT {FACT} FROM events WHERE session = ? AND seq > ? ORDER BY seq"
+_ALL = f"SELECT pos, {FACT} FROM events WHERE pos > ? ORDER BY pos LIMIT ?"
 _ADD = "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
-_BLOB = "SELECT data FROM blobs WHERE digest = ?"
 _KEEP = "INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 _LEASE = "SELECT token, holder, expires FROM leases WHERE session = ?"
@@ -63,36 +62,9 @@ _TAKE = """
 _RENEW = "UPDATE leases SET expires = ? WHERE session = ? AND token = ? AND holder <> ''"
 _RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND token = ?"
 
-_ROW = (
-    "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
-    "forgotten_at, opened_in"
-)
-_INDEXED = f"SELECT {_ROW} FROM listed WHERE id = ?"
-_INDEX = """
-    INSERT OR REPLACE INTO sessions
-        (id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, outcome, forgotten_at, opened_in)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_LIST = f"SELECT {_ROW} FROM listed WHERE (? OR forgotten_at = '') ORDER BY pos DESC LIMIT ?"
-_LIST_HERE = f"""
-    SELECT {_ROW} FROM listed WHERE (workspace = ?1 OR opened_in = ?1) AND (?2 OR forgotten_at = '')
-    ORDER BY pos DESC LIMIT ?3
-"""
-_NAMED = f"""
-    SELECT {_ROW} FROM listed
-    WHERE name = :address OR slug BETWEEN :address AND :upto OR id BETWEEN :address AND :upto
-"""
-_SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
-_NEWEST = f"""
-    SELECT {_ROW} FROM listed
-    WHERE (:workspace IS NULL OR :workspace IN (workspace, opened_in))
-        AND (parent = '' OR branched_at > 0) AND forgotten_at = ''
-    ORDER BY pos DESC LIMIT 1
-"""
-
 
 class SqliteStore:
-    """The ports Store, Ledger and Leases over one file. `await SqliteStore.open(path)`, then `async with` it."""
+    """The ports Store, Index, Ledger and Leases over one file. `await SqliteStore.open(path)`, then `async with` it."""
 
     def __init__(
         self,
@@ -160,7 +132,7 @@ class SqliteStore:
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
                 admit(session, event, seq - 1, lease is not None)
-                body = pack(with_free_slug(event, lambda slug: _taken(db, slug)), self._redact)
+                body = pack(with_free_slug(event, lambda slug: session_index.is_slug_taken(db, slug)), self._redact)
                 written.append(Recorded(seq, stamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
@@ -170,12 +142,6 @@ class SqliteStore:
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """The facts of a session after a sequence number."""
         return await self._read(lambda db: _facts(db, session, after))
-
-    async def since(self, offset: int, limit: int = 1000) -> list[tuple[int, Recorded]]:
-        """The facts of all sessions after a global offset, each with its own."""
-        return await self._read(
-            lambda db: [(pos, _recorded(db, row)) for pos, *row in db.execute(_SINCE, (offset, limit)).fetchall()]
-        )
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has a fact after `after`, whoever wrote it, or until the time is up."""
@@ -202,7 +168,7 @@ class SqliteStore:
     async def fetch(self, digest: Digest) -> bytes:
         """What was kept, checked against its digest."""
         found = self._recent.get(digest)
-        return found if found is not None else await self._read(lambda db: _blob(db, digest))
+        return found if found is not None else await self._read(lambda db: read_blob(db, digest))
 
     def _remember(self, digest: Digest, data: bytes) -> None:
         """A meeting's templates are kept at its opening and needed a moment later, by the same process."""
@@ -211,37 +177,43 @@ class SqliteStore:
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
 
-    # --- the list of sessions ------------------------------------------------------------------
+    # --- the index -----------------------------------------------------------------------------
 
     async def sessions(
-        self, workspace: str | None = None, limit: int | None = 100, *, forgotten: bool = False
+        self,
+        workspace: str | None = None,
+        limit: int | None = 100,
+        *,
+        owner: str | None = None,
+        after: int | None = None,
+        forgotten: bool = False,
     ) -> list[SessionRow]:
         """The sessions of a workspace, or all of them, those with the newest fact first."""
-        query, here = (_LIST, ()) if workspace is None else (_LIST_HERE, (workspace,))
-        given = (*here, forgotten, ledgers.rows(limit))
-        return await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, given)])
+        scope = Scope(workspace, owner, after, forgotten)
+        return await self._read(lambda db: session_index.list_rows(db, scope, limit))
 
-    async def find(self, address: str, workspace: str | None = None) -> list[str]:
-        """The ids an address may mean: an id, a slug, how either begins, a name within the workspace, or `last`."""
-        upto = f"{address}\U0010ffff" if len(address) >= PREFIX else address
-        named = {"address": address, "upto": upto, "workspace": workspace}
-        query = _NEWEST if address == LAST else _NAMED
-        rows = await self._read(lambda db: [SessionRow(*row) for row in db.execute(query, named)])
-        return addressed(address, rows, workspace)
+    async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
+        """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
+        rows = await self._read(lambda db: session_index.candidate_rows(db, address, Scope(workspace, owner)))
+        return addressed(address, rows, workspace, owner)
+
+    async def children(self, session: str) -> list[SessionRow]:
+        """The meetings held under a session, in the order in which they were opened."""
+        return await self._read(lambda db: session_index.child_rows(db, session))
+
+    async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
+        """Every gate that waits for an answer, the session with the newest fact first."""
+        return await self._read(lambda db: session_index.waiting_gates(db, Scope(workspace, owner)))
+
+    async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
+        """The facts of all sessions after an offset, each with its own."""
+        return await self._read(
+            lambda db: [(pos, read_fact(db, row)) for pos, *row in db.execute(_ALL, (after, limit)).fetchall()]
+        )
 
     async def rebuild(self) -> None:
-        """Make the list of sessions anew from the record."""
-
-        def fold(db: sqlite3.Connection) -> None:
-            rows: dict[str, SessionRow | None] = {}
-            for pos, *fact in db.execute(_SINCE, (0, ledgers.rows(None))):
-                recorded = _recorded(db, fact)
-                rows[recorded.session] = index(rows.get(recorded.session), pos, recorded)
-            db.execute("DELETE FROM sessions")
-            for row in rows.values():
-                _list(db, row)
-
-        await self._writer.submit(fold)
+        """Build the index of sessions and gates again from the record."""
+        await self._writer.submit(session_index.rebuild_index)
 
     async def remove(self, sessions: Sequence[str]) -> Removed:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
@@ -332,45 +304,18 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: Body) -> None:
         db.execute(_KEEP, blob)
     fact = (recorded.session, recorded.seq, recorded.at, SCHEMA_VERSION, body.kind, body.data.decode())
     pos = db.execute(_ADD, (*fact, bool(body.blobs))).lastrowid or 0
-    if isinstance(recorded.event, INDEXED):
-        _list(db, index(_row(db, recorded.session), pos, recorded))
+    session_index.index_fact(db, pos, recorded)
     ledgers.want_filing(db, recorded)
 
 
-def _list(db: sqlite3.Connection, row: SessionRow | None) -> None:
-    if row is not None:
-        db.execute(_INDEX, tuple(getattr(row, column) for column in LISTED))
-
-
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
-    return [_recorded(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
-
-
-def _recorded(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
-    seq, at, session, version, body, packed = row
-    return Recorded(seq, at, session, unpack(body, version, (lambda digest: _blob(db, digest)) if packed else None))
-
-
-def _row(db: sqlite3.Connection, session: str) -> SessionRow | None:
-    found = db.execute(_INDEXED, (session,)).fetchone()
-    return SessionRow(*found) if found else None
-
-
-def _taken(db: sqlite3.Connection, slug: str) -> bool:
-    return db.execute(_SLUG, (slug,)).fetchone() is not None
-
-
-def _blob(db: sqlite3.Connection, digest: Digest) -> bytes:
-    found = db.execute(_BLOB, (digest,)).fetchone()
-    if found is None:
-        raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
-    if digest_of(found[0]) != digest:
-        raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
-    return found[0]
+    return [read_fact(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
 
 
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"
+_TABLES = {"events": "session", "leases": "session", "filing": "session", "gates": "session", "sessions": "id"}
+"""Every table that holds something of a session, and the column that names the session."""
 _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
@@ -386,7 +331,7 @@ def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
         if session in running or not bodies:
             continue
         size += sum(len(body.encode()) for body in bodies)
-        for table, column in (("events", "session"), ("leases", "session"), ("filing", "session"), ("sessions", "id")):
+        for table, column in _TABLES.items():
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (session,))
         gone.append(session)
     return Removed(tuple(gone), size + (0 if running else _clear_unnamed(db)))

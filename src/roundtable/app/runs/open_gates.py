@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.core.events import GateOpened
-from roundtable.core.session import Session
+from roundtable.core.index import WaitingGate
 from roundtable.core.values import Gate
 
 if TYPE_CHECKING:
@@ -28,17 +27,12 @@ class OpenGate(msgspec.Struct, frozen=True):
 
 async def open_gates(desk: Roundtable, *, everywhere: bool = False) -> list[OpenGate]:
     """Every gate that waits in this workspace, or in all of them; the newest session first."""
-    rows = [row for row in await desk.sessions(everywhere=everywhere, limit=None) if not row.outcome]
-    found = [await _open_gate(desk, row.id) for row in rows]
-    return [it for it in found if it is not None]
+    waiting = await desk.store.open_gates(None if everywhere else desk.here)
+    return [await _open_gate(desk, it) for it in waiting]
 
 
-async def _open_gate(desk: Roundtable, session: str) -> OpenGate | None:
-    records = await desk.store.read(session)
-    state = Session.fold(session, records)
-    gate = state.open_gate
-    if gate is None:
-        return None
-    since = next(it.at for it in records if isinstance(it.event, GateOpened) and it.event.gate.id == gate.id)
-    charter, holder = state.charter, await desk.holder(session)
-    return OpenGate(session, charter.slug, charter.question, charter.workspace, gate, since, holder)
+async def _open_gate(desk: Roundtable, waiting: WaitingGate) -> OpenGate:
+    charter = (await desk.session(waiting.session.id)).charter
+    holder = await desk.holder(waiting.session.id)
+    row = waiting.session
+    return OpenGate(row.id, row.slug, charter.question, row.workspace, waiting.gate, waiting.since, holder)

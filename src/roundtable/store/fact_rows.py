@@ -1,0 +1,33 @@
+"""Facts and blobs as rows of SQLite: read back, and checked."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from roundtable.core.events import Recorded
+from roundtable.core.faults import NotFound, RecordError
+from roundtable.core.values import Digest, digest_of
+from roundtable.store.stored_facts import unpack
+
+FACT = "seq, at, session, v, body, packed"
+"""The columns of a fact, in the order in which `read_fact` takes them."""
+
+_BLOB = "SELECT data FROM blobs WHERE digest = ?"
+
+
+def read_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
+    """A row of the table of facts, with its long texts."""
+    seq, at, session, version, body, packed = row
+    return Recorded(seq, at, session, unpack(body, version, (lambda digest: read_blob(db, digest)) if packed else None))
+
+
+def read_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
+    """A stored blob, checked against its digest."""
+    found = db.execute(_BLOB, (digest,)).fetchone()
+    if found is None:
+        raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
+    if digest_of(found[0]) != digest:
+        raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
+    return found[0]

@@ -1,0 +1,145 @@
+"""The index of sessions and gates in SQLite: written with each fact, in one transaction, and read by every lookup."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, NamedTuple
+
+import msgspec
+
+from roundtable.core.events import Recorded
+from roundtable.core.faults import RoundtableError
+from roundtable.core.index import (
+    INDEXED,
+    INDEXED_GATES,
+    LAST,
+    LISTED,
+    PREFIX,
+    IndexedGate,
+    SessionRow,
+    WaitingGate,
+    gate_id,
+    index,
+    index_gate,
+)
+from roundtable.core.values import Gate
+from roundtable.store.fact_rows import FACT, read_fact
+
+_ROW = (
+    "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
+    "forgotten_at, opened_in, owner"
+)
+_ONE = f"SELECT {_ROW} FROM listed WHERE id = ?"
+_PUT_ROW = f"INSERT OR REPLACE INTO sessions ({', '.join(LISTED)}) VALUES ({', '.join('?' * len(LISTED))})"
+_SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
+_LIST = f"SELECT {_ROW} FROM listed WHERE {{}} ORDER BY pos DESC LIMIT :limit"
+_NAMED = f"""
+    SELECT {_ROW} FROM listed
+    WHERE name = :address OR slug BETWEEN :address AND :upto OR id BETWEEN :address AND :upto
+"""
+_CHILDREN = f"SELECT {_ROW} FROM listed WHERE parent = ? AND parent <> '' AND branched_at = 0 ORDER BY opened_at, id"
+_GATE = "SELECT body, since, answered FROM gates WHERE session = ? AND gate = ?"
+_PUT_GATE = """
+    INSERT INTO gates (session, gate, place, since, answered, body) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (session, gate) DO UPDATE SET answered = excluded.answered
+"""
+_WAITING = f"""
+    SELECT {_ROW}, body, since FROM gates JOIN listed ON listed.id = gates.session
+    WHERE answered = 0 AND outcome = '' AND {{}}
+    ORDER BY pos DESC, place
+"""
+_FACTS = f"SELECT pos, {FACT} FROM events WHERE kind IN ({{}}) ORDER BY pos"
+
+_decode_gate = msgspec.json.Decoder(Gate).decode
+
+
+class Scope(NamedTuple):
+    """Which sessions a lookup is about; None means all."""
+
+    workspace: str | None
+    owner: str | None
+    after: int | None = None
+    forgotten: bool = False
+
+    @property
+    def condition(self) -> str:
+        """The scope in SQL; only what is asked for is in it, so that the database can use its indexes."""
+        parts = {
+            "(workspace = :workspace OR opened_in = :workspace)": self.workspace is not None,
+            "owner = :owner": self.owner is not None,
+            "pos < :after": self.after is not None,
+            "forgotten_at = ''": not self.forgotten,
+        }
+        return " AND ".join(condition for condition, wanted in parts.items() if wanted) or "TRUE"
+
+
+def index_fact(db: sqlite3.Connection, pos: int, recorded: Recorded) -> None:
+    """Bring the index up to date with one fact that was written at this offset."""
+    event = recorded.event
+    if isinstance(event, INDEXED):
+        row = index(_row(db, recorded.session), pos, recorded)
+        if row is not None:
+            db.execute(_PUT_ROW, tuple(getattr(row, column) for column in LISTED))
+    elif isinstance(event, INDEXED_GATES):
+        id = gate_id(event)
+        known = _gate(db, recorded.session, id)
+        gate = index_gate(known, recorded)
+        if gate is not None and gate != known:
+            body = msgspec.json.encode(gate.gate).decode()
+            db.execute(_PUT_GATE, (recorded.session, id, pos, gate.since, gate.answered, body))
+
+
+def rebuild_index(db: sqlite3.Connection) -> None:
+    """Build the index again from the facts; a fact that cannot be read is left out."""
+    db.execute("DELETE FROM gates")
+    kinds = [event.__struct_config__.tag for event in (*INDEXED, *INDEXED_GATES)]
+    for pos, *row in db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
+        try:
+            recorded = read_fact(db, row)
+        except RoundtableError:
+            continue
+        index_fact(db, pos, recorded)
+
+
+def is_slug_taken(db: sqlite3.Connection, slug: str) -> bool:
+    """Whether a session has this slug."""
+    return db.execute(_SLUG, (slug,)).fetchone() is not None
+
+
+def list_rows(db: sqlite3.Connection, scope: Scope, limit: int | None, more: str = "TRUE") -> list[SessionRow]:
+    """The sessions of a list, those with the newest fact first."""
+    query = _LIST.format(f"{scope.condition} AND {more}")
+    return _rows(db, query, {**scope._asdict(), "limit": -1 if limit is None else limit})
+
+
+def candidate_rows(db: sqlite3.Connection, address: str, scope: Scope) -> list[SessionRow]:
+    """Every session that an address could mean."""
+    if address == LAST:
+        return list_rows(db, scope, 1, "(parent = '' OR branched_at > 0)")
+    upto = f"{address}\U0010ffff" if len(address) >= PREFIX else address
+    return _rows(db, _NAMED, {"address": address, "upto": upto})
+
+
+def child_rows(db: sqlite3.Connection, session: str) -> list[SessionRow]:
+    """The meetings held under a session."""
+    return _rows(db, _CHILDREN, (session,))
+
+
+def waiting_gates(db: sqlite3.Connection, scope: Scope) -> list[WaitingGate]:
+    """The gates without an answer in sessions without an outcome."""
+    found = db.execute(_WAITING.format(scope.condition), scope._asdict())
+    return [WaitingGate(SessionRow(*row), _decode_gate(body), since) for *row, body, since in found]
+
+
+def _rows(db: sqlite3.Connection, query: str, given: Any) -> list[SessionRow]:
+    return [SessionRow(*row) for row in db.execute(query, given)]
+
+
+def _row(db: sqlite3.Connection, session: str) -> SessionRow | None:
+    found = db.execute(_ONE, (session,)).fetchone()
+    return SessionRow(*found) if found else None
+
+
+def _gate(db: sqlite3.Connection, session: str, gate: str) -> IndexedGate | None:
+    found = db.execute(_GATE, (session, gate)).fetchone()
+    return IndexedGate(_decode_gate(found[0]), found[1], bool(found[2])) if found else None

@@ -21,8 +21,11 @@ from roundtable.meetings.meeting import PlannedRound, Protocol
 __all__ = ["PROTOCOLS", "PlannedRound", "Protocol", "protocol"]
 
 PROTOCOLS = {
-    each.PROTOCOL.name: each.PROTOCOL
-    for each in (council, knights, debate, second_opinion, code_red, vote, review, build, apply, sdlc)
+    held.name: held
+    for held in (
+        *(council.PROTOCOL, knights.PROTOCOL, debate.PROTOCOL, second_opinion.PROTOCOL, code_red.PROTOCOL),
+        *(vote.PROTOCOL, review.PROTOCOL, build.PROTOCOL, apply.PROTOCOL, sdlc.PROTOCOL),
+    )
 }
 
 ASIDE = {chat.PROTOCOL.name: chat.PROTOCOL}

@@ -40,8 +40,9 @@ def test_app_code_comes_before_settings_and_settings_before_tests_and_lock_files
         Priority.APP: "src/shop/cart.py main.go web/App.tsx lib/latest.rb README.md src/contest.py app/Attest.java",
         Priority.CONFIG: "pyproject.toml Dockerfile docker/api.Dockerfile compose.yaml .github/workflows/ci.yml"
         " Makefile package.json settings.ini go.mod vite.config.ts .env.example CMakeLists.txt requirements-dev.txt",
-        Priority.TEST: "tests/conftest.py src/test_cart.py cart_test.go web/App.spec.tsx web/a.test.js CartTest.java"
-        " spec/cart_spec.rb tests/data/settings.yaml src/__tests__/a.ts app/tests.py Tests/Helper.cs e2e/a.ts",
+        Priority.TEST: "tests/conftest.py src/test_cart.py cart_test.go web/App.spec.tsx web/a.test.js"
+        " CartTest.java spec/cart_spec.rb tests/data/settings.yaml src/__tests__/a.ts app/tests.py"
+        " Tests/Helper.cs e2e/a.ts",
         Priority.GENERATED: "package-lock.json uv.lock Cargo.lock go.sum web/app.min.js tests/a.snap",
     }
     assert {path: priority(path) for paths in kinds.values() for path in paths.split()} == {

@@ -36,7 +36,7 @@ def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 AGREE = "AGREE: a\nSimple is enough."
 
-MEETINGS: list[tuple[str, str, dict[str, Seat], int]] = [
+COMMANDS_WITH_SEATS: list[tuple[str, str, dict[str, Seat], int]] = [
     ("ask", "second-opinion", {"a": opinion("Split it", "yes"), "b": opinion("Split it", "yes")}, 0),
     ("debate", "debate", {"a": debater("Use REST", AGREE), "b": debater("Use REST", AGREE)}, 0),
     ("code-red", "code-red", {"a": doctor("stale-token"), "b": doctor("stale-token")}, 0),
@@ -44,7 +44,7 @@ MEETINGS: list[tuple[str, str, dict[str, Seat], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("command", "meeting", "seats", "code"), MEETINGS)
+@pytest.mark.parametrize(("command", "meeting", "seats", "code"), COMMANDS_WITH_SEATS)
 def test_each_meeting_has_a_command_that_holds_it(
     cli: Cli, command: str, meeting: str, seats: dict[str, Seat], code: int
 ) -> None:
@@ -54,7 +54,7 @@ def test_each_meeting_has_a_command_that_holds_it(
 
 
 @pytest.mark.feature("S3.28")
-@pytest.mark.parametrize(("_", "meeting", "seats", "code"), MEETINGS)
+@pytest.mark.parametrize(("_", "meeting", "seats", "code"), COMMANDS_WITH_SEATS)
 def test_discuss_puts_a_topic_to_any_meeting_by_name(
     cli: Cli, _: str, meeting: str, seats: dict[str, Seat], code: int
 ) -> None:

@@ -266,7 +266,7 @@ class Layout:
         said = [(move.seat, move.text) for move in heard if move.seat != seat]
         if turns.concurrency == "parallel":
             said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
-        names = {name: name if turns.signed else label for name, label in self.labels.items()}
+        names = {name: name if turns.signed else letter for name, letter in self.labels.items()}
         return [*(quoted("answer", names[who], text) for who, text in said), *self._repeated(heard, names)]
 
     def _repeated(self, heard: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:

@@ -173,9 +173,9 @@ class RecordedTable:
         self._raise_if_cancelled()
         return closed
 
-    def _start(self, record: RoundRecord, seat: str, clock: Clock) -> asyncio.Task[None]:
+    def _start(self, record: RoundRecord, seat: str, time: Clock) -> asyncio.Task[None]:
         who = self._session.seat(seat)
-        taker = TurnTaker(self._clerk, self._voices, self._layout, record, who, self._useless, self._workplaces, clock)
+        taker = TurnTaker(self._clerk, self._voices, self._layout, record, who, self._useless, self._workplaces, time)
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
         self._speaking.add(task)
         task.add_done_callback(self._left)
@@ -187,9 +187,9 @@ class RecordedTable:
         if not task.cancelled():
             task.exception()
 
-    async def _together(self, record: RoundRecord, clock: Clock) -> None:
+    async def _together(self, record: RoundRecord, time: Clock) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
-        pending = {self._start(record, seat, clock) for seat in record.opened.order if not record.turns[seat].over}
+        pending = {self._start(record, seat, time) for seat in record.opened.order if not record.turns[seat].over}
         early = record.opened.limits.close_on_quorum
         when = asyncio.FIRST_COMPLETED if early else asyncio.FIRST_EXCEPTION
         while pending:
@@ -199,21 +199,21 @@ class RecordedTable:
             if self._enough(record):
                 return
 
-    async def _in_turn(self, record: RoundRecord, clock: Clock) -> None:
+    async def _in_turn(self, record: RoundRecord, time: Clock) -> None:
         """One after the other, each at a turn boundary. A pause does not eat the round's time."""
         waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
         for seat in waiting:
-            if seat != waiting[0] and not await self._still_going(clock):
+            if seat != waiting[0] and not await self._still_going(time):
                 return
-            task = self._start(record, seat, clock)
+            task = self._start(record, seat, time)
             await asyncio.wait({task})
             self._settle(task)
             if self._enough(record):
                 return
 
-    async def _still_going(self, clock: Clock) -> bool:
+    async def _still_going(self, time: Clock) -> bool:
         try:
-            with clock.still():
+            with time.still():
                 await self._boundary()
         except Cancelled:
             return False

@@ -50,12 +50,12 @@ class _Spoken(msgspec.Struct):
 class _Share(msgspec.Struct, frozen=True):
     """What one voice may use of a seat's time, of which so many `voices` want their part."""
 
-    clock: Clock
+    time: Clock
     voices: int
 
     def left(self) -> float:
         """Its even part of the seconds that are left now."""
-        return self.clock.left() / self.voices
+        return self.time.left() / self.voices
 
 
 class TurnTaker:
@@ -156,7 +156,7 @@ class TurnTaker:
             self._next_call()
             await self._failed(name, voice, None)
             return False
-        for_others = share.clock.left() - share.left()
+        for_others = share.time.left() - share.left()
         while True:
             place = await self._workplace(voice)
             if isinstance(place, Fault):
@@ -168,7 +168,7 @@ class TurnTaker:
             if isinstance(spoken.end, Reply):
                 await self._answered(voice, name, spoken, spoken.end)
                 return True
-            delay = self._delay(spoken.end, share.clock.left() - for_others)
+            delay = self._delay(spoken.end, share.time.left() - for_others)
             await self._failed(name, spoken.end, delay)
             if delay is None:
                 return False

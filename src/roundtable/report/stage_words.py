@@ -40,7 +40,8 @@ def stage_sentences(result: ProjectListed | CutUp | ProjectRan | Delivered | Sta
 def end_sentences(end: StageEnd) -> Iterator[str]:
     """How a stage ended: by whom, on whose work it rests, and what has to be known about it."""
     again = f" (attempt {end.attempt})" if end.attempt > 1 else ""
-    yield f"{one_line(end.stage)}{again} {HOW[end.how]}{f' ({one_line(end.judge)} judged)' if end.judge else ''}."
+    judged = f" ({one_line(end.judge)} judged)" if end.judge else ""
+    yield f"{one_line(end.stage)}{again} {HOW[end.how]}{judged}."
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
         yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")

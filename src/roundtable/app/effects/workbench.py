@@ -78,7 +78,7 @@ class Tools:
 
 
 class Workbench:
-    """The workshop as the desk knows it, in one workspace. Only `ApplyChange` writes there, and `Deliver` elsewhere."""
+    """The workshop of one workspace. Only `ApplyChange` writes there, and `Deliver` elsewhere."""
 
     def __init__(
         self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: RoomOf

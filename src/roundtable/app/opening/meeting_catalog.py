@@ -16,7 +16,7 @@ import msgspec
 
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
-    MEETINGS,
+    MEETING_FILES,
     known_meetings,
     no_such_meeting,
     of_person,
@@ -173,7 +173,7 @@ class Meetings:
             return Chosen(name, PROTOCOLS[name].summary, "shipped", PROTOCOLS[name])
         if name in presets():
             return _read(name, presets()[name], f"preset {name}", "preset")
-        if name in of_workspace(self._workspace, MEETINGS):
+        if name in of_workspace(self._workspace, MEETING_FILES):
             raise NotTrusted(
                 f"This workspace brings the meeting {name}, and you have not trusted it.",
                 f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
@@ -189,8 +189,8 @@ class Meetings:
     def _own(self) -> dict[str, tuple[Source, Path]]:
         """Data files by name, the workspace's over the person's."""
         own: dict[str, tuple[Source, Path]] = {}
-        own |= {name: ("yours", path) for name, path in of_person(self._places, MEETINGS).items()}
-        own |= {name: ("workspace", path) for name, path in self._of_workspace(MEETINGS).items()}
+        own |= {name: ("yours", path) for name, path in of_person(self._places, MEETING_FILES).items()}
+        own |= {name: ("workspace", path) for name, path in self._of_workspace(MEETING_FILES).items()}
         return own
 
     def _of_workspace(self, pattern: str) -> dict[str, Path]:

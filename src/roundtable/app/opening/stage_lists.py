@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.template_files import STAGES, of_person, of_workspace, text_of
+from roundtable.app.settings.template_files import STAGE_FILES, of_person, of_workspace, text_of
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stages import STAGE_NAME, Stage, decoded, encoded, is_gate_name
 from roundtable.core.text.sanitize import one_line
@@ -70,13 +70,13 @@ class StageLists:
         ways = shipped().ways
         if name in ways:
             return tuple(it for it in shipped().stages if it.name in ways[name])
-        brought = of_workspace(self._workspace, STAGES)
+        brought = of_workspace(self._workspace, STAGE_FILES)
         if name in brought and not self._is_trusted():
             raise NotTrusted(
                 f"This workspace brings the stages {name}, and you have not trusted it.",
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
-        own = of_person(self._places, STAGES) | brought
+        own = of_person(self._places, STAGE_FILES) | brought
         path = Path(name).expanduser() if is_path(name) else own.get(name)
         if path is None or not path.is_file():
             lacking = f"file {one_line(name, 200)}" if is_path(name) else f"list of stages {one_line(name, 60)}"

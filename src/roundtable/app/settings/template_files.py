@@ -13,8 +13,8 @@ from roundtable.meetings import PROTOCOLS
 from roundtable.voices.data_file import nearest
 
 LARGEST = 64_000
-MEETINGS = "meetings/*.toml"
-STAGES = "stages/*.toml"
+MEETING_FILES = "meetings/*.toml"
+STAGE_FILES = "stages/*.toml"
 
 
 def prompts_of(meeting: str) -> str:
@@ -46,7 +46,7 @@ def of_workspace(workspace: Path, pattern: str) -> dict[str, Path]:
 def brought(workspace: Path) -> list[Path]:
     """Everything of a workspace that says what seats are told: it waits for the person's trust."""
     spoken = [it.name for it in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
-    kinds = [MEETINGS, STAGES, *map(prompts_of, spoken)]
+    kinds = [MEETING_FILES, STAGE_FILES, *map(prompts_of, spoken)]
     return [path for kind in kinds for path in of_workspace(workspace, kind).values()]
 
 
@@ -62,7 +62,7 @@ def text_of(path: Path) -> str:
 
 def known_meetings(places: Places, workspace: Path) -> list[str]:
     """The name of every meeting there is, in the order in which they are listed."""
-    own = (*of_person(places, MEETINGS), *of_workspace(workspace, MEETINGS))
+    own = (*of_person(places, MEETING_FILES), *of_workspace(workspace, MEETING_FILES))
     return list(dict.fromkeys((*PROTOCOLS, *presets(), *own)))
 
 

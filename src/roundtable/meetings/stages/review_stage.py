@@ -153,13 +153,13 @@ async def _still_shown(
     setting: Setting, rounds: Sequence[Round], found: Sequence[Weighed], mending: Mended
 ) -> dict[str, str]:
     """What a program showed must not show any more where it was mended; no seat is taken at its word."""
-    mended = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
-    again = await _proofs(setting, rounds, mending.draft, "proofs-after") if mended else ()
+    claimed = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
+    again = await _proofs(setting, rounds, mending.draft, "proofs-after") if claimed else ()
     words = {
         Standing.REPRODUCED: f"{NOT_MENDED}a program still shows it.",
         Standing.REFUTED: "Mended: the program that showed it does not find it any more.",
     }
-    after = weighed([as_shown(it) for it in mended], again)
+    after = weighed([as_shown(it) for it in claimed], again)
     return {it.finding.id: words[it.standing] for it in after if it.standing in words}
 
 

@@ -72,7 +72,7 @@ def failed(seat: str, kind: FaultKind, number: int = 1, **more: Any) -> CallFail
 
 
 @pytest.mark.parametrize(
-    ("kind", "more", "bill"),
+    ("kind", "more", "expected"),
     [
         (FaultKind.EMPTY, {}, (1, 1, "unknown")),
         (FaultKind.TRUNCATED, {"partial": "half an answer"}, (1, 1, "unknown")),
@@ -85,11 +85,11 @@ def failed(seat: str, kind: FaultKind, number: int = 1, **more: Any) -> CallFail
     ],
 )
 def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
-    kind: FaultKind, more: dict[str, Any], bill: tuple[int, int, str]
+    kind: FaultKind, more: dict[str, Any], expected: tuple[int, int, str]
 ) -> None:
     session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
     line = costs(session).seats[0]
-    assert (line.calls, line.failed, line.price) == bill
+    assert (line.calls, line.failed, line.price) == expected
 
 
 def test_a_voice_that_is_not_there_was_never_called() -> None:
@@ -160,13 +160,13 @@ def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
     assert (line.price, line.calls, line.failed) == ("free", 2, 1)
 
 
-@pytest.mark.parametrize(("voice", "price"), [("lab:claude", "unknown"), ("embedded:qwen", "–")])
-def test_a_call_that_was_interrupted_went_out(voice: str, price: str) -> None:
+@pytest.mark.parametrize(("voice", "shown"), [("lab:claude", "unknown"), ("embedded:qwen", "–")])
+def test_a_call_that_was_interrupted_went_out(voice: str, shown: str) -> None:
     call = f"{BLIND}/claude#1"
     asked = TurnAsked(BLIND, "claude", call, voice, 2)
     session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
     line = costs(session).total
-    assert (line.calls, line.failed, line.price) == (1, 1, price)
+    assert (line.calls, line.failed, line.price) == (1, 1, shown)
     assert seat_states(session)["claude"] == "interrupted"
 
 

@@ -344,14 +344,14 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")
-@pytest.mark.parametrize("meeting", ["build", "apply"])
+@pytest.mark.parametrize("kind", ["build", "apply"])
 async def test_who_writes_is_told_what_was_decided_and_a_decree_is_asked_about_before_the_change(
-    bench: Roundtable, code: Path, meeting: str
+    bench: Roundtable, code: Path, kind: str
 ) -> None:
     council = await decided(bench, claude=executing())
     known = next(it.id for it in await bench.memory.entries() if it.kind is EntryKind.DECISION)
-    decree = await bench.memory.reject(TASK if meeting == "build" else "Join the words with dashes", "Nobody reads it.")
-    if meeting == "build":
+    decree = await bench.memory.reject(TASK if kind == "build" else "Join the words with dashes", "Nobody reads it.")
+    if kind == "build":
         held = Held(bench, claude=writer(SLUG))
         decision = await held.hold("build", TASK, answers=YES)
         first = held.prompt("build/1-propose", "claude")

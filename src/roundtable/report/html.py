@@ -171,7 +171,8 @@ def _parts(block: Block, colors: dict[str, str]) -> Iterator[str]:
             yield f'<p class="soft">{html_line(block.text)}</p>' if block.soft else f"<p>{html_line(block.text)}</p>"
         case Quote():
             who = f"<header>{html_line(block.by)}</header>" if block.by else ""
-            yield f'<section class="card seat {colors.get(block.by, NOBODY)}">{who}{html_words(block.text)}</section>'
+            seat = colors.get(block.by, NOBODY)
+            yield f'<section class="card seat {seat}">{who}{html_words(block.text)}</section>'
         case Points():
             items = "".join(f'<li dir="auto">{html_line(it)}</li>' for it in block.lines)
             yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
@@ -259,11 +260,13 @@ class _Page:
                 for it in decision.missing
             ]
             items = "".join(f"<li>{item}</li>" for item in (*missing, *map(html_line, decision.notices)))
-            yield f'<div class="card degraded"><b>{html_line(phrases.degraded(decision))}</b><ul>{items}</ul></div>'
+            heading = html_line(phrases.degraded(decision))
+            yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(None, (*phrases.substitutions(self._session), phrases.one_model(self._session))):
             yield f'<p class="soft">{html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        yield f'<p><span class="tag">{html_line(phrases.outcome(decision))}</span> {html_line(decision.how)}</p>'
+        ended = html_line(phrases.outcome(decision))
+        yield f'<p><span class="tag">{ended}</span> {html_line(decision.how)}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
@@ -319,7 +322,8 @@ class _Page:
     def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
-        yield f'<header>{html_line(turn.seat)}<span class="soft">{html_line(phrases.marks(turn))}</span></header>'
+        label = html_line(phrases.marks(turn))
+        yield f'<header>{html_line(turn.seat)}<span class="soft">{label}</span></header>'
         yield from _said(turn.move, proposals) if turn.move else _unsaid(turn)
         yield "</section>"
 
@@ -369,7 +373,8 @@ def _change(session: Session) -> Iterator[str]:
     if carried.took:
         yield table(provenance.TOOK_HEAD, provenance.took_rows(carried.took))
     for it in carried.hunks:
-        yield f'<div class="card"><b>{html_line(it.hunk.id)}</b>: {html_line(provenance.provenance_words(it))}'
+        origin = html_line(provenance.provenance_words(it))
+        yield f'<div class="card"><b>{html_line(it.hunk.id)}</b>: {origin}'
         yield _diff(provenance.diff_lines(it.hunk))
         yield f"<p>As it was written instead:</p>{_diff(it.rewritten)}</div>" if it.rewritten else "</div>"
 
@@ -407,7 +412,8 @@ def _unsaid(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
         yield f"<p>{html_line(phrases.fault_line(turn.missed.fault))}</p>"
     if turn.partial:
-        yield f'<p class="soft">{phrases.kept(turn)}</p>{html_words(phrases.glimpse(turn.partial))}'
+        excerpt = phrases.glimpse(turn.partial)
+        yield f'<p class="soft">{phrases.kept(turn)}</p>{html_words(excerpt)}'
 
 
 def _cost_row(line: Cost, attributes: str = "") -> str:

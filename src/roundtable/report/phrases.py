@@ -132,9 +132,9 @@ def offered(round: RoundOpened) -> dict[str, str]:
     return {name: text for names, _, text in read for name in re.split(r", | and ", names)}
 
 
-def stands_for(said: Verdict, proposals: Mapping[str, str] = {}) -> str:
+def stands_for(said: Verdict, known: Mapping[str, str] = {}) -> str:
     """A seat's position in one line; where it chose a proposal, its id and what that says."""
-    words = proposals.get(said.target, said.position)
+    words = known.get(said.target, said.position)
     return f"{said.target} ({words})" if said.target and words else said.target or words
 
 

@@ -84,9 +84,9 @@ def run_id(session: Session) -> str:
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
 
-def started_at(run: str) -> str:
+def started_at(identifier: str) -> str:
     """The time in a run id, as the record writes it; empty if it is no run id."""
-    found = _RUN_ID.fullmatch(run)
+    found = _RUN_ID.fullmatch(identifier)
     if found is None:
         return ""
     year, month, day, hour, minute, second, fraction = found.groups()

@@ -135,7 +135,8 @@ def _sides(decision: Decision) -> Iterator[str]:
     if decision.dissent:
         yield f"### {phrases.minority(decision)}"
     for dissent in decision.dissent:
-        yield f"**{inline(dissent.seat)}** stands for: {inline(dissent.position) or '(no position)'}"
+        position = inline(dissent.position) or "(no position)"
+        yield f"**{inline(dissent.seat)}** stands for: {position}"
         if words := phrases.argument(dissent):
             yield quoted(words)
 
@@ -197,7 +198,8 @@ def _gates(session: Session) -> Iterator[str]:
     for gate in session.gates.values():
         said = session.answers.get(gate.id)
         answer = f"**{inline(said.option)}**, by {inline(said.by) or 'a person'}" if said else "*not answered*"
-        yield f"**{inline(gate.id)}**: {inline(gate.question)} ({_listed(gate.options)}): {answer}"
+        question = f"**{inline(gate.id)}**: {inline(gate.question)}"
+        yield f"{question} ({_listed(gate.options)}): {answer}"
         if said and said.text:
             yield quoted(provenance.said_words(said))
 

@@ -37,7 +37,8 @@ def _document(session: Session, record: RoundRecord) -> Iterator[str]:
 def _winner(session: Session, ballots: Ballots, ids: Sequence[str]) -> str:
     decision = session.decision
     if decision is not None and decision.winner:
-        return f"**Winner: {inline(decision.winner)}, {inline(decision.position)}.** {inline(decision.how)}"
+        winner, position = inline(decision.winner), inline(decision.position)
+        return f"**Winner: {winner}, {position}.** {inline(decision.how)}"
     ruling = ranked(ballots, ids)
     return f"**Winner: {inline(ruling.winner) or 'none'}.** {inline(ruling.why)}"
 

@@ -15,7 +15,8 @@ import msgspec
 
 from roundtable.core.events import EntryWritten, Recorded, SessionEnded
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.text.wording import content_words, words
+from roundtable.core.text.wording import content_words
+from roundtable.core.text.wording import words as split_words
 
 TO_FILE = (SessionEnded, EntryWritten)
 """The facts after which a session has something to file."""
@@ -119,7 +120,7 @@ class _Shelf:
         row = (entry.workspace, entry.id, str(entry.kind), entry.at, slip.origin, slip.by_hand, body)
         ((place,),) = self._db.execute(_PUT, row).fetchall()
         self._db.execute(_UNWORD, (place,))
-        self._db.execute(_WORD, (place, " ".join(words(entry.searchable))))
+        self._db.execute(_WORD, (place, " ".join(split_words(entry.searchable))))
 
 
 def want_filing(db: sqlite3.Connection, recorded: Recorded) -> None:
@@ -235,4 +236,4 @@ class MemoryLedger:
 
 
 def _shared(asked: set[str], entry: Entry) -> int:
-    return len(asked & set(words(entry.searchable)))
+    return len(asked & set(split_words(entry.searchable)))

@@ -61,7 +61,8 @@ def unshown(listed: ProjectListed) -> str:
 def left_unshown(listed: ProjectListed) -> tuple[str, ...]:
     """What the person has to know of files that nobody was shown."""
     shown, all = len(listed.items), len(listed.items) + len(listed.left)
-    short = f"{shown} of {many(all, 'file')} of the project were shown; for the others there is no room in the windows."
+    files = many(all, "file")
+    short = f"{shown} of {files} of the project were shown; for the others there is no room in the windows."
     return (*((short,) if listed.left else ()), *refused(listed.refused, "read"))
 
 

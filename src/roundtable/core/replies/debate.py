@@ -108,10 +108,10 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
     )
 
 
-def _seat(words: str, expect: Expect) -> str:
+def _seat(line: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.leading_choice(words, expect.choices, named=True)
-    match = _BRACKETED.match(words)
+        return fields.leading_choice(line, expect.choices, named=True)
+    match = _BRACKETED.match(line)
     return (match[1] or match[2]).strip() if match else ""
 
 

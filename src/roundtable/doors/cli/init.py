@@ -133,7 +133,8 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     notes = {it.voice: it.note for it in found}
     print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
-        print_note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])}): {one_line(notes[seat.voices[0]])}")
+        name, voice = one_line(seat.name), one_line(seat.voices[0])
+        print_note(f"  {number}. {name} ({voice}): {one_line(notes[seat.voices[0]])}")
     if len(offered) > len(voices):
         print_note(f"{one_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own.")
     seats = offered if yes else await prompt_seat_selection(offered, others)

@@ -85,8 +85,8 @@ def _trouble(session: Session, trouble: str) -> str:
     return one_line(trouble or (session.stopped.reason if session.stopped else ""), LONGEST)
 
 
-def _next(session: Session, status: str) -> str:
-    match status:
+def _next(session: Session, word: str) -> str:
+    match word:
         case "ended":
             return ""
         case "waiting":
@@ -141,25 +141,25 @@ def remembered(entry: Entry) -> Remembered:
 # --- for models ----------------------------------------------------------------------------------
 
 
-def in_words(meeting: Meeting, session: Session) -> str:
+def in_words(shown: Meeting, session: Session) -> str:
     """The same as text: what must not be overlooked first, then what is new, then what to do."""
-    return "\n".join(_lines(meeting, session))
+    return "\n".join(_lines(shown, session))
 
 
-def _lines(meeting: Meeting, session: Session) -> Iterator[str]:
-    if meeting.result is not None:
-        yield from _result_lines(meeting.result, session)
-        yield f"Session {meeting.address} ({meeting.session})."
+def _lines(shown: Meeting, session: Session) -> Iterator[str]:
+    if shown.result is not None:
+        yield from _result_lines(shown.result, session)
+        yield f"Session {shown.address} ({shown.session})."
         return
-    yield f"Session {meeting.address} ({meeting.session}) is {meeting.status}."
-    if meeting.trouble:
-        yield f"Why: {meeting.trouble}"
-    for fact in meeting.facts:
+    yield f"Session {shown.address} ({shown.session}) is {shown.status}."
+    if shown.trouble:
+        yield f"Why: {shown.trouble}"
+    for fact in shown.facts:
         yield f"{fact.seq}. {fact.words}"
-    if meeting.gate is not None:
-        yield from _gate_lines(meeting.gate)
-    if meeting.next:
-        yield meeting.next
+    if shown.gate is not None:
+        yield from _gate_lines(shown.gate)
+    if shown.next:
+        yield shown.next
 
 
 def memory_words(it: Remembered) -> str:
@@ -245,7 +245,8 @@ def _turn_words(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
             said = ballot or stands_for(event.verdict) or event.text
             return f"{event.seat} in {event.round}: {one_line(said, LONGEST)}"
         case SeatMissed():
-            return f"{event.seat} was not heard in {event.round}: {one_line(fault_line(event.fault), LONGEST)}"
+            why = one_line(fault_line(event.fault), LONGEST)
+            return f"{event.seat} was not heard in {event.round}: {why}"
         case CallFailed():
             return f"{event.seat}, through {event.voice}: {one_line(event.fault.message, LONGEST)}"
 

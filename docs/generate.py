@@ -26,11 +26,11 @@ from roundtable.app.settings.config import (
     WorktreeSettings,
 )
 from roundtable.core.decide import decrees
-from roundtable.core.events import KINDS, PERSONS, Unknown, event_schemas
+from roundtable.core.events import EVENT_KINDS, PERSON_EVENTS, UnknownEvent, build_event_schemas
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.stages import encoded
+from roundtable.core.stages import encode_stages
 from roundtable.doors.cli.main import cli as command_line
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 from roundtable.voices.agents.catalog import Agent, shipped_agents
 from roundtable.voices.endpoints import Endpoint, shipped_endpoints
 from roundtable.workshop.sandbox import SandboxSettings
@@ -49,10 +49,10 @@ def events() -> str:
     parts = [HEAD + "# Events\n\nThe record is made of these facts and nothing else. One line of `--json`, one line "]
     parts.append("of JSONL and one SSE data field are the same object: `v`, `seq`, `at`, `session`, `kind`, and the ")
     parts.append("event's own fields beside them. `docs/schemas/events.json` has the JSON Schemas.\n")
-    for kind, event in KINDS.items():
-        if event is Unknown:
+    for kind, event in EVENT_KINDS.items():
+        if event is UnknownEvent:
             continue
-        whose = "a person's, always taken" if event in PERSONS else "the engine's, fenced by its lease"
+        whose = "a person's, always taken" if event in PERSON_EVENTS else "the engine's, fenced by its lease"
         fields = ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(event)) or "none"
         parts.append(f"\n## {kind}\n\n{first_line(event)}\n\nWhose: {whose}. Fields: {fields}.\n")
     parts.append("\n## delta\n\nWords being said right now: shown, never stored, and the only line without a `seq`.\n")
@@ -87,7 +87,7 @@ def settings() -> str:
     parts.append('`tests = ["pytest", "-q"]`. They are run in a sandbox that only reads; see context.md.\n')
     parts.append('\n[hooks] are lists of arguments too, such as `consensus_reached = ["notify-send", "Roundtable"]`. ')
     parts.append("A hook reads one line of JSON: `hook`, `session`, `question`, `outcome`, `position`.\n")
-    for name, protocol in PROTOCOLS.items():
+    for name, protocol in MEETINGS.items():
         if known := protocol.may_be_set():
             parts.append(f"\n## [meetings.{name}]\n\n{protocol.summary}\n\n| key | default |\n|---|---|\n")
             parts += [f"| `{key}` | {default} |\n" for key, default in known.items()]
@@ -146,7 +146,7 @@ def reference() -> str:
         "\n# Meetings\n\nEach meeting with its rounds, their reply formats and its gates. Every meeting may also "
     )
     parts.append(f"open the gate `{decrees.GATE}`, when a decision repeats a rejected proposal.\n\n")
-    for name, it in PROTOCOLS.items():
+    for name, it in MEETINGS.items():
         parts.append(f"- `{name}` (version {it.version}): {it.summary}\n")
         planned = dict.fromkeys(f"{each.template} `{each.codec}`" for each in it.planned(_fullest(name), ()))
         parts.append(f"  - rounds: {', '.join(planned)}\n")
@@ -161,7 +161,7 @@ def _fullest(meeting: str) -> dict[str, Any]:
     """The settings with which a meeting comes to most kinds of rounds."""
     if meeting == "second-opinion":
         return {"follow_up": True}
-    return {"stages": encoded(shipped().stages)} if meeting == "sdlc" else {}
+    return {"stages": encode_stages(shipped().stages)} if meeting == "sdlc" else {}
 
 
 def commands() -> str:
@@ -185,7 +185,7 @@ def _help(command: click.Command, parent: click.Context, title: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Everything generated, by file."""
-    schemas = json.dumps(event_schemas(), indent=1, sort_keys=True) + "\n"
+    schemas = json.dumps(build_event_schemas(), indent=1, sort_keys=True) + "\n"
     return {
         DOCS / "schemas" / "events.json": schemas,
         DOCS / "events.md": events(),

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from roundtable.core.changeset import RefusalKind, Replace
+from roundtable.core.changeset import RefusalKind, ReplaceFile
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Outcome
 from roundtable.doors.cli.main import cli
@@ -64,7 +64,7 @@ def test_the_page_on_changes_has_every_reason_for_a_refusal_and_forms_that_are_r
     assert sorted(re.findall(r"`(\w+)`", kinds)) == sorted(RefusalKind)
     example = "".join(re.findall(r"^ {4}(.*\n)", text, re.M))
     (written,) = changes_of(example).operations
-    assert written == Replace("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n')
+    assert written == ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n')
     for line in ("DELETE src/old.py", "RENAME src/a.py -> src/b.py"):
         assert f"`{line}`" in text
         assert changes_of(line).operations

@@ -16,8 +16,8 @@ from roundtable.core.decide import second_opinion
 from roundtable.core.replies import CODECS, read
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Parse
-from roundtable.meetings import PROTOCOLS
+from roundtable.core.verdict import ParseStatus
+from roundtable.meetings import MEETINGS
 from roundtable.voices.scripted import Turn
 
 ROOT = Path(__file__).parent.parent
@@ -53,12 +53,12 @@ def test_the_example_of_every_form_is_read_as_it_stands(form: str) -> None:
     choices = () if form.startswith("changes") else ("A", "B", "C")
     reading = read(Expect(form, choices), reply, structured=False)
     assert reply
-    assert reading.verdict.parse is Parse.EXACT
+    assert reading.verdict.parse is ParseStatus.EXACT
     assert not form.startswith("changes") or changes_of(reply).operations
 
 
 def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> None:
-    for name, rules in PROTOCOLS.items():
+    for name, rules in MEETINGS.items():
         told = REFERENCE.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
         assert "rounds: " in told
         assert set(re.findall(r"`([\w-]+)`", told.partition("rounds: ")[2].partition("\n")[0])) <= set(CODECS)
@@ -72,7 +72,7 @@ def test_every_key_of_a_turn_is_named() -> None:
 @pytest.mark.parametrize("page", ["meetings.md", "scripts.md"])
 def test_every_shipped_meeting_stands_in_the_tables_of_the_pages(page: str) -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / page).read_text(), re.M)
-    assert set(PROTOCOLS) <= set(rows)
+    assert set(MEETINGS) <= set(rows)
 
 
 PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
@@ -80,16 +80,16 @@ PROTOCOLS_FOLDER = ROOT / "src" / "roundtable" / "meetings"
 
 def test_rounds_are_named_as_the_meetings_name_them() -> None:
     rules = "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS}'"
-    named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in PROTOCOLS]
+    named = [it for it in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if it[0] in MEETINGS]
     assert named
     assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(PROTOCOLS) - {"sdlc"}))
+@pytest.mark.parametrize("name", sorted(set(MEETINGS) - {"sdlc"}))
 def test_every_round_that_a_meeting_may_hold_is_named(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.*)$", PAGE, re.M)
     assert row
-    planned = {it.template for it in PROTOCOLS[name].planned({}, ())}
+    planned = {it.template for it in MEETINGS[name].planned({}, ())}
     assert [it for it in planned if not re.search(rf"`{name}/[0-9N]-{it}", row[1])] == []
 
 

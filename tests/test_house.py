@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.events import KINDS
-from roundtable.meetings import PROTOCOLS
+from roundtable.core.events import EVENT_KINDS
+from roundtable.meetings import MEETINGS
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -28,13 +28,13 @@ def test_every_module_says_why_it_exists() -> None:
 
 
 def test_a_meeting_is_about_a_hundred_lines() -> None:
-    for name in PROTOCOLS:
+    for name in MEETINGS:
         path = ROOT / "src" / "roundtable" / "meetings" / f"{name.replace('-', '_')}.py"
         assert len(path.read_text().splitlines()) <= 180, f"{name} is more than its minutes"
 
 
 def test_events_are_dotted() -> None:
-    assert all(kind.count(".") == 1 or kind == "unknown" for kind in KINDS)
+    assert all(kind.count(".") == 1 or kind == "unknown" for kind in EVENT_KINDS)
 
 
 def test_no_path_of_a_machine_and_no_registry_is_in_the_repository() -> None:

@@ -21,9 +21,9 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, Seat, Turns
 from roundtable.doors.cli.displays import JsonLines
 from roundtable.doors.cli.output_queue import OutputQueue
-from roundtable.engine.run import Meeting
+from roundtable.engine.run import MeetingRules
 from roundtable.store.leases import this_process
-from roundtable.store.stored_facts import digest_of
+from roundtable.store.stored_facts import compute_digest
 
 # The desk finds these by itself when a seat first needs them; a session always does.
 from roundtable.voices import http_client, http_voice  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -112,7 +112,7 @@ async def open_desk(base_url: str, home: str) -> Roundtable:
 async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session: str = "") -> Decision:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
-    meeting = Meeting("bench", 1, rules)
+    meeting = MeetingRules("bench", 1, rules)
     return await desk.engine.run(session, lambda _: meeting, this_process())
 
 
@@ -124,7 +124,7 @@ async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:
         seats,
         "bench",
         1,
-        templates={name: digest_of(text.encode()) for name, text in TEMPLATES.items()},
+        templates={name: compute_digest(text.encode()) for name, text in TEMPLATES.items()},
         workspace=str(desk.workspace),
         owner=getpass.getuser(),
         headless=True,

@@ -12,7 +12,7 @@ from roundtable.app.opening.context_window import MAP
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.decide.findings import place_of
-from roundtable.core.effects import CutForReview, CutUp
+from roundtable.core.effects import ProjectSplit, SplitForReview
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Charter, Seat
@@ -46,24 +46,24 @@ def workspace(tmp_path: Path, places: Places) -> Path:
     return repository(tmp_path / "work", FILES)
 
 
-async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> CutUp | Fault:
+async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> ProjectSplit | Fault:
     """What is cut for seats with these voices, of the files in the workspace."""
     session = new_session_id()
     seats = tuple(Seat(f"seat-{at}", (voice,)) for at, voice in enumerate(voices))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
     await desk.store.append(session, SessionOpened(charter))
-    done = await desk.performer.perform(f"{session}/code-review/cut", CutForReview("", tokens, answer))
-    assert isinstance(done, CutUp | Fault)
+    done = await desk.performer.perform(f"{session}/code-review/cut", SplitForReview("", tokens, answer))
+    assert isinstance(done, ProjectSplit | Fault)
     return done
 
 
-async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> CutUp:
+async def parts(desk: Roundtable, *voices: str, tokens: int = 20_000) -> ProjectSplit:
     done = await cut(desk, *voices, tokens=tokens)
-    assert isinstance(done, CutUp)
+    assert isinstance(done, ProjectSplit)
     return done
 
 
-async def texts(desk: Roundtable, done: CutUp) -> dict[str, str]:
+async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
     """Each file as it is put together from its parts."""
     items = sorted((it for chunk in done.chunks for it in chunk.files), key=lambda it: place_of(it.name).first)
     found: dict[str, str] = {}
@@ -141,9 +141,9 @@ async def test_a_seat_that_is_not_asked_in_a_stage_makes_its_parts_no_smaller(de
     seats = (Seat("claude", ("lab:large",)), Seat("pocket", ("lab:tiny",)))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
     await desk.store.append(session, SessionOpened(charter))
-    effect = CutForReview("", 20_000, 4096, seats=("claude",))
+    effect = SplitForReview("", 20_000, 4096, seats=("claude",))
     done = await desk.performer.perform(f"{session}/code-review/cut", effect)
-    assert isinstance(done, CutUp)
+    assert isinstance(done, ProjectSplit)
     assert len(done.chunks) == 1
     missing = msgspec.structs.replace(effect, seats=())
     assert isinstance(await desk.performer.perform(f"{session}/code-review/cut", missing), Fault)

@@ -16,7 +16,7 @@ from roundtable.core.events import Delta, MoveMade, Recorded, SessionAmended, Se
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ports import Table
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
-from roundtable.engine.run import Engine, Meeting
+from roundtable.engine.run import Engine, MeetingRules
 from tests.stories.house import DISPUTE, answer
 
 NAMES = ("claude", "gpt", "gemini")
@@ -176,7 +176,7 @@ async def test_a_child_meeting_is_held_once_and_its_decision_comes_back(desk: Ro
         decision = await table.child("ask-the-others", child)
         return Decision(decision.outcome, how=f"The child says: {decision.position}.")
 
-    meeting = Meeting("parent", 1, parent)
+    meeting = MeetingRules("parent", 1, parent)
     session = "01900000-0000-7000-8000-0000000000aa"
     top = msgspec.structs.replace(charter, meeting="parent", version=1)
     await desk.store.append(session, SessionOpened(top))
@@ -198,7 +198,7 @@ async def test_cancelling_a_meeting_cancels_the_one_held_under_it(desk: Roundtab
 
     session = "01900000-0000-7000-8000-0000000000bb"
     await desk.store.append(session, SessionOpened(msgspec.structs.replace(charter, meeting="parent", version=1)))
-    run = asyncio.create_task(desk.engine.run(session, lambda _: Meeting("parent", 1, parent), "test"))
+    run = asyncio.create_task(desk.engine.run(session, lambda _: MeetingRules("parent", 1, parent), "test"))
 
     async def speaking_child() -> str:
         while True:

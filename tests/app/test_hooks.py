@@ -19,7 +19,7 @@ from roundtable.core.effects import RunChecks
 from roundtable.core.faults import ConfigError
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Outcome, Seat
-from roundtable.engine.run import Meeting
+from roundtable.engine.run import MeetingRules
 from tests.doors.terminal import PATIENCE, Cli, seat
 
 HOOKS = ("debate_started", "consensus_reached", "execution_complete")
@@ -104,7 +104,7 @@ async def test_a_program_is_told_when_the_decision_has_been_carried_out(
     async with await Roundtable.open(workspace, places) as desk:
         session = await desk.convene(agreed(places))
         version = (await desk.session(session)).charter.version
-        await desk.engine.run(session, lambda _: Meeting("debate", version, carried_out), "test")
+        await desk.engine.run(session, lambda _: MeetingRules("debate", version, carried_out), "test")
     assert [(it["hook"], it["session"]) for it in await listener.heard(1)] == [("execution_complete", session)]
 
 

@@ -14,7 +14,7 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import known_meetings, presets
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.values import Limits, Seat
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 
 BOARD = """
 summary = "A board."
@@ -57,7 +57,7 @@ async def test_the_preset_theroundtaible_is_the_knights_as_the_document_has_them
     assert charter.settings == {"rounds": 5, "threshold": 9, "warn_after": 3, "pending_blocks": "any"}
     assert desk.meeting("theroundtaible").limits == {"seat_timeout": 120}, "said by the preset, not only by default"
     assert charter.limits.seat_timeout == 120
-    assert "warning" in PROTOCOLS["knights"].gates
+    assert "warning" in MEETINGS["knights"].gates
     assert config.ContextSettings().ignore == (".git", "node_modules", "dist")
 
 
@@ -113,7 +113,7 @@ async def test_the_preset_codex_roundtable_seats_claude_and_opencode_for_one_rou
 async def test_every_preset_can_be_opened_with_its_own_seats(desk: Roundtable, name: str) -> None:
     seats = desk.usual_seats(name) or SEATS
     charter, _ = await desk.draft(Agenda("Why?", seats, meeting=name))
-    assert charter.meeting in PROTOCOLS
+    assert charter.meeting in MEETINGS
     catalog = {
         voice.split(":")[1] if voice.startswith("cli:") else voice.split(":")[0] for s in seats for voice in s.voices
     }
@@ -148,7 +148,7 @@ async def test_all_meetings_are_listed_with_what_they_are_and_where_they_are_fro
 ) -> None:
     write(places.config, "meetings/board.toml", BOARD)
     listed = {it.name: it for it in desk.meetings()}
-    assert list(listed) == [*PROTOCOLS, *presets(), "board"]
+    assert list(listed) == [*MEETINGS, *presets(), "board"]
     assert [listed[name].source for name in ("knights", "theroundtaible", "board")] == ["shipped", "preset", "yours"]
     assert listed["board"].summary == "A board."
 
@@ -299,7 +299,7 @@ async def test_a_language_is_never_a_path(places: Places, workspace: Path) -> No
 async def test_every_shipped_translation_fills_in_what_its_original_does(places: Places, workspace: Path) -> None:
     write(places.config, "config.toml", 'language = "zh"\n')
     async with await Roundtable.open(workspace, places) as desk:
-        for name in PROTOCOLS:
+        for name in MEETINGS:
             _, prompts = await drafted(desk, name)
             for part, text in prompts.items():
                 write(places.config, f"prompts/{name}/{part}.md", text)

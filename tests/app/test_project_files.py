@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roundtable.app.effects.project_files import Listing
 from roundtable.app.effects.workbench import empty_root
-from roundtable.core.changeset import Changeset, Create, DraftFile
+from roundtable.core.changeset import Changeset, CreateFile, DraftFile
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.memory import MemoryStore
 from roundtable.workshop.edit.draft import drafted
@@ -78,6 +78,6 @@ def test_a_project_from_nothing_hangs_on_no_repository_above(tmp_path: Path) -> 
     (tmp_path / ".gitignore").write_text("*\n")
     root = empty_root(tmp_path / "data" / "nothing")
     assert empty_root(root) == root, "made once"
-    drafting = drafted(Changeset((Create("app.py", "print(1)\n"),)), root, Redactor().finds)
+    drafting = drafted(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
     assert [it.path for it in drafting.files] == ["app.py"]

@@ -9,23 +9,23 @@ import pytest
 
 from roundtable.app.opening.meeting_catalog import prompts
 from roundtable.core.faults import RoundtableError
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 from tests.repository import git
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("meeting", PROTOCOLS)
+@pytest.mark.parametrize("meeting", MEETINGS)
 def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("This is no git checkout, so nothing can tell which files are tracked.")
     folder = f"src/roundtable/meetings/prompts/{meeting}"
     tracked = git(ROOT, "-c", f"safe.directory={ROOT}", "ls-files", folder).splitlines()
-    assert {f"{folder}/{name}.md" for name in PROTOCOLS[meeting].templates} <= set(tracked)
+    assert {f"{folder}/{name}.md" for name in MEETINGS[meeting].templates} <= set(tracked)
 
 
 def test_a_shipped_prompt_that_is_not_there_is_named_with_what_to_do() -> None:
-    rules = msgspec.structs.replace(PROTOCOLS["build"], templates=("system", "lost"))
+    rules = msgspec.structs.replace(MEETINGS["build"], templates=("system", "lost"))
     with pytest.raises(RoundtableError, match="lacks the prompt lost of the meeting build") as raised:
         prompts(rules, {}, (), "en")
     assert raised.value.help == "Install Roundtable again."

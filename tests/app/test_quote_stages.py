@@ -15,12 +15,12 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.stage_lists import shipped
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import CutUp
+from roundtable.core.effects import ProjectSplit
 from roundtable.core.session import Session
-from roundtable.core.stages import Stage, encoded
+from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Limits, Seat
 from roundtable.live.fact_words import decision_words
-from roundtable.meetings.try_candidates import LONG
+from roundtable.meetings.try_candidates import LONG_FILE_BYTES
 from roundtable.report.costs import costs
 from roundtable.report.html import page
 from roundtable.report.transcript import transcript
@@ -75,7 +75,7 @@ async def held(desk: Roundtable, agenda: Agenda) -> tuple[Quote, Session]:
 
 def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) -> Agenda:
     answers = {"stages": "continue", "rerun": "yes", "deliver": "later"}
-    told = {"stages": encoded(stages), **settings}
+    told = {"stages": encode_stages(stages), **settings}
     limits = Limits(retries=0)
     return Agenda("A to-do list.", table, meeting="sdlc", settings=told, limits=limits, answers=answers, headless=True)
 
@@ -148,7 +148,7 @@ async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, tu
     review = next(it for it in shipped().stages if it.kind == "review")
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
-    (cut,) = (it for it in session.results.values() if isinstance(it, CutUp))
+    (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
     bill = costs(session).total
     assert quoted.calls.likely == pytest.approx(3 * len(cut.chunks) + 1, rel=0.2)
     assert quoted.calls.likely <= bill.calls + 1
@@ -205,7 +205,7 @@ async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_
 ) -> None:
     table, quotes = seats(tmp_path, []), list[Quote]()
     stages = tuple(it for it in shipped().stages if it.name == "development")
-    for size in (LONG, LONG + 1):
+    for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):
         folder = repository(tmp_path / str(size), {"long.txt": "x" * size})
         told = agenda(stages, table, existing=True)
         if meeting == "build":

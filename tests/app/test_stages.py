@@ -12,7 +12,7 @@ from roundtable.app.opening.stage_lists import Wanted, as_wanted, own_stages, sh
 from roundtable.app.settings.config import trust
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage, all_stages, encoded
+from roundtable.core.stages import Stage, charter_stages, encode_stages
 from roundtable.core.values import Charter, Limits, Seat
 
 SEATS = (Seat("ada", ("script:s.json",)), Seat("bob", ("script:s.json",)))
@@ -192,11 +192,11 @@ def test_the_list_in_the_docs_can_be_read() -> None:
 
 
 async def test_who_asks_for_the_meeting_alone_gets_all_seven(desk: Roundtable) -> None:
-    assert names(all_stages(await opened(desk, seats=SEATS))) == list(SEVEN)
+    assert names(charter_stages(await opened(desk, seats=SEATS))) == list(SEVEN)
 
 
 async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
-    stages = encoded(as_wanted(shipped().stages, Wanted(judge={"qa": "cora"})))
+    stages = encode_stages(as_wanted(shipped().stages, Wanted(judge={"qa": "cora"})))
     with pytest.raises(UsageError, match="cora is to judge qa") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
@@ -205,14 +205,14 @@ async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
 async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundtable) -> None:
     listed = own_stages('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
     with pytest.raises(UsageError, match="cora is to take part in qa and is not at the table") as refused:
-        await opened(desk, seats=SEATS, settings={"stages": encoded(listed)})
+        await opened(desk, seats=SEATS, settings={"stages": encode_stages(listed)})
     assert refused.value.help == "Name one of: ada, bob."
 
 
 async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
     desk: Roundtable,
 ) -> None:
-    spec = encoded(as_wanted(desk.stages.find("spec"), Wanted()))
+    spec = encode_stages(as_wanted(desk.stages.find("spec"), Wanted()))
     few = await opened(desk, seats=SEATS, settings={"stages": spec})
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds
@@ -223,9 +223,9 @@ async def test_no_answer_is_asked_for_that_the_smallest_window_or_the_persons_li
     desk: Roundtable,
 ) -> None:
     small = Seat("eve", ("embedded:qwen2.5-coder-1.5b",))
-    fitting = all_stages(await opened(desk, seats=(*SEATS, small)))
+    fitting = charter_stages(await opened(desk, seats=(*SEATS, small)))
     assert {it.name: it.tokens for it in fitting} == {name: min(it[3], 8192 // 3) for name, it in SEVEN.items()}
-    limited = all_stages(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
+    limited = charter_stages(await opened(desk, seats=SEATS, limits=Limits(max_tokens=700)))
     assert {it.tokens for it in limited} == {700}
-    usual = all_stages(await opened(desk, seats=SEATS))
+    usual = charter_stages(await opened(desk, seats=SEATS))
     assert [it.tokens for it in usual] == [it[3] for it in SEVEN.values()]

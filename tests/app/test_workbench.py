@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.core.changeset import Changeset, RefusalKind, Replace
+from roundtable.core.changeset import Changeset, RefusalKind, ReplaceFile
 from roundtable.core.effects import (
-    Applied,
     ApplyChange,
     CandidatesTried,
-    Drafted,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     DraftMove,
     Effect,
+    MoveDrafted,
     PlanChange,
-    Planned,
-    Rehearse,
-    Rehearsed,
+    RehearseChange,
     TryCandidates,
 )
 from roundtable.core.events import (
@@ -38,7 +38,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
-from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, digest_of
+from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, compute_digest
 from roundtable.workshop.edit.draft import drafted
 from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.repository import commit, repository, write
@@ -59,12 +59,12 @@ class Bench:
         await self.desk.store.append_many(SESSION, events, self._lease)
 
     async def draft(self, **texts: str) -> str:
-        wanted = Changeset(tuple(Replace(f"{name}.py", text) for name, text in texts.items()))
+        wanted = Changeset(tuple(ReplaceFile(f"{name}.py", text) for name, text in texts.items()))
         return await Drafts(self.desk.store).keep(drafted(wanted, self.desk.workspace, self.desk.redactor.finds).files)
 
-    async def planned(self, draft: str) -> Planned:
+    async def planned(self, draft: str) -> ChangePlanned:
         shown = await self.perform("build/plan", PlanChange(draft))
-        assert isinstance(shown, Planned)
+        assert isinstance(shown, ChangePlanned)
         await self.record(EffectStarted("build/plan", PlanChange(draft)), EffectDone("build/plan", shown))
         return shown
 
@@ -111,7 +111,7 @@ async def test_a_yes_is_to_the_draft_that_was_shown_and_to_no_other(bench: Bench
     await bench.planned(shown)
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
     assert await bench.refused(other) == "What would be written is not what was approved."
-    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), Applied)
+    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), ChangeApplied)
     assert (bench.desk.workspace / "a.py").read_text() == "a = 2\n"
 
 
@@ -122,7 +122,7 @@ async def test_a_yes_to_some_hunks_writes_those_and_no_others(bench: Bench) -> N
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "some", choice, by="anna"))
     assert await bench.refused(shown) == "What would be written is not what was approved."
     left = await bench.draft(b="b = 2\n")
-    assert isinstance(await bench.perform("build/execute", ApplyChange(left, "approve")), Applied)
+    assert isinstance(await bench.perform("build/execute", ApplyChange(left, "approve")), ChangeApplied)
     assert (bench.desk.workspace / "a.py").read_text() == "a = 1\n"
     assert (bench.desk.workspace / "b.py").read_text() == "b = 2\n"
 
@@ -146,10 +146,10 @@ async def test_what_would_be_lost_for_good_needs_its_phrase_on_the_record(bench:
     again = Gate("destroy-2", "Sure?", ("confirm", "no"), "no", writes=True)
     await bench.record(GateOpened(again), GateAnswered("destroy-2", "confirm", plan.phrase, by="anna"))
     assert await bench.refused(shown) == "Something would be lost for good, and nobody confirmed that."
-    rehearsed = Rehearsed(shown, destroys=plan.destroys, phrase=plan.phrase)
+    rehearsed = ChangeRehearsed(shown, destroys=plan.destroys, phrase=plan.phrase)
     step = "build/rehearse"
-    await bench.record(EffectStarted(step, Rehearse(shown)), EffectDone(step, rehearsed))
-    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), Applied)
+    await bench.record(EffectStarted(step, RehearseChange(shown)), EffectDone(step, rehearsed))
+    assert isinstance(await bench.perform("build/execute", ApplyChange(shown, "approve")), ChangeApplied)
 
 
 async def test_what_changed_since_it_was_shown_is_not_written_over(bench: Bench) -> None:
@@ -170,7 +170,7 @@ async def test_a_step_that_was_cut_off_after_writing_is_recognised_and_not_done_
     effect, key = ApplyChange(shown, "approve"), f"{SESSION}/build/execute"
     assert await bench.desk.performer.recover(key, effect) is None, "nothing was written yet"
     written = await bench.desk.performer.perform(key, effect)
-    assert isinstance(written, Applied)
+    assert isinstance(written, ChangeApplied)
     assert await bench.desk.performer.recover(key, effect) == written
 
 
@@ -180,10 +180,10 @@ async def test_a_seat_that_was_asked_about_one_file_cannot_change_another(bench:
     opened = RoundOpened(name, ("claude",), ("claude",), Turns(), Expect("changes"), Prompt("refine"), "sha256:0")
     await bench.record(opened, MoveMade(name, "claude", "call", written, "script:x"))
     everywhere = await bench.perform(f"{name}/draft", DraftMove(name, "claude"))
-    assert isinstance(everywhere, Drafted)
+    assert isinstance(everywhere, MoveDrafted)
     assert everywhere.files == ("a.py", "b.py")
     narrow = await bench.perform(f"{name}/draft", DraftMove(name, "claude", scope=("a.py",)))
-    assert isinstance(narrow, Drafted)
+    assert isinstance(narrow, MoveDrafted)
     assert narrow.files == ("a.py",)
     assert [(it.path, it.kind) for it in narrow.refused] == [("b.py", RefusalKind.OUT_OF_SCOPE)]
 
@@ -246,7 +246,7 @@ def test_who_sits_down_at_the_desk_does_not_wait_for_what_only_code_needs() -> N
 async def test_what_was_committed_while_a_seat_wrote_is_not_written_over(
     bench: Bench, reply: str, refused: list[RefusalKind]
 ) -> None:
-    shown = tuple(ContextItem(f"{name}.py", digest_of(f"{name} = 1\n".encode())) for name in "ab")
+    shown = tuple(ContextItem(f"{name}.py", compute_digest(f"{name} = 1\n".encode())) for name in "ab")
     await bench.record(SessionAmended(context_added=shown))
     write(bench.desk.workspace, {"a.py": "a = 1\nmore = 1\n"})
     commit(bench.desk.workspace, "More")

@@ -8,15 +8,15 @@ from roundtable.core.changeset import Hunk
 from roundtable.core.decide import change_outcome, merge_ruling, trial_outcome
 from roundtable.core.decide.lead import executor, leader
 from roundtable.core.effects import (
-    Applied,
     Candidate,
     CandidatesTried,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     CheckOutcome,
-    Planned,
-    Rehearsed,
-    Removed,
-    Synthesised,
-    Took,
+    Contribution,
+    DraftsSynthesised,
+    RemovedSymbol,
 )
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
@@ -151,16 +151,16 @@ def test_a_program_that_a_person_calls_evidence_is_a_check_like_any_other() -> N
 
 def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked_for() -> None:
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
-    plan = Planned((hunk,), unasked=("a.py#1",))
+    plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_outcome.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "Nobody asked for a.py#1." in plan_lines(plan)
-    assert change_outcome.asked_about(Planned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
+    assert change_outcome.asked_about(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
 def test_only_what_passed_before_can_break() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not change_outcome.trouble(Rehearsed("sha256:1", checks=(failed,), before=(failed,)))
-    assert change_outcome.trouble(Rehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
+    assert not change_outcome.trouble(ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,)))
+    assert change_outcome.trouble(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,))) == (
         "It breaks a check that passed before. The check tests failed with exit code 1."
     )
 
@@ -168,26 +168,30 @@ def test_only_what_passed_before_can_break() -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (Synthesised("d"), "All of it is claude's."),
-        (Synthesised("d", (Took("a.py", "login", "gpt"),)), "The base is claude's, with login of gpt."),
-        (Synthesised("d", removed=(Removed("a.py", "old"),)), "The base is claude's, without old."),
+        (DraftsSynthesised("d"), "All of it is claude's."),
+        (DraftsSynthesised("d", (Contribution("a.py", "login", "gpt"),)), "The base is claude's, with login of gpt."),
+        (DraftsSynthesised("d", removed=(RemovedSymbol("a.py", "old"),)), "The base is claude's, without old."),
         (
-            Synthesised("d", (Took("b.py", "", "gpt"),), removed=(Removed("a.py", "f"), Removed("a.py", "g"))),
+            DraftsSynthesised(
+                "d",
+                (Contribution("b.py", "", "gpt"),),
+                removed=(RemovedSymbol("a.py", "f"), RemovedSymbol("a.py", "g")),
+            ),
             "The base is claude's, with b.py of gpt and without f and g.",
         ),
     ],
 )
-def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: Synthesised, said: str) -> None:
+def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: DraftsSynthesised, said: str) -> None:
     assert merge_ruling.spliced(made, "claude") == said
     assert all(f"{it.symbol} was taken out of a.py." in served_words(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
     decision = Decision(Outcome.REACHED, "ada's draft is taken as it was.")
-    whole = Applied("7", ("a.py", "b.py"), "0123456789abcdef")
-    assert not change_outcome.written(decision, whole, Rehearsed("sha256:d")).degraded
-    cut = Applied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
-    told = change_outcome.written(decision, cut, Rehearsed("sha256:d"))
+    whole = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef")
+    assert not change_outcome.written(decision, whole, ChangeRehearsed("sha256:d")).degraded
+    cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
+    told = change_outcome.written(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changeset import Block, Create, Delete, Edit, Operation, PutSymbol, RefusalKind, Rename, Replace
+from roundtable.core.changeset import (
+    CreateFile,
+    DeleteFile,
+    EditBlock,
+    EditFile,
+    Operation,
+    PutSymbol,
+    RefusalKind,
+    RenameFile,
+    ReplaceFile,
+)
 from roundtable.core.replies import codec
 from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
@@ -86,12 +96,12 @@ def why_not(text: str) -> str:
     ],
 )
 def test_a_whole_file_is_read_however_its_path_is_given(reply: str) -> None:
-    assert wanted(reply) == (Replace("src/a.py", CODE),)
+    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
 def test_a_comment_names_the_file_only_where_nothing_else_does() -> None:
     (named,) = wanted(f"### src/a.py\n```python\n# lib/b.py\n{CODE}```")
-    assert named == Replace("src/a.py", f"# lib/b.py\n{CODE}")
+    assert named == ReplaceFile("src/a.py", f"# lib/b.py\n{CODE}")
 
 
 SCRIPT = "#!/bin/sh\necho 1\n"
@@ -100,7 +110,7 @@ SCRIPT = "#!/bin/sh\necho 1\n"
 @pytest.mark.feature("S3.43")
 @pytest.mark.parametrize("path", ["run", "script", "CODEOWNERS", "sub", "bin/tool", "__init__.py", "_config.yml"])
 def test_a_path_behind_its_key_is_the_path_whatever_it_looks_like(path: str) -> None:
-    assert wanted(f"```sh path={path}\n{SCRIPT}```") == (Replace(path, SCRIPT),)
+    assert wanted(f"```sh path={path}\n{SCRIPT}```") == (ReplaceFile(path, SCRIPT),)
 
 
 @pytest.mark.parametrize("path", ["", "../run", "https://example.com/a.py", "calc.py:stream", "x" * 1100])
@@ -110,23 +120,25 @@ def test_a_path_behind_its_key_that_cannot_be_is_kept_for_its_refusal(path: str)
 
 
 def test_a_name_keeps_its_underscores() -> None:
-    assert wanted(f"### __init__.py\n{FENCED}") == (Replace("__init__.py", CODE),)
+    assert wanted(f"### __init__.py\n{FENCED}") == (ReplaceFile("__init__.py", CODE),)
     assert wanted(f"```python a.py::Session.__init__\n{CODE}```") == (PutSymbol("a.py", "Session.__init__", CODE),)
     assert wanted("DELETE _config.yml\nRENAME __main__.py -> _main.py") == (
-        Delete("_config.yml"),
-        Rename("__main__.py", "_main.py"),
+        DeleteFile("_config.yml"),
+        RenameFile("__main__.py", "_main.py"),
     )
 
 
 @pytest.mark.parametrize("value", ['"my notes.txt"', "'my notes.txt'", '"./my notes.txt"'])
 def test_a_path_between_quotes_may_have_blanks(value: str) -> None:
-    assert wanted(f"```text path={value} for=D-1\nhello\n```") == (Replace("my notes.txt", "hello\n", asked_by="D-1"),)
+    assert wanted(f"```text path={value} for=D-1\nhello\n```") == (
+        ReplaceFile("my notes.txt", "hello\n", asked_by="D-1"),
+    )
 
 
 def test_files_with_blanks_go_and_get_other_names_between_quotes() -> None:
     assert wanted('DELETE "my notes.txt"\nRENAME `old notes.txt` -> notes.txt') == (
-        Delete("my notes.txt"),
-        Rename("old notes.txt", "notes.txt"),
+        DeleteFile("my notes.txt"),
+        RenameFile("old notes.txt", "notes.txt"),
     )
 
 
@@ -135,13 +147,13 @@ def test_files_with_blanks_go_and_get_other_names_between_quotes() -> None:
 )
 def test_the_first_line_of_what_is_shown_in_passing_is_no_path(first: str) -> None:
     reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
-    assert wanted(reply) == (Replace("src/a.py", CODE),)
+    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
     assert "does not say which file" in why_not(f"```python\n{first}\n{CODE}```")
 
 
 @pytest.mark.parametrize("path", ["src/main.zig", "Makefile", "docs/README", "a.py"])
 def test_a_comment_on_the_first_line_that_looks_like_a_file_names_it(path: str) -> None:
-    assert wanted(f"```\n# {path}\nx\n```") == (Replace(path, "x\n"),)
+    assert wanted(f"```\n# {path}\nx\n```") == (ReplaceFile(path, "x\n"),)
 
 
 def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
@@ -149,25 +161,25 @@ def test_parts_of_a_file_are_read_as_old_and_new_lines() -> None:
         "### src/a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n\n"
         "<<<<<<< SEARCH\nthree\n=======\n>>>>>>> REPLACE\n```"
     )
-    assert wanted(reply) == (Edit("src/a.py", (Block("one\n", "two\n"), Block("three\n", ""))),)
+    assert wanted(reply) == (EditFile("src/a.py", (EditBlock("one\n", "two\n"), EditBlock("three\n", ""))),)
 
 
 def test_edits_in_several_blocks_may_stand_under_one_name() -> None:
     marked = "```\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```\n"
     assert wanted(f"### src/a.py\n{marked.format('a', 'b')}{marked.format('c', 'd')}") == (
-        Edit("src/a.py", (Block("a\n", "b\n"),)),
-        Edit("src/a.py", (Block("c\n", "d\n"),)),
+        EditFile("src/a.py", (EditBlock("a\n", "b\n"),)),
+        EditFile("src/a.py", (EditBlock("c\n", "d\n"),)),
     )
 
 
 def test_sentences_may_name_several_files_where_nothing_else_does() -> None:
     said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
-    assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/b.py", CODE))
+    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
 
 
 def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
-    assert wanted(said) == (Replace("src/a.py", CODE), Replace("src/test_a.py", CODE))
+    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +187,7 @@ def test_a_line_that_only_calls_it_a_file_names_it_beside_others_too() -> None:
     ["Tests: 5/5", "Test input/output:", "Test file: N/A", "The file I/O:", "Tests 3.12:", "Test `stack.push`:"],
 )
 def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
-    assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (Replace("src/a.py", CODE),)
+    assert wanted(f"### src/a.py\n{FENCED}\n\n{above}\n```text\nok\n```\n") == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +198,7 @@ def test_what_is_said_of_tests_and_files_is_no_file(above: str) -> None:
     ],
 )
 def test_a_heading_of_two_words_or_over_commands_is_no_file(block: str) -> None:
-    assert wanted(f"### src/a.py\n{FENCED}\n\n{block}\n") == (Replace("src/a.py", CODE),)
+    assert wanted(f"### src/a.py\n{FENCED}\n\n{block}\n") == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
@@ -202,7 +214,7 @@ def test_a_file_without_an_ending_is_named_on_the_line_above(above: str) -> None
 
 
 def test_a_hidden_file_is_one_whatever_its_ending_and_the_language_of_its_block() -> None:
-    assert wanted("### .env.example\n```python\nKEY=\n```") == (Replace(".env.example", "KEY=\n"),)
+    assert wanted("### .env.example\n```python\nKEY=\n```") == (ReplaceFile(".env.example", "KEY=\n"),)
 
 
 def test_a_function_is_named_behind_its_file() -> None:
@@ -212,15 +224,15 @@ def test_a_function_is_named_behind_its_file() -> None:
 @pytest.mark.parametrize(
     ("line", "operation"),
     [
-        ("DELETE src/old.py", Delete("src/old.py")),
-        ("- **Delete**: `src/old.py`", Delete("src/old.py")),
-        ("### Remove src/old.py", Delete("src/old.py")),
-        ("Delete the file src/old.py.", Delete("src/old.py")),
-        ("- Remove `bin/old`", Delete("bin/old")),
-        ("DELETE src/old.py for=D-12", Delete("src/old.py", asked_by="D-12")),
-        ("RENAME src/a.py -> src/b.py", Rename("src/a.py", "src/b.py")),
-        ("Move `src/a.py` to `src/b.py`", Rename("src/a.py", "src/b.py")),
-        ("```\nDELETE src/old.py\n```", Delete("src/old.py")),
+        ("DELETE src/old.py", DeleteFile("src/old.py")),
+        ("- **Delete**: `src/old.py`", DeleteFile("src/old.py")),
+        ("### Remove src/old.py", DeleteFile("src/old.py")),
+        ("Delete the file src/old.py.", DeleteFile("src/old.py")),
+        ("- Remove `bin/old`", DeleteFile("bin/old")),
+        ("DELETE src/old.py for=D-12", DeleteFile("src/old.py", asked_by="D-12")),
+        ("RENAME src/a.py -> src/b.py", RenameFile("src/a.py", "src/b.py")),
+        ("Move `src/a.py` to `src/b.py`", RenameFile("src/a.py", "src/b.py")),
+        ("```\nDELETE src/old.py\n```", DeleteFile("src/old.py")),
     ],
 )
 def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operation: Operation) -> None:
@@ -239,7 +251,7 @@ def test_a_file_goes_or_gets_another_name_on_a_line_of_its_own(line: str, operat
     ],
 )
 def test_what_is_only_talked_about_is_no_deletion(line: str) -> None:
-    assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (Replace("src/a.py", CODE),)
+    assert wanted(f"{line}\n\n### src/a.py\n{FENCED}") == (ReplaceFile("src/a.py", CODE),)
 
 
 def test_every_operation_may_say_what_asked_for_it() -> None:
@@ -257,17 +269,17 @@ def test_every_operation_may_say_what_asked_for_it() -> None:
     ],
 )
 def test_fences_inside_a_file_survive(reply: str) -> None:
-    assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
+    assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\n```\nplain\n```\n"),)
 
 
 def test_fences_that_stand_deeper_than_that_of_the_block_belong_to_the_file() -> None:
     text = "a: 1\ntext: |\n  Run:\n  ```\n  make\n  ```\nb: 2\n"
-    assert wanted(f"```yaml path=notes.yml\n{text}```") == (Replace("notes.yml", text),)
+    assert wanted(f"```yaml path=notes.yml\n{text}```") == (ReplaceFile("notes.yml", text),)
 
 
 def test_inner_fences_that_say_their_language_survive_even_between_fences_of_the_same_length() -> None:
     reply = "### README.md\n```markdown\n# Hi\n\n```bash\nmake\n```\n\nBye.\n```"
-    assert wanted(reply) == (Replace("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
+    assert wanted(reply) == (ReplaceFile("README.md", "# Hi\n\n```bash\nmake\n```\n\nBye.\n"),)
 
 
 @pytest.mark.parametrize(
@@ -346,12 +358,12 @@ def test_what_is_left_out_in_everyday_words_is_left_out(path: str, remark: str) 
     ],
 )
 def test_everyday_remarks_are_no_omission(remark: str) -> None:
-    assert wanted(f"### a.py\n```python\n{remark}\n```") == (Replace("a.py", f"{remark}\n"),)
+    assert wanted(f"### a.py\n```python\n{remark}\n```") == (ReplaceFile("a.py", f"{remark}\n"),)
 
 
 def test_dots_that_are_code_are_no_omission() -> None:
     stub = "class A:\n    def f(self) -> int: ...\n    def g(self) -> int:\n        ...\n# see the rest of us\n"
-    assert wanted(f"### a.pyi\n```python\n{stub}```") == (Replace("a.pyi", stub),)
+    assert wanted(f"### a.pyi\n```python\n{stub}```") == (ReplaceFile("a.pyi", stub),)
 
 
 @pytest.mark.parametrize("ending", ["js", "tsx", "vue"])
@@ -364,7 +376,7 @@ def test_dots_that_are_code_are_no_omission() -> None:
 )
 def test_dots_that_are_joined_to_a_name_are_code_where_they_can_be(ending: str, line: str) -> None:
     text = f"one\n{line}\n"
-    assert wanted(f"### a.{ending}\n```x\n{text}```") == (Replace(f"a.{ending}", text),)
+    assert wanted(f"### a.{ending}\n```x\n{text}```") == (ReplaceFile(f"a.{ending}", text),)
 
 
 @pytest.mark.parametrize("line", ["  ...rest of the code", "// ...rest", "... existing", "...existing code..."])
@@ -375,17 +387,17 @@ def test_dots_before_words_are_an_omission_there_too(line: str) -> None:
 def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None:
     reading = heard("changes", f"Here you are:\n{FENCED}\n", ["src/a.py"])
     assert reading.verdict.counts
-    assert wanted(reading.text) == (Replace("src/a.py", CODE),)
+    assert wanted(reading.text) == (ReplaceFile("src/a.py", CODE),)
     assert not heard("changes", FENCED, ["src/a.py", "src/b.py"]).verdict.counts
     assert not heard("changes", f"{FENCED}\n{FENCED}", ["src/a.py"]).verdict.counts
-    assert wanted(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (Replace("src/a.py", CODE),)
+    assert wanted(heard("changes", f"{FENCED}\n```python\n```", ["src/a.py"]).text) == (ReplaceFile("src/a.py", CODE),)
 
 
 def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
     told = codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
     example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
-    assert wanted(example) == (Replace("src/a.py", CODE),)
+    assert wanted(example) == (ReplaceFile("src/a.py", CODE),)
     assert "<<<<" not in told
 
 
@@ -401,10 +413,10 @@ def test_an_example_that_was_only_copied_is_sent_back() -> None:
 
 def test_a_file_below_the_copied_words_of_the_example_is_the_file() -> None:
     unfilled = "the whole new file, every line of it\n"
-    assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (Replace("src/a.py", CODE),)
-    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (Replace("src/a.py", CODE),)
+    assert wanted(f"```python path=src/a.py\n{unfilled}{CODE}```") == (ReplaceFile("src/a.py", CODE),)
+    assert wanted(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (ReplaceFile("src/a.py", CODE),)
     quoted = f"{CODE}{unfilled}"
-    assert wanted(f"```python path=src/a.py\n{quoted}```") == (Replace("src/a.py", quoted),)
+    assert wanted(f"```python path=src/a.py\n{quoted}```") == (ReplaceFile("src/a.py", quoted),)
 
 
 @pytest.mark.parametrize(
@@ -424,11 +436,11 @@ def test_a_reply_with_nothing_but_names_holds_nothing_that_could_be_sent_again(r
 
 def test_a_fence_that_is_opened_twice_is_one() -> None:
     said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
-    assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))
+    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
     shown = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
-    assert wanted(shown) == (Replace("README.md", f"```python\n{CODE}```\n"),)
+    assert wanted(shown) == (ReplaceFile("README.md", f"```python\n{CODE}```\n"),)
     nested = f"````markdown notes.md\n```markdown\n{CODE}```\n````\n"
-    assert wanted(nested) == (Replace("notes.md", f"```markdown\n{CODE}```\n"),)
+    assert wanted(nested) == (ReplaceFile("notes.md", f"```markdown\n{CODE}```\n"),)
 
 
 @pytest.mark.parametrize(
@@ -449,7 +461,7 @@ def test_a_fence_that_is_opened_twice_is_one() -> None:
     ],
 )
 def test_small_models_name_the_file_inside_the_block_and_open_one_too_many(reply: str) -> None:
-    assert wanted(reply) == (Replace("src/a.py", CODE),)
+    assert wanted(reply) == (ReplaceFile("src/a.py", CODE),)
 
 
 @pytest.mark.parametrize("name", ["src/a.py", "path=src/a.py"])
@@ -484,27 +496,27 @@ def test_a_block_of_a_name_alone_is_no_file_and_names_nothing_but_code_that_foll
 def test_what_a_heading_names_keeps_its_first_line(path: str, language: str, text: str) -> None:
     other = f"```python path=src/b.py\n{CODE}```"
     assert wanted(f"### {path}\n```{language}\n{text}```\n\n{other}") == (
-        Replace(path, text),
-        Replace("src/b.py", CODE),
+        ReplaceFile(path, text),
+        ReplaceFile("src/b.py", CODE),
     )
 
 
 def test_another_such_comment_in_a_block_that_one_names_begins_another_file() -> None:
     two = f"```python\n# kit/money.py\n{CODE}\n\n# kit/money_test.py\nimport money\n\n# a remark\nx = 1\n```"
     assert wanted(two) == (
-        Replace("kit/money.py", CODE),
-        Replace("kit/money_test.py", "import money\n\n# a remark\nx = 1\n"),
+        ReplaceFile("kit/money.py", CODE),
+        ReplaceFile("kit/money_test.py", "import money\n\n# a remark\nx = 1\n"),
     )
     one = f"{CODE}\n# kit/money_test.py\nimport money\n"
-    assert wanted(f"```python path=kit/money.py\n{one}```") == (Replace("kit/money.py", one),)
+    assert wanted(f"```python path=kit/money.py\n{one}```") == (ReplaceFile("kit/money.py", one),)
     inner = f"{CODE}\n    # kit/money_test.py\n# kit/other.py\n"
-    assert wanted(f"```python\n# kit/money.py\n{inner}```") == (Replace("kit/money.py", inner),)
+    assert wanted(f"```python\n# kit/money.py\n{inner}```") == (ReplaceFile("kit/money.py", inner),)
 
 
 def test_a_comment_that_names_an_empty_file_takes_nothing_from_the_next() -> None:
     assert wanted(f"```python\n# tests/__init__.py\n```\n\n```python\n# src/a.py\n{CODE}```") == (
-        Replace("tests/__init__.py", ""),
-        Replace("src/a.py", CODE),
+        ReplaceFile("tests/__init__.py", ""),
+        ReplaceFile("src/a.py", CODE),
     )
 
 
@@ -527,19 +539,19 @@ def test_a_reply_that_ends_where_a_file_begins_is_not_whole(above: str) -> None:
 
 def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
     said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
-    assert wanted(said) == (Replace("src/a.py", CODE), Replace("tests/test_a.py", "import a\n"))
+    assert wanted(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
 
 
 def test_of_a_long_file_the_changed_parts_are_enough() -> None:
     told = codec("changes-in-parts").text_format(Expect("changes-in-parts"))
     example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
-    assert wanted(example) == (Edit("src/a.py", (Block("old lines\n", "new lines\n"),)),)
+    assert wanted(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 
 
 def test_the_page_tells_the_form_as_it_is_read_and_every_kind_of_refusal() -> None:
     page = (Path(__file__).parents[2] / "docs" / "changes.md").read_text()
     shown = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
-    assert wanted(shown) == (Replace("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
+    assert wanted(shown) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
     assert [kind for kind in RefusalKind if f"`{kind}`" not in page] == []
 
 
@@ -551,12 +563,12 @@ def test_a_diff_in_a_reply_is_read_as_its_operations(around: str) -> None:
     )
     (edit,) = wanted(around.format(diff))
     assert wanted(around.format(diff[diff.index("---") :])) == (edit,)
-    assert edit == Edit("src/a.py", (Block("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
+    assert edit == EditFile("src/a.py", (EditBlock("one\ntwo\nthree\n", "one\n2\nthree\n", 4),))
 
 
 def test_hunks_under_a_named_file_need_no_head() -> None:
     (edit,) = wanted("### a.py\n```diff\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n```")
-    assert edit == Edit("a.py", (Block("x\nz\n", "y\nz\n", 1),))
+    assert edit == EditFile("a.py", (EditBlock("x\nz\n", "y\nz\n", 1),))
 
 
 def test_what_git_says_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
@@ -570,13 +582,13 @@ def test_what_git_says_of_a_worktree_is_read_exactly(tmp_path: Path) -> None:
     (folder / "run.sh").chmod(0o755)
     git(folder, "add", "-A")
     operations = {it.path: it for it in wanted(git(folder, "diff", "--cached", "-M"))}
-    assert operations["new/ünï.py"] == Create("new/ünï.py", "héllo\n")
-    assert operations["empty.py"] == Create("empty.py", "")
-    assert operations["kept.py"] == Edit("kept.py", (Block("a\nb\nc\n", "a\nB\nc\n", 1),))
-    assert operations["tail.txt"] == Edit("tail.txt", (Block("last", "last\n", 1),))
-    assert operations["run.sh"] == Edit("run.sh", (), executable=True)
-    assert operations["old name.py"] == Rename("old name.py", "new name.py")
-    assert isinstance(operations["gone.py"], Delete)
+    assert operations["new/ünï.py"] == CreateFile("new/ünï.py", "héllo\n")
+    assert operations["empty.py"] == CreateFile("empty.py", "")
+    assert operations["kept.py"] == EditFile("kept.py", (EditBlock("a\nb\nc\n", "a\nB\nc\n", 1),))
+    assert operations["tail.txt"] == EditFile("tail.txt", (EditBlock("last", "last\n", 1),))
+    assert operations["run.sh"] == EditFile("run.sh", (), executable=True)
+    assert operations["old name.py"] == RenameFile("old name.py", "new name.py")
+    assert isinstance(operations["gone.py"], DeleteFile)
     assert operations["gone.py"].base
     assert len(operations) == 7
 
@@ -612,8 +624,8 @@ def test_a_diff_in_a_reply_keeps_the_line_ends_of_the_files() -> None:
     )
     reply = f"> I did it.\r\n\n```diff\n{diff}```"
     edit, new = wanted(reply)
-    assert edit == Edit("a.bat", (Block("echo 1\r\necho 2\r\n", "echo 1\r\necho 3\n", 1),))
-    assert new == Create("b.bat", "echo\r\n")
+    assert edit == EditFile("a.bat", (EditBlock("echo 1\r\necho 2\r\n", "echo 1\r\necho 3\n", 1),))
+    assert new == CreateFile("b.bat", "echo\r\n")
 
 
 def test_a_reply_that_is_written_with_windows_line_ends_is_read_like_any_other() -> None:
@@ -647,23 +659,23 @@ def test_a_reply_that_is_made_to_be_hard_to_read_is_refused_without_a_wait(reply
 )
 def test_a_line_that_sets_a_file_off_names_it_beside_others_too(above: str) -> None:
     assert wanted(f"{above}\n\n{FENCED}\n\n### src/b.py\n\n{FENCED}") == (
-        Replace("src/a.py", CODE),
-        Replace("src/b.py", CODE),
+        ReplaceFile("src/a.py", CODE),
+        ReplaceFile("src/b.py", CODE),
     )
 
 
 def test_a_sentence_names_the_file_of_its_edits_beside_others_too() -> None:
     edit = "```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
     assert wanted(f"In `src/a.py`, this:\n\n{edit}\n\n```python path=b.py\n{CODE}```") == (
-        Edit("src/a.py", (Block("x = 1\n", "x = 2\n"),)),
-        Replace("b.py", CODE),
+        EditFile("src/a.py", (EditBlock("x = 1\n", "x = 2\n"),)),
+        ReplaceFile("b.py", CODE),
     )
 
 
 @pytest.mark.parametrize("indent", [" ", "   "])
 def test_a_closing_fence_may_stand_a_little_deeper_than_the_one_it_closes(indent: str) -> None:
     reply = f"```python path=a.py\n{CODE}{indent}```\n\nNow the other:\n\n```python path=b.py\n{CODE}```"
-    assert wanted(reply) == (Replace("a.py", CODE), Replace("b.py", CODE))
+    assert wanted(reply) == (ReplaceFile("a.py", CODE), ReplaceFile("b.py", CODE))
 
 
 @pytest.mark.parametrize(
@@ -675,5 +687,5 @@ def test_a_closing_fence_may_stand_a_little_deeper_than_the_one_it_closes(indent
     ],
 )
 def test_the_name_of_a_file_over_a_part_of_another_begins_no_new_one(path: str, text: str) -> None:
-    assert wanted(f"```\n# {path}\n{text}```") == (Replace(path, text),)
-    assert wanted(f"```x path={path}\n# {path}\n{text}```") == (Replace(path, f"# {path}\n{text}"),)
+    assert wanted(f"```\n# {path}\n{text}```") == (ReplaceFile(path, text),)
+    assert wanted(f"```x path={path}\n# {path}\n{text}```") == (ReplaceFile(path, f"# {path}\n{text}"),)

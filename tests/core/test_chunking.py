@@ -8,19 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.chunks import CHUNK_TOKENS, Chunk, Priority, Sized, chunks, limit_for, priority
+from roundtable.core.chunks import (
+    CHUNK_TOKENS,
+    Chunk,
+    FilePriority,
+    SizedFile,
+    choose_chunk_limit,
+    file_priority,
+    split_into_chunks,
+)
 
 BYTES_PER_TOKEN = 4
 
 
-def sized(path: str, source: bytes, *bounds: int) -> Sized:
+def sized(path: str, source: bytes, *bounds: int) -> SizedFile:
     lines = tuple(len(it) for it in source.split(b"\n")[:-1])
     rest = source.rpartition(b"\n")[2]
     ends = (*(it + 1 for it in lines), *((len(rest),) if rest else ()))
-    return Sized(path, -(-len(source) // BYTES_PER_TOKEN), ends, bounds)
+    return SizedFile(path, -(-len(source) // BYTES_PER_TOKEN), ends, bounds)
 
 
-def of(tokens: int, path: str) -> Sized:
+def of(tokens: int, path: str) -> SizedFile:
     """A file of so many tokens in lines of ten."""
     return sized(path, (b"x" * 39 + b"\n") * (tokens // 10))
 
@@ -37,26 +45,26 @@ def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, byte
 @pytest.mark.feature("S0.34")
 def test_app_code_comes_before_settings_and_settings_before_tests_and_lock_files_last() -> None:
     kinds = {
-        Priority.APP: "src/shop/cart.py main.go web/App.tsx lib/latest.rb README.md src/contest.py app/Attest.java",
-        Priority.CONFIG: "pyproject.toml Dockerfile docker/api.Dockerfile compose.yaml .github/workflows/ci.yml"
+        FilePriority.APP: "src/shop/cart.py main.go web/App.tsx lib/latest.rb README.md src/contest.py app/Attest.java",
+        FilePriority.CONFIG: "pyproject.toml Dockerfile docker/api.Dockerfile compose.yaml .github/workflows/ci.yml"
         " Makefile package.json settings.ini go.mod vite.config.ts .env.example CMakeLists.txt requirements-dev.txt",
-        Priority.TEST: "tests/conftest.py src/test_cart.py cart_test.go web/App.spec.tsx web/a.test.js"
+        FilePriority.TEST: "tests/conftest.py src/test_cart.py cart_test.go web/App.spec.tsx web/a.test.js"
         " CartTest.java spec/cart_spec.rb tests/data/settings.yaml src/__tests__/a.ts app/tests.py"
         " Tests/Helper.cs e2e/a.ts",
-        Priority.GENERATED: "package-lock.json uv.lock Cargo.lock go.sum web/app.min.js tests/a.snap",
+        FilePriority.GENERATED: "package-lock.json uv.lock Cargo.lock go.sum web/app.min.js tests/a.snap",
     }
-    assert {path: priority(path) for paths in kinds.values() for path in paths.split()} == {
+    assert {path: file_priority(path) for paths in kinds.values() for path in paths.split()} == {
         path: kind for kind, paths in kinds.items() for path in paths.split()
     }
     files = [of(9_000, path) for path in ("uv.lock", "tests/test_a.py", "pyproject.toml", "a.py", "z.py")]
-    made = chunks(files, 10_000)
+    made = split_into_chunks(files, 10_000)
     assert [it.paths for it in made] == [("a.py",), ("z.py",), ("pyproject.toml",), ("tests/test_a.py",), ("uv.lock",)]
 
 
 @pytest.mark.feature("S0.32")
 def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    made = chunks(files)
+    made = split_into_chunks(files)
     assert CHUNK_TOKENS == 20_000
     assert max(it.tokens for it in made) <= 20_000
     assert len(made) == 8
@@ -66,7 +74,7 @@ def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() 
 @pytest.mark.feature("S0.33")
 def test_another_limit_makes_other_chunks() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    made = chunks(files, 12_000)
+    made = split_into_chunks(files, 12_000)
     assert max(it.tokens for it in made) == 12_000
     assert len(made) == 13
 
@@ -74,33 +82,33 @@ def test_another_limit_makes_other_chunks() -> None:
 @pytest.mark.feature("S0.147")
 def test_where_the_windows_have_room_for_all_of_it_nothing_is_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
-    all_at_once = chunks(files, limit_for(files, room=90_000))
+    all_at_once = split_into_chunks(files, choose_chunk_limit(files, room=90_000))
     assert [[it.place for it in chunk.pieces] for chunk in all_at_once] == [["a.py", "b.py", "tests/test_a.py"]]
-    assert limit_for(files, room=89_999) == CHUNK_TOKENS
-    assert limit_for(files, room=89_999, limit=12_000) == 12_000
-    assert limit_for(files, room=6_000) == 6_000
-    assert limit_for(files, room=None) == CHUNK_TOKENS
+    assert choose_chunk_limit(files, room=89_999) == CHUNK_TOKENS
+    assert choose_chunk_limit(files, room=89_999, limit=12_000) == 12_000
+    assert choose_chunk_limit(files, room=6_000) == 6_000
+    assert choose_chunk_limit(files, room=None) == CHUNK_TOKENS
 
 
 def test_files_that_import_each_other_stay_together_where_they_fit() -> None:
     files = [of(4_000, f"{name}{index}.py") for index in range(5) for name in "ab"]
     imports = {f"{name}{index}.py": [f"{name}{index + 1}.py"] for name in "ab" for index in range(4)}
-    made = chunks(files, 20_000, imports)
+    made = split_into_chunks(files, 20_000, imports)
     assert [it.paths for it in made] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
-    mixed = chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
+    mixed = split_into_chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
     assert {"a0.py", "b4.py", "b3.py", "a4.py"} <= set(mixed[0].paths)
 
 
 def test_a_test_is_not_drawn_ahead_of_the_program_by_what_it_imports() -> None:
     files = [of(6_000, path) for path in ("a.py", "b.py", "tests/test_a.py")]
-    made = chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
+    made = split_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
     assert [it.paths for it in made] == [("a.py", "b.py"), ("tests/test_a.py",)]
 
 
 def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
     function = b"def f():\n" + b"    x = 1\n" * 9
     source = function * 40
-    made = chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
+    made = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
     places = [piece.place for chunk in made for piece in chunk.pieces]
     assert places == ["a.py:1-120", "a.py:121-240", "a.py:241-360", "a.py:361-400"]
     assert all(piece.of(source).startswith(b"def f():\n") for chunk in made for piece in chunk.pieces)
@@ -109,7 +117,7 @@ def test_a_file_that_is_too_long_is_cut_before_its_symbols() -> None:
 
 def test_a_line_that_is_too_long_is_cut_between_letters() -> None:
     source = "äß€🙂".encode() * 500 + b"\nend\n"
-    made = chunks([sized("min.js", source)], limit=50)
+    made = split_into_chunks([sized("min.js", source)], limit=50)
     for chunk in made:
         for piece in chunk.pieces:
             assert len(piece.of(source)) <= 50 * BYTES_PER_TOKEN
@@ -134,7 +142,7 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
     for one, other in data.draw(pairs):
         imports.setdefault(one, []).append(other)
     files = [sized(path, source, *range(1, source.count(b"\n"), 3)) for path, source in sources.items()]
-    made = chunks(files, limit, imports)
+    made = split_into_chunks(files, limit, imports)
     assert joined(made, sources) == sources
     assert {path for it in made for path in it.paths} == set(sources)
     assert all(0 <= it.tokens <= limit for it in made)
@@ -154,4 +162,4 @@ def test_the_chunks_are_the_same_whatever_order_the_files_come_in(
     shuffler.shuffle(mixed)
     links = list(imports.items())
     shuffler.shuffle(links)
-    assert chunks(mixed, limit, dict(links)) == chunks(files, limit, imports)
+    assert split_into_chunks(mixed, limit, dict(links)) == split_into_chunks(files, limit, imports)

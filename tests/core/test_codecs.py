@@ -14,7 +14,7 @@ from roundtable.core.faults import NotFound
 from roundtable.core.replies import CODECS, codec
 from roundtable.core.replies.codec import Schema
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Parse, Stance
+from roundtable.core.verdict import ParseStatus, Stance
 from tests.core.cases import heard
 
 NAMES = sorted(CODECS)
@@ -57,7 +57,7 @@ def test_no_reply_raises_and_none_that_failed_takes_a_stance(
     name: str, reply: str, choices: tuple[str, ...], structured: bool
 ) -> None:
     reading = heard(name, reply, choices, structured=structured)
-    if reading.verdict.parse is Parse.FAILED:
+    if reading.verdict.parse is ParseStatus.FAILED:
         assert reading.verdict.stance is Stance.UNKNOWN
     assert bool(reading.text) == bool(reply.strip())
     msgspec.json.encode(reading)
@@ -72,7 +72,7 @@ def test_what_the_schema_allows_is_read_the_same_however_it_is_wrapped(name: str
     bare = heard(name, reply, CHOICES, structured=True)
     fenced = heard(name, f"Well.\n\n```json\n{reply}\n```\n", CHOICES)
     quoted = heard(name, f'> {{"position": "B"}}\n\n{reply}', CHOICES)
-    assert bare.verdict.parse in (Parse.EXACT, Parse.FAILED, Parse.REPAIRED)
+    assert bare.verdict.parse in (ParseStatus.EXACT, ParseStatus.FAILED, ParseStatus.REPAIRED)
     assert bare.verdict == fenced.verdict == quoted.verdict
 
 

@@ -10,8 +10,8 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
-from roundtable.core.voice_statistics import measures
-from roundtable.report.costs import costs, money, price
+from roundtable.core.voice_statistics import measure_voices
+from roundtable.report.costs import costs, format_money, price
 from roundtable.report.html import page
 from roundtable.report.status import seat_states
 from roundtable.report.summary import summary, usage_summary
@@ -46,8 +46,8 @@ def test_the_price_of_one_call(used: Usage, words: str) -> None:
 
 
 def test_money() -> None:
-    assert [money(0), money(0.0021), money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
-    assert money(0.00001) == "less than $0.0001"
+    assert [format_money(0), format_money(0.0021), format_money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
+    assert format_money(0.00001) == "less than $0.0001"
 
 
 def test_an_unknown_price_is_never_nothing() -> None:
@@ -245,6 +245,6 @@ def test_voices_are_measured_by_their_answers() -> None:
         events.append(MoveMade(name, "claude", call, "x", "lab:claude", usage=usage, timing=timing))
     events += [round_opened(AGAIN), asked("claude", round=AGAIN), asked("claude", 2, AGAIN, purpose="repair")]
     events.append(made(AGAIN, "claude", "mended", usage=Usage(50_000, 5000)))
-    found = measures([session_of(*events)])
+    found = measure_voices([session_of(*events)])
     assert list(found) == ["lab:claude"]
     assert (found["lab:claude"].overhead, found["lab:claude"].answer, found["lab:claude"].seconds) == (1200, 100, 4.0)

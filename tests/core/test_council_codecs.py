@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.replies.fields import tenths
-from roundtable.core.verdict import Evidence, Parse, Stance
+from roundtable.core.verdict import Evidence, ParseStatus, Stance
 from tests.core.cases import heard, verdict
 
 BLOCK = '```json\n{"position": "REST", "confidence": 8}\n```'
@@ -58,7 +58,7 @@ def test_a_position_is_found(reply: str, text: str | None) -> None:
     ],
 )
 def test_what_is_not_a_position_does_not_count(reply: str) -> None:
-    assert verdict("position", reply, ["REST", "GraphQL"]).parse is Parse.FAILED
+    assert verdict("position", reply, ["REST", "GraphQL"]).parse is ParseStatus.FAILED
 
 
 def test_a_reply_cut_off_in_its_prose_still_reads_as_prose() -> None:
@@ -104,7 +104,7 @@ def test_a_change_of_mind_names_its_reason() -> None:
     said = reading.verdict
     assert (reading.text, said.target, said.position, said.error) == ("I was wrong.", "B", "", "I forgot the cache.")
     assert said.evidence == (Evidence("TTL is 5 s", "config.py:3"), Evidence("it's measured"))
-    assert (said.confidence, said.parse) == (0.7, Parse.EXACT)
+    assert (said.confidence, said.parse) == (0.7, ParseStatus.EXACT)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies import read
 from roundtable.core.values import Absence, Expect, Move, Outcome, Round
-from roundtable.core.verdict import SEVERITIES, Claim, Issue, Parse, Verdict
+from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
 from tests.core.cases import verdict
 
 
@@ -55,7 +55,7 @@ def test_a_finding_is_read_with_its_place_its_severity_and_its_proof() -> None:
 
 def test_a_review_that_finds_nothing_counts_and_one_without_a_list_does_not() -> None:
     assert verdict("findings", '{"findings": []}') == Verdict()
-    assert verdict("findings", "All is well.").parse is Parse.FAILED
+    assert verdict("findings", "All is well.").parse is ParseStatus.FAILED
 
 
 @pytest.mark.parametrize("name", ["wrong", "finding", "issue", "description", "message", "problem"])
@@ -91,7 +91,7 @@ def test_a_list_with_an_entry_nobody_can_read_is_malformed_with_the_reason_and_n
     entries: list[object],
 ) -> None:
     reading = read(Expect("findings"), json.dumps({"findings": entries}), structured=False)
-    assert reading.verdict.parse is Parse.FAILED
+    assert reading.verdict.parse is ParseStatus.FAILED
     assert reading.why.startswith("A finding does not say what is wrong.")
 
 
@@ -101,13 +101,13 @@ def test_a_finding_that_the_end_of_the_reply_cut_off_is_not_nothing() -> None:
         '{"findings": [{"place": "a.py:1"',
         '{"findings": [',
     ):
-        assert verdict("findings", cut).parse is Parse.FAILED
+        assert verdict("findings", cut).parse is ParseStatus.FAILED
 
 
 def test_programs_that_name_no_finding_of_the_list_are_malformed_with_the_reason() -> None:
     for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
         reading = read(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
-        assert reading.verdict.parse is Parse.FAILED
+        assert reading.verdict.parse is ParseStatus.FAILED
         assert reading.why.endswith("The list: F1, F2.")
     for none in ([], "none", [{"finding": "F1", "proof": ""}], [{"finding": "F1", "proof": None}]):
         assert verdict("proofs", json.dumps({"proofs": none}), ("F1", "F2")) == Verdict()
@@ -215,7 +215,7 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
 
 
 def test_an_answer_nobody_could_read_finds_nothing() -> None:
-    move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=Parse.FAILED))
+    move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=ParseStatus.FAILED))
     assert pooled(Round("r", ("claude",), (move,))) == ()
 
 
@@ -309,7 +309,7 @@ def test_a_review_is_rejected_where_anything_was_reproduced_and_only_there() -> 
 
 
 def test_there_is_no_clean_bill_on_answers_nobody_could_read() -> None:
-    unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=Parse.FAILED))
+    unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=ParseStatus.FAILED))
     round = Round("review/1-blind", ("claude", "gpt"), (*found(claude=[]).moves, unread))
     decision = conclude((), (round,), "")
     assert decision.position == decision.text == "claude found nothing wrong; gpt was not heard."

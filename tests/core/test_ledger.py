@@ -22,7 +22,7 @@ from roundtable.core.events import (
     RoundOpened,
     SessionOpened,
 )
-from roundtable.core.ledger import Entry, EntryKind, Foresight, State, foresight
+from roundtable.core.ledger import Entry, EntryKind, EntryState, PredictionRecord, score_predictions
 from roundtable.core.session import Session
 from roundtable.core.text.wording import content_words
 from roundtable.core.values import (
@@ -35,7 +35,7 @@ from roundtable.core.values import (
     Outcome,
     Prompt,
     Proposal,
-    Recalled,
+    RecalledEntry,
     Seat,
     Turns,
 )
@@ -188,7 +188,7 @@ def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_
 
 def test_what_a_person_wrote_later_takes_the_place_of_what_was_folded() -> None:
     (folded,) = entries_of(session_with(decided()))
-    patched = Entry(folded.id, folded.kind, "Use REST", state=State.FAILED)
+    patched = Entry(folded.id, folded.kind, "Use REST", state=EntryState.FAILED)
     extra = Entry("R-9", EntryKind.DECREE, "Use SOAP")
     assert entries_of(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (patched, extra)
 
@@ -200,10 +200,10 @@ def test_a_seats_record_counts_only_what_time_has_told() -> None:
         for seat, all in states.items()
         for number, state in enumerate(all)
     ]
-    assert foresight([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
-        Foresight("grok", 2, 2, 0),
-        Foresight("gpt", 1, 2, 1),
-        Foresight("claude", 0, 1, 0),
+    assert score_predictions([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
+        PredictionRecord("grok", 2, 2, 0),
+        PredictionRecord("gpt", 1, 2, 1),
+        PredictionRecord("claude", 0, 1, 0),
     ]
 
 
@@ -301,13 +301,13 @@ def test_everything_repeats_itself(text: str) -> None:
 
 
 def test_only_a_no_binds() -> None:
-    told = [Recalled("D-1", "decision", "Use REST"), Recalled("CR-001", "error", "Use REST")]
+    told = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
     assert repeats("Which?", "Use REST", told) == []
-    failed = Recalled("F-1", "failure", "Use REST")
+    failed = RecalledEntry("F-1", "failure", "Use REST")
     assert repeats("Which?", "Use REST", [*told, failed]) == [failed]
 
 
-DECREE = Recalled("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
+DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
 CHARTER = Charter("REST or GraphQL?", (), "council", 1, recalled=(DECREE,))
 WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="It is typed.", author="gpt")
 
@@ -323,7 +323,7 @@ WINNER = Decision(Outcome.REACHED, "All agree.", position="Use GraphQL", text="I
     ],
 )
 def test_what_failed_as_the_answer_to_one_question_is_free_for_another(question: str, stopped: bool) -> None:
-    failed = Recalled("F-1", "failure", "GraphQL", "The cache went stale.", "REST or GraphQL for the public API?")
+    failed = RecalledEntry("F-1", "failure", "GraphQL", "The cache went stale.", "REST or GraphQL for the public API?")
     charter = Charter(question, (), "council", 1, recalled=(failed,))
     assert against(charter, WINNER) == ([failed] if stopped else [])
 

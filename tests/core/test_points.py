@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from roundtable.core.decide.points import points
 from roundtable.core.values import Move, Round
-from roundtable.core.verdict import Issue, Parse, Verdict
+from roundtable.core.verdict import Issue, ParseStatus, Verdict
 
 
 def said(number: int, *issues: Issue, unread: tuple[str, ...] = (), **seats: tuple[str, ...]) -> Round:
@@ -20,7 +20,7 @@ def said(number: int, *issues: Issue, unread: tuple[str, ...] = (), **seats: tup
             Verdict(
                 points=stated,
                 issues=issues if place == 0 else (),
-                parse=Parse.FAILED if seat in unread else Parse.EXACT,
+                parse=ParseStatus.FAILED if seat in unread else ParseStatus.EXACT,
             ),
         )
         for place, (seat, stated) in enumerate(seats.items())

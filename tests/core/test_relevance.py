@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import fitting, sections
 from roundtable.core.text.relevance import Candidate, is_generated, ranked, words_of
 
@@ -60,7 +60,7 @@ def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, 
     ],
 )  # fmt: skip
 def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
-    assert is_sensitive(path)
+    assert is_sensitive_path(path)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_files_of_secrets_are_known_by_their_names(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_only_sound_like_secrets_are_not(path: str) -> None:
-    assert not is_sensitive(path)
+    assert not is_sensitive_path(path)
 
 
 def test_a_diff_is_read_file_by_file() -> None:
@@ -80,7 +80,7 @@ def test_a_diff_is_read_file_by_file() -> None:
     found = sections(hunk("a.py") + renamed + quoted)
     assert [it.path for it in found][:2] == ["a.py", "new.py"]
     assert found[1].paths == ("old.py", "new.py")
-    assert is_sensitive(found[2].path)
+    assert is_sensitive_path(found[2].path)
 
 
 def test_a_plain_patch_is_read_file_by_file_too() -> None:

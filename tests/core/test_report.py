@@ -13,18 +13,18 @@ from roundtable.core.effects import (
     CandidatesTried,
     CheckOutcome,
     ClaimsProven,
-    Deliver,
-    Delivered,
+    DeliverProject,
+    EffectResult,
     EndStage,
+    ProjectDelivered,
     ProjectRan,
     Proof,
-    Result,
     RunProject,
     StageEnded,
     TryCandidates,
 )
 from roundtable.core.events import (
-    AHEAD,
+    BY_ADVANCE_ANSWER,
     DecisionMade,
     EffectDone,
     EffectStarted,
@@ -40,7 +40,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
-from roundtable.core.stages import AFTER, Stage, StageEnd, Took
+from roundtable.core.stages import STAGES_GATE, Contribution, Stage, StageEnd
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import as_markdown
@@ -58,7 +58,7 @@ STAGES = (
     Stage("code-review", "Code Review", "Reviewer", "review", "Read it.", 4096),
     Stage("execution", "Execution", "SRE", "run", "Run it.", 8192),
 )
-CHANGES = {"development": (Change("app.py", "new", "claude", (Took("app.py", "login", "gpt"),), "sha256:1"),)}
+CHANGES = {"development": (Change("app.py", "new", "claude", (Contribution("app.py", "login", "gpt"),), "sha256:1"),)}
 
 
 def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
@@ -70,13 +70,13 @@ def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = 
     return [opening, *moves, RoundClosed(name, "all", heard, absent)]
 
 
-def step(name: str, effect: Any, result: Result) -> list[Event]:
+def step(name: str, effect: Any, result: EffectResult) -> list[Event]:
     return [EffectStarted(name, effect), EffectDone(name, result)]
 
 
 def ended(end: StageEnd, option: str = "continue", text: str = "", by: str = "maria") -> list[Event]:
     name = end.stage if end.attempt == 1 else f"{end.stage}-{end.attempt}"
-    gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON, again_of=AFTER)
+    gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON, again_of=STAGES_GATE)
     told = step(f"{name}/end", EndStage(end), StageEnded(end))
     return [*told, GateOpened(gate), GateAnswered(gate.id, option, text, by=by)]
 
@@ -94,7 +94,7 @@ def facts(text: str) -> list[Recorded]:
     first = StageEnd("D1", "requirements", 1, "agreed", "Too much.", judge="claude")
     again = StageEnd("D1", "requirements", 2, "chosen", text, judge="gpt", notices=(f"claude was not heard {text}",))
     wrote = StageEnd(
-        "D2", "development", 1, "agreed", text, "sha256:9", "gpt", "claude", (Took("app.py", "login", "gpt"),)
+        "D2", "development", 1, "agreed", text, "sha256:9", "gpt", "claude", (Contribution("app.py", "login", "gpt"),)
     )
     reviewed = StageEnd("D3", "code-review", 1, "agreed", text, "sha256:9", judge="gemini")
     ran = StageEnd("D4", "execution", 1, "agreed", text, "sha256:9", base="claude")
@@ -113,7 +113,7 @@ def facts(text: str) -> list[Recorded]:
         *held("development/1-write", *(made("development/1-write", it, text) for it in SEATS)),
         *step("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
         *held("development/1-judge", made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
-        *ended(wrote, by=AHEAD),
+        *ended(wrote, by=BY_ADVANCE_ANSWER),
         *held("code-review/1-chunk", made("code-review/1-chunk", "gpt", text, found), seats=("gpt",), codec="findings"),
         *step(
             "code-review/1-chunk/proofs",
@@ -125,7 +125,11 @@ def facts(text: str) -> list[Recorded]:
         *step("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,), sandbox="bubblewrap")),
         *step("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
         *ended(ran),
-        *step("deliver/x", Deliver("sha256:9", "git", "/home/maria/todo", "deliver"), Delivered("/home/maria/todo")),
+        *step(
+            "deliver/x",
+            DeliverProject("sha256:9", "git", "/home/maria/todo", "deliver"),
+            ProjectDelivered("/home/maria/todo"),
+        ),
         DecisionMade(finished(charter, (again, wrote, reviewed, ran))),
     ]
     return [Recorded(n, f"2026-11-15T18:00:{n:02}.000000Z", "s-1", event) for n, event in enumerate(events, 1)]

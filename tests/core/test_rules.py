@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from roundtable.core.decide import Ruling, judge, key_convergence, no_objection, score_threshold
 from roundtable.core.decide.agreement import key_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
-from roundtable.core.verdict import Directives, Issue, Parse, Stance, Verdict
+from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
 from tests.core.cases import move, stances
 
 SEATS = ("ada", "bob", "cyd")
@@ -78,8 +78,8 @@ def three_converge(moves: list[Move], electorate: tuple[str, ...]) -> Ruling:
     "uncounted",
     [
         move("cyd", NINE, status=MoveStatus.LATE),
-        move("cyd", Verdict(SUPPORT, score=1.0, key="a-b", confidence=1.0, parse=Parse.INFERRED)),
-        move("cyd", Verdict(parse=Parse.FAILED)),
+        move("cyd", Verdict(SUPPORT, score=1.0, key="a-b", confidence=1.0, parse=ParseStatus.INFERRED)),
+        move("cyd", Verdict(parse=ParseStatus.FAILED)),
         move("eve", NINE),
     ],
 )
@@ -180,7 +180,7 @@ VERDICTS = st.builds(
     position=st.sampled_from(["", "x", "y"]),
     issues=st.sampled_from([(), (Issue("x"),), (Issue("x", blocking=True),)]),
     key=st.sampled_from(["", "a-b", "a-bb", "a-b-c", "x-y"]),
-    parse=st.sampled_from(Parse),
+    parse=st.sampled_from(ParseStatus),
 )
 SUPPORTS: st.SearchStrategy[Support] = st.sampled_from(("majority", "all"))
 ROUNDS = st.dictionaries(st.sampled_from("abcde"), VERDICTS).map(lambda said: [move(*pair) for pair in said.items()])
@@ -221,8 +221,8 @@ def test_one_objection_holds_everything_up(moves: list[Move], seat: str) -> None
         (move("ada", Verdict(SUPPORT)), REACHED, ""),
         (move("ada", Verdict(SUPPORT, directives=Directives("bob"))), REACHED, "bob"),
         (move("ada", Verdict(AMEND)), DEADLOCK, ""),
-        (move("ada", Verdict(parse=Parse.FAILED)), INSUFFICIENT, ""),
-        (move("ada", Verdict(SUPPORT, parse=Parse.INFERRED)), INSUFFICIENT, ""),
+        (move("ada", Verdict(parse=ParseStatus.FAILED)), INSUFFICIENT, ""),
+        (move("ada", Verdict(SUPPORT, parse=ParseStatus.INFERRED)), INSUFFICIENT, ""),
         (move("ada", Verdict(SUPPORT), status=MoveStatus.LATE), INSUFFICIENT, ""),
         (move("ada", Verdict()), INSUFFICIENT, ""),
     ],

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from roundtable.core.verdict import Evidence, Issue, Parse, Stance, Wants
+from roundtable.core.verdict import Evidence, Issue, ParseStatus, SeatRequests, Stance
 from tests.core.cases import heard, verdict
 
 
@@ -44,7 +44,7 @@ def test_everything_a_knight_says() -> None:
     assert said.points == ("the split",)
     assert said.issues == (Issue("it's slow"), Issue("no tests", blocking=True, severity="high"))
     assert said.scope == ("src/a.py",)
-    assert said.wants == Wants(("src/b.py:10-50", "c.py"), ("pytest -q",))
+    assert said.wants == SeatRequests(("src/b.py:10-50", "c.py"), ("pytest -q",))
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_everything_a_knight_says() -> None:
     ],
 )
 def test_a_score_that_may_have_been_cut_off_does_not_count(reply: str) -> None:
-    assert verdict("score-json", reply).parse is Parse.FAILED
+    assert verdict("score-json", reply).parse is ParseStatus.FAILED
 
 
 def test_a_missing_bracket_is_mended() -> None:
     said = verdict("score-json", '{"consensus_score": 9, "agrees_with": [], "pending_issues": ["one"]')
-    assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), Parse.REPAIRED)
+    assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), ParseStatus.REPAIRED)
 
 
 def test_a_diagnosis() -> None:
@@ -88,7 +88,7 @@ def test_a_diagnosis() -> None:
 @pytest.mark.parametrize("key", ["", "unknown", "Not known yet", "The root cause is", "--", "a" * 81, None, 7, ["a"]])
 def test_an_invalid_key_is_no_key(key: object) -> None:
     said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
-    assert (said.key, said.parse) == ("", Parse.EXACT)
+    assert (said.key, said.parse) == ("", ParseStatus.EXACT)
 
 
 @pytest.mark.parametrize("key", ["stale-cache", "Stale cache", "stale_cache", " stale--cache. "])
@@ -98,4 +98,4 @@ def test_a_key_in_other_writing_is_the_same_key(key: str) -> None:
 
 
 def test_a_diagnosis_without_a_number_does_not_count() -> None:
-    assert verdict("diagnosis-json", '{"confidence_score": "sure", "root_cause_key": "a"}').parse is Parse.FAILED
+    assert verdict("diagnosis-json", '{"confidence_score": "sure", "root_cause_key": "a"}').parse is ParseStatus.FAILED

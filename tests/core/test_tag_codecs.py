@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.verdict import Directives, Findings, Issue, Parse, Stance, Verdict
+from roundtable.core.verdict import Directives, Findings, Issue, ParseStatus, Stance, Verdict
 from tests.core.cases import heard, verdict
 
 SEATS = ["claude", "gpt-4.1", "gpt"]
@@ -70,7 +70,7 @@ def test_debate_tags(reply: str, stance: Stance, target: str) -> None:
 )
 def test_what_only_looks_like_a_tag_does_not_count(reply: str) -> None:
     said = verdict(DEBATE, reply, SEATS)
-    assert (said.stance, said.parse) == (UNKNOWN, Parse.FAILED)
+    assert (said.stance, said.parse) == (UNKNOWN, ParseStatus.FAILED)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_judge_of_a_discussion(reply: str, stance: Stance, summary: str, options
     "reply", ["", "We have CONSENSUS: yes", "NO CONSENSUS: x", "> CONSENSUS: x", "CONSENSUS:", "ok"]
 )
 def test_no_ruling_is_read_into_other_words(codec: str, reply: str) -> None:
-    assert verdict(codec, reply) == Verdict(parse=Parse.FAILED)
+    assert verdict(codec, reply) == Verdict(parse=ParseStatus.FAILED)
 
 
 MERGED = Directives("claude", ("gpt's tests", "docs"), ("the leak: free it",))
@@ -269,7 +269,7 @@ def test_judge_of_a_review() -> None:
     )
     assert verdict("judge-review", lines).findings == found
     assert verdict("judge-review", "CONSENSUS: CRITICAL: none\nWARNINGS: None.").findings == Findings()
-    assert verdict("judge-review", "CONSENSUS: all is well").parse is Parse.FAILED
+    assert verdict("judge-review", "CONSENSUS: all is well").parse is ParseStatus.FAILED
     assert verdict("judge-review", "DISCUSS: a; b").stance is AMEND
 
 
@@ -301,34 +301,34 @@ def test_approvals(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None
     "reply", ["", "APPROVED by nobody", "I APPROVE", "DISAPPROVE", '{"approval": "maybe"}', "> APPROVE"]
 )
 def test_what_is_not_a_review_does_not_count(reply: str) -> None:
-    assert verdict("approval", reply).parse is Parse.FAILED
+    assert verdict("approval", reply).parse is ParseStatus.FAILED
 
 
 @pytest.mark.parametrize(
     ("reply", "ranking", "parse"),
     [
-        ('{"ranked_choices": ["b", "A", "C"]}', "BAC", Parse.EXACT),
-        ('{"ranked_choices": ["B", "B", "Z", "A"]}', "BA", Parse.REPAIRED),
-        ('{"ranked_choices": ["B", "A', "B", Parse.REPAIRED),
-        ("RANKING: B > A > C", "BAC", Parse.EXACT),
-        ("**Ranking:** b > Option A > c.", "BAC", Parse.EXACT),
-        ("RANKING:\n1. B\n2. A", "BA", Parse.EXACT),
-        ("RANKING: A", "A", Parse.EXACT),
-        ("RANKING: **B**\n\nThe rest is worthless.", "B", Parse.EXACT),
-        ("1. B - it's simple\n2. **A**: fast\n3. C", "BAC", Parse.EXACT),
-        ("1. A better way is B\n2. B", "B", Parse.REPAIRED),
-        ("Why:\n1. A\n2. speed\n\nMy vote:\n1. C\n2. B", "CB", Parse.EXACT),
-        ("RANKING: A > B\n\nNo:\nRANKING: B > A", "BA", Parse.EXACT),
+        ('{"ranked_choices": ["b", "A", "C"]}', "BAC", ParseStatus.EXACT),
+        ('{"ranked_choices": ["B", "B", "Z", "A"]}', "BA", ParseStatus.REPAIRED),
+        ('{"ranked_choices": ["B", "A', "B", ParseStatus.REPAIRED),
+        ("RANKING: B > A > C", "BAC", ParseStatus.EXACT),
+        ("**Ranking:** b > Option A > c.", "BAC", ParseStatus.EXACT),
+        ("RANKING:\n1. B\n2. A", "BA", ParseStatus.EXACT),
+        ("RANKING: A", "A", ParseStatus.EXACT),
+        ("RANKING: **B**\n\nThe rest is worthless.", "B", ParseStatus.EXACT),
+        ("1. B - it's simple\n2. **A**: fast\n3. C", "BAC", ParseStatus.EXACT),
+        ("1. A better way is B\n2. B", "B", ParseStatus.REPAIRED),
+        ("Why:\n1. A\n2. speed\n\nMy vote:\n1. C\n2. B", "CB", ParseStatus.EXACT),
+        ("RANKING: A > B\n\nNo:\nRANKING: B > A", "BA", ParseStatus.EXACT),
     ],
 )
-def test_rankings(reply: str, ranking: str, parse: Parse) -> None:
+def test_rankings(reply: str, ranking: str, parse: ParseStatus) -> None:
     said = verdict("ranked-ballot", reply, "ABC")
     assert ("".join(said.ranking), said.parse) == (ranking, parse)
 
 
 @pytest.mark.parametrize("reply", ["", "A is best", '{"ranked_choices": []}', "RANKING: X > Y", "RANKING:", "> 1. A"])
 def test_no_ranking_is_no_ballot(reply: str) -> None:
-    assert verdict("ranked-ballot", reply, "ABC").parse is Parse.FAILED
+    assert verdict("ranked-ballot", reply, "ABC").parse is ParseStatus.FAILED
 
 
 def test_ids_of_any_shape_can_be_ranked_without_a_list_of_choices() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.file_kinds import holds_tests, is_test_file
+from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from roundtable.core.file_kinds import holds_tests, is_test_file
     ],
 )
 def test_tests_are_looked_for_in_it(path: str) -> None:
-    assert holds_tests(path)
+    assert is_collected_test_file(path)
     assert is_test_file(path)
 
 
 @pytest.mark.parametrize("path", ["tests/conftest.py", "tests/data/a.json", "tests/common/mod.rs", "__tests__/a.snap"])
 def test_it_only_stands_among_tests(path: str) -> None:
-    assert not holds_tests(path)
+    assert not is_collected_test_file(path)
     assert is_test_file(path)
 
 

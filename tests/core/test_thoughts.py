@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from roundtable.core.changeset import Replace
+from roundtable.core.changeset import ReplaceFile
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.replies.prose import without_thoughts
 from tests.core.cases import heard, verdict
@@ -33,7 +33,7 @@ FINAL = f"```python path=calc.py\n{CODE}```"
 def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:
     reading = heard("changes", f"{thoughts}{FINAL}")
     assert reading.verdict.counts
-    assert changes_of(reading.text).operations == (Replace("calc.py", CODE),)
+    assert changes_of(reading.text).operations == (ReplaceFile("calc.py", CODE),)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ from roundtable.core.values import (
     Turns,
     Usage,
 )
-from roundtable.core.verdict import Evidence, Parse, Verdict
+from roundtable.core.verdict import Evidence, ParseStatus, Verdict
 from roundtable.report.html import page, round_page
 from roundtable.report.status import find_round, seat_states, status_words
 from roundtable.report.summary import round_summary, summary
@@ -122,7 +122,7 @@ def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
             AGAIN, "gpt", "Yes.", Verdict(target="A", error="I forgot caches", evidence=(Evidence("304", "RFC 9111"),))
         ),
         RoundClosed(AGAIN, "quorum", ("gpt",), ("claude",)),
-        made(AGAIN, "claude", "Too slow.", Verdict(parse=Parse.FAILED), status=MoveStatus.LATE),
+        made(AGAIN, "claude", "Too slow.", Verdict(parse=ParseStatus.FAILED), status=MoveStatus.LATE),
         LimitReached("council/4-reconsider", "budget_usd", 1.25, 1.0),
         GateOpened(Gate("choose", "Which one?", ("A", "B", "none"), "none")),
         GateAnswered("choose", "A", "because", by="maria"),

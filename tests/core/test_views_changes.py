@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.core.changeset import Choice, Refusal, RefusalKind
-from roundtable.core.effects import Candidate, CandidatesTried, Drafted
+from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
+from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.text.sanitize import visible
 from roundtable.report.html import page
@@ -16,7 +16,7 @@ from roundtable.report.summary import summary
 from roundtable.report.transcript import transcript
 from tests.doors.changing import CHARTER, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, and_written, session_of
 
-SOME = msgspec.json.encode(Choice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
+SOME = msgspec.json.encode(HunkChoice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
 WRITTEN = session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "some", SOME, "anna")))
 
 
@@ -47,7 +47,7 @@ def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
     nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
     assert served_lines(tried)[-1] == "  ada: A block does not say which file it is for."
-    assert served_lines(Drafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
+    assert served_lines(MoveDrafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
 
 
 def test_what_decided_is_told_to_the_end_however_long_it_is() -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from roundtable.core.changeset import Hunk, Refusal, RefusalKind
 from roundtable.core.effects import (
-    Applied,
     ApplyChange,
     Candidate,
     CandidatesTried,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     CheckOutcome,
+    Contribution,
+    DraftsSynthesised,
     PlanChange,
-    Planned,
-    Rehearse,
-    Rehearsed,
-    Synthesise,
-    Synthesised,
-    Took,
+    RehearseChange,
+    SynthesiseDrafts,
     TryCandidates,
 )
 from roundtable.core.events import EffectDone, EffectStarted, Event, GateAnswered, GateOpened, Recorded, SessionOpened
@@ -35,7 +35,7 @@ LOGIN = Hunk(
 )
 LOGOUT = Hunk("src/login.py#2", "src/login.py", 40, ("    pass",), ("    forget(user)",), "D-12")
 NOTES = Hunk("NOTES.md#1", "NOTES.md", 1, (), ("# Notes \x1b[2J\u202egnp.exe",), whole="new file")
-PLAN = Planned(
+PLAN = ChangePlanned(
     (LOGIN, LOGOUT, NOTES),
     (Refusal(".env", RefusalKind.SENSITIVE, "It may hold a secret."),),
     ("the only copy of NOTES.md",),
@@ -56,8 +56,10 @@ UNTIL_THE_PLAN: tuple[Event, ...] = (
     SessionOpened(CHARTER),
     EffectStarted("build/try", TryCandidates(("build/1-propose",), ("ada", "bob"))),
     EffectDone("build/try", TRIED),
-    EffectStarted("build/splice", Synthesise("ada", {"ada": "sha256:a", "bob": "sha256:b"}, ("add bob's logout",))),
-    EffectDone("build/splice", Synthesised("sha256:c", (Took("src/login.py", "logout", "bob"),))),
+    EffectStarted(
+        "build/splice", SynthesiseDrafts("ada", {"ada": "sha256:a", "bob": "sha256:b"}, ("add bob's logout",))
+    ),
+    EffectDone("build/splice", DraftsSynthesised("sha256:c", (Contribution("src/login.py", "logout", "bob"),))),
     EffectStarted("build/plan", PlanChange("sha256:c")),
     EffectDone("build/plan", PLAN),
     GateOpened(APPROVE),
@@ -68,10 +70,10 @@ def and_written(said: GateAnswered) -> tuple[Event, ...]:
     """The rest of it, after a yes."""
     return (
         said,
-        EffectStarted("build/rehearse", Rehearse("sha256:c", said.text)),
-        EffectDone("build/rehearse", Rehearsed("sha256:d", (PASSED,), (FAILED,))),
+        EffectStarted("build/rehearse", RehearseChange("sha256:c", said.text)),
+        EffectDone("build/rehearse", ChangeRehearsed("sha256:d", (PASSED,), (FAILED,))),
         EffectStarted("build/execute", ApplyChange("sha256:d", "approve")),
-        EffectDone("build/execute", Applied("u-7", ("src/login.py",), "0123456789abcdef")),
+        EffectDone("build/execute", ChangeApplied("u-7", ("src/login.py",), "0123456789abcdef")),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from roundtable.core.events import decode_line
+from roundtable.core.events import decode_event_line
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Outcome
 from roundtable.doors.cli.main import COMMANDS
@@ -166,7 +166,7 @@ def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
     lines = done.stdout.splitlines()
     assert done.stderr == ""
     for line in lines:
-        decode_line(line)
+        decode_event_line(line)
     items = [json.loads(line) for line in lines]
     assert [it["seq"] for it in items if it["kind"] != "delta"] == list(
         range(1, 1 + sum(k != "delta" for k in kinds(items)))

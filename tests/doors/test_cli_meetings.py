@@ -12,7 +12,7 @@ import pytest
 from roundtable.core.decide import decrees
 from roundtable.doors.cli.main import COMMANDS
 from roundtable.doors.cli.options import SectionCommand
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 from tests.doors.parts import Seat, debater, doctor, knight, opinion, voter
 from tests.doors.terminal import HANGS, Cli, seat
 
@@ -198,13 +198,13 @@ EVERY_MEETING = (
 
 
 def test_every_option_and_every_gate_of_a_command_stands_in_its_help() -> None:
-    held = {"ask": "second-opinion"} | {name: name for name in PROTOCOLS}
+    held = {"ask": "second-opinion"} | {name: name for name in MEETINGS}
     for name, command in every_command():
         told = " ".join(command.get_help(click.Context(command, info_name=name)).split())
         options = [it for it in command.params if isinstance(it, click.Option) and it.name != EVERYWHERE]
         assert [it.name for it in options if it.opts[0] not in told] == [], name
         if name in held and any(it.name == "answers" for it in command.params):
-            gates = (*PROTOCOLS[held[name]].gates, decrees.GATE)
+            gates = (*MEETINGS[held[name]].gates, decrees.GATE)
             assert f"Answer a gate ahead: {', '.join(gates)}." in told, name
 
 

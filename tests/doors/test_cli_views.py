@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.machine.embedded_models import list_models
 from roundtable.app.settings.places import Places
-from roundtable.core.events import GateOpened, Recorded, decode_line
+from roundtable.core.events import GateOpened, Recorded, decode_event_line
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
@@ -102,7 +102,7 @@ def test_show_takes_every_address(address: str) -> None:
 def test_show_in_every_format() -> None:
     session = hold()
     lines = run("show", session, "--format", "jsonl").stdout.splitlines()
-    records = [decode_line(line) for line in lines]
+    records = [decode_event_line(line) for line in lines]
     assert [it.seq for it in records if isinstance(it, Recorded)] == list(range(1, len(lines) + 1))
     assert run("show", "--format", "html").stdout.startswith("<!doctype html>")
     data = said("show", "--format", "json")

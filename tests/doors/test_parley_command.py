@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from roundtable.core.changeset import Choice
+from roundtable.core.changeset import HunkChoice
 from roundtable.core.events import EffectDone
 from roundtable.core.values import Digest, Gate
 from roundtable.doors.cli.approval_prompt import HUNK_KEYS, HunkPrompt
@@ -22,7 +22,7 @@ from tests.doors.terminal import plain
 
 
 def some(*rejected: str, **edited: str) -> Answer:
-    return Answer("some", msgspec.json.encode(Choice(rejected, edited)).decode())
+    return Answer("some", msgspec.json.encode(HunkChoice(rejected, edited)).decode())
 
 
 @pytest.mark.feature("S3.86", "S4.26")
@@ -82,7 +82,7 @@ class Sitting:
         self.asked.append(prompt)
         return self._typed.pop(0) if self._typed else None
 
-    async def _check(self, draft: Digest, choice: Choice) -> Sequence[str]:
+    async def _check(self, draft: Digest, choice: HunkChoice) -> Sequence[str]:
         return self.wrong.pop(0).split("\n") if self.wrong else ()
 
     async def hold(self, gate: Gate = APPROVE) -> Answer | None:
@@ -227,7 +227,7 @@ async def test_own_text_that_does_not_parse_is_told_at_the_editor_and_can_be_gon
     assert "would not parse. Press e to go on with your text." in person.seen
     assert person.seen.count("+ # mine") >= 3
     assert answer is not None
-    assert msgspec.json.decode(answer.text, type=Choice).edited[LOGIN.id].endswith("# mine\n# mine\n")
+    assert msgspec.json.decode(answer.text, type=HunkChoice).edited[LOGIN.id].endswith("# mine\n# mine\n")
 
 
 async def test_a_person_can_begin_again() -> None:
@@ -249,7 +249,7 @@ async def test_a_hunk_can_be_rewritten_in_an_editor_that_no_shell_starts(
     person = Sitting("e", "n", "n", "y")
     answer = await person.hold()
     assert answer is not None
-    choice = msgspec.json.decode(answer.text, type=Choice)
+    choice = msgspec.json.decode(answer.text, type=HunkChoice)
     assert choice.edited == {LOGIN.id: "\n".join((*LOGIN.after, "")).replace("check", "recheck")}
     assert choice.rejected == (LOGOUT.id, NOTES.id)
     assert os.listdir(tmp_path) == ["my editor"]

@@ -13,7 +13,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.effects.agent_worktrees import SetUpFailed
 from roundtable.app.settings.places import Places
-from roundtable.core.changeset import Edits
+from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, RoundtableError
 from roundtable.workshop.repo.worktrees import Worktree
 from tests.doors.terminal import Cli
@@ -155,23 +155,23 @@ def _set_up(cli: Cli) -> Worktree:
     return _open(cli, "gpt", "t")
 
 
-def _edits(cli: Cli, worktree: Worktree) -> Edits:
-    async def work() -> Edits | Fault:
+def _edits(cli: Cli, worktree: Worktree) -> FolderEdits:
+    async def work() -> FolderEdits | Fault:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
             return await desk.workplaces.edits(worktree.folder)
 
     edits = asyncio.run(work())
-    assert isinstance(edits, Edits)
+    assert isinstance(edits, FolderEdits)
     return edits
 
 
 def test_what_the_set_up_did_is_nobodys_work_and_goes_with_its_worktree(cli: Cli) -> None:
     made = _set_up(cli)
-    assert _edits(cli, made) == Edits()
+    assert _edits(cli, made) == FolderEdits()
     write(made.path, {"a.py": "theirs\n"})
     edits = _edits(cli, made)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
-    assert edits == Edits(edits.diff)
+    assert edits == FolderEdits(edits.diff)
     assert "stays: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
     write(cli.work, {"a.py": "theirs\n"})
     assert "agents-gpt-t is gone" in cli.run("worktrees", "clean").stderr

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from roundtable.core.events import EntryWritten, NoteSaid, SessionEnded
-from roundtable.core.ledger import Entry, EntryKind, State
+from roundtable.core.ledger import Entry, EntryKind, EntryState
 from roundtable.core.ports import Ledger
 from tests.kits.store_kit import Record, opened, opening
 
@@ -30,7 +30,9 @@ def decision(session: str, text: str, **more: Any) -> Entry:
 
 def error(session: str, text: str, **more: Any) -> Entry:
     """What a session diagnosed; it has no number yet."""
-    return msgspec.structs.replace(decision(session, text, **more), id="", kind=EntryKind.ERROR, state=State.LOGGED)
+    return msgspec.structs.replace(
+        decision(session, text, **more), id="", kind=EntryKind.ERROR, state=EntryState.LOGGED
+    )
 
 
 class LedgerKit(ABC):
@@ -96,7 +98,7 @@ class LedgerKit(ABC):
 
     async def test_what_a_person_wrote_is_not_undone_by_filing_the_session_again(self, books: Books) -> None:
         (filed,) = await books.file("s1", 3, [error("s1", "stale token")])
-        closed = msgspec.structs.replace(filed, state=State.CLOSED)
+        closed = msgspec.structs.replace(filed, state=EntryState.CLOSED)
         await books.file("notebook", 2, [closed])
         assert await books.file("s1", 4, [error("s1", "stale token")]) == [closed]
         assert await books.entries(HERE) == [closed]

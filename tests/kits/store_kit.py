@@ -25,7 +25,7 @@ from roundtable.core.events import (
     SessionEnded,
     SessionForgotten,
     SessionOpened,
-    Unknown,
+    UnknownEvent,
 )
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, SessionHeld, UsageError
 from roundtable.core.index import SessionRow
@@ -181,7 +181,7 @@ class StoreKit(ABC):
 
     async def test_a_kind_nobody_knows_is_kept_as_it_came(self, store: Record) -> None:
         lease = await opened(store, "s1")
-        event = Unknown("table.polished", {"by": "someone", "shine": 0.5, "where": [{"$blob": "x"}, {"$$": None}]})
+        event = UnknownEvent("table.polished", {"by": "someone", "shine": 0.5, "where": [{"$blob": "x"}, {"$$": None}]})
         recorded = await store.append("s1", event, lease)
         assert recorded.event == event
         assert (await store.read("s1", 1))[0].event == event
@@ -193,7 +193,7 @@ class StoreKit(ABC):
     )
     async def test_long_texts_come_back_as_they_were(self, store: Record, text: str) -> None:
         lease = await opened(store, "s1")
-        unknown = Unknown("long.told", {"text": text, "$blob": "mine", "$$blob": [text, {"$blob": text}]})
+        unknown = UnknownEvent("long.told", {"text": text, "$blob": "mine", "$$blob": [text, {"$blob": text}]})
         for event in (move(text), unknown):
             recorded = await store.append("s1", event, lease)
             assert recorded.event == event

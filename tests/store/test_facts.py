@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.events import SCHEMA_VERSION, Unknown
+from roundtable.core.events import SCHEMA_VERSION, UnknownEvent
 from roundtable.store.stored_facts import LONG_TEXT, pack, unpack
 
 texts = st.text(max_size=20) | st.text('aé🟢"\n', min_size=1, max_size=5).map(lambda text: text * LONG_TEXT)
@@ -22,7 +22,7 @@ trees = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(trees)
 def test_long_texts_are_put_aside_and_back(tree: Any) -> None:
-    event = Unknown("anything.told", {"tree": tree})
+    event = UnknownEvent("anything.told", {"tree": tree})
     body = pack(event, None)
     assert body.event == event
     assert unpack(body.data, SCHEMA_VERSION, body.blobs.__getitem__ if body.blobs else None) == event

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.events import NoteSaid, Unknown
+from roundtable.core.events import NoteSaid, UnknownEvent
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.database import APPLICATION, MIGRATIONS, migrate
@@ -182,7 +182,7 @@ async def test_secrets_never_reach_the_disk(path: Path) -> None:
         lease = await opened(store, "s1", question=f"{secret}?", name=secret)
         for text in (f"{secret} {shape}", f"{shape}\n{secret} " * 1000):
             await store.append("s1", move(text), lease)
-        await store.append("s1", Unknown("x.y", {secret: [shape]}), lease)
+        await store.append("s1", UnknownEvent("x.y", {secret: [shape]}), lease)
         assert b"redacted" in on_disk(path)
         assert secret.encode() not in on_disk(path)
         assert shape.encode() not in on_disk(path)
@@ -258,7 +258,7 @@ async def test_a_kind_written_by_a_neighbour_we_do_not_know_is_kept(store: Sqlit
     query(
         path, "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, 2, '', 1, '', ?, 0)", "s1", body
     )
-    assert (await store.read("s1", 1))[0].event == Unknown("table.polished", {"shine": 3})
+    assert (await store.read("s1", 1))[0].event == UnknownEvent("table.polished", {"shine": 3})
     assert (await store.append("s1", NoteSaid("next"))).seq == 3
 
 

@@ -8,15 +8,15 @@ from importlib import resources
 from typing import Any
 from typing import Protocol as Port
 
-from roundtable.core.effects import Effect, FilesRead, Result
+from roundtable.core.effects import Effect, EffectResult, FilesRead
 from roundtable.core.events import Event, Recorded, SessionOpened
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Lease, Performer, Voice, Voices
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Reply, Request, Seat
 from roundtable.engine.feed import Feed
-from roundtable.engine.run import Engine, Meeting
-from roundtable.meetings import Protocol, protocol
+from roundtable.engine.run import Engine, MeetingRules
+from roundtable.meetings import Meeting, find_meeting
 from roundtable.store.memory import MemoryStore
 from roundtable.voices.scripted import ScriptedVoice, read_script
 
@@ -73,11 +73,11 @@ class CountingPerformer:
         self.performed: list[str] = []
         self.recovered: list[str] = []
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         return FilesRead((ContextItem("a.py", await self._store.keep(b"print(1)"), 8),))
 
-    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
         self.recovered.append(key)
         return None
 
@@ -118,8 +118,8 @@ class House:
         self.store = store or MemoryStore()
         self.performer: Remembering = CountingPerformer(self.store)
         self.feed = Feed()
-        self.rules = protocol(meeting)
-        self.meeting = Meeting(meeting, self.rules.version, self.rules.hold)
+        self.rules = find_meeting(meeting)
+        self.meeting = MeetingRules(meeting, self.rules.version, self.rules.hold)
 
     async def open(
         self,
@@ -162,7 +162,7 @@ class House:
         return Session.fold(SESSION, await self.records())
 
 
-def templates_of(rules: Protocol) -> dict[str, bytes]:
+def templates_of(rules: Meeting) -> dict[str, bytes]:
     """The prompts of a meeting as they are shipped."""
     folder = resources.files("roundtable.meetings").joinpath("prompts", rules.name)
     return {name: folder.joinpath(f"{name}.md").read_bytes() for name in rules.templates}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtable.app.effects.prove_claims import Proving
-from roundtable.core.effects import Effect, ProveClaims, Result
+from roundtable.core.effects import Effect, EffectResult, ProveClaims
 from roundtable.core.faults import Fault
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
@@ -22,7 +22,7 @@ class ProvingPerformer(CountingPerformer):
         super().__init__(store)
         self._proving = Proving(store, workspace, Redactor(), SandboxSettings())
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         if not isinstance(effect, ProveClaims):
             return await super().perform(key, effect)
         self.performed.append(key)

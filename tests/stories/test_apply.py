@@ -15,7 +15,7 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import Room
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Applied, AtTheBench, Effect, Result
+from roundtable.core.effects import ChangeApplied, Effect, EffectResult, WorkshopEffect
 from roundtable.core.faults import Fault, NotFound, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Decision, Outcome, Right, Seat
@@ -215,13 +215,13 @@ class _Counting:
         self.performed: list[str] = []
         self.recovered: list[str] = []
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
-        assert isinstance(effect, AtTheBench)
+        assert isinstance(effect, WorkshopEffect)
         return await self._bench.perform(key, effect)
 
-    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
-        assert isinstance(effect, AtTheBench)
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
+        assert isinstance(effect, WorkshopEffect)
         return await self._bench.recover(key, effect)
 
 
@@ -250,7 +250,9 @@ async def test_killed_after_every_fact_it_ends_the_same_and_writes_once(tmp_path
         assert (code / "slug.py").read_text() == JOINED_SLUG
         assert git(code, "rev-list", "--count", "HEAD").strip() == "2", "committed once"
         results = (await house.session()).results.values()
-        assert [it.commit for it in results if isinstance(it, Applied)] == [git(code, "rev-parse", "HEAD").strip()]
+        assert [it.commit for it in results if isinstance(it, ChangeApplied)] == [
+            git(code, "rev-parse", "HEAD").strip()
+        ]
         return len(await house.records()) - 1
 
     facts = await lived(10_000, 10_000)

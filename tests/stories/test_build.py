@@ -13,7 +13,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import CandidatesTried, Planned, Rehearsed, Synthesised
+from roundtable.core.effects import CandidatesTried, ChangePlanned, ChangeRehearsed, DraftsSynthesised
 from roundtable.core.events import Delta
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
@@ -158,7 +158,7 @@ async def test_what_running_cannot_tell_apart_is_judged_blind_and_merged_by_stru
     assert text.startswith(SLUG)
     assert "def unslug(text):" in text
     session = await bench.session(held.session)
-    made = next(it for it in session.results.values() if isinstance(it, Synthesised))
+    made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
     assert [(it.symbol, it.seat) for it in made.took] == [("unslug", "gpt")]
     assert "unslug of gpt" in decision.how
     ab, ba = (held.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
@@ -219,7 +219,7 @@ async def test_what_would_be_lost_for_good_needs_the_phrase_itself(bench: Roundt
         async def confirmed(held: Held = held, said: str = said) -> None:
             await person(held, bench, approve=("all", ""))
             session = await opened(held, bench, "destroy")
-            phrase = next(it.phrase for it in session.results.values() if isinstance(it, Planned))
+            phrase = next(it.phrase for it in session.results.values() if isinstance(it, ChangePlanned))
             assert phrase
             assert phrase in session.gates["destroy"].question
             await bench.answer(held.session, "destroy", "confirm", phrase if said == "the phrase" else said)
@@ -248,7 +248,7 @@ async def test_what_breaks_in_the_rehearsal_goes_back_to_its_author_and_is_appro
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
-    broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, Rehearsed))
+    broken = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, ChangeRehearsed))
     assert broken.broke == ("tests", "its own tests")
     assert "No module named 'helper'" in held.prompt("build/3-repair", "claude")
 

@@ -13,8 +13,8 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.apply_source import session_to_apply
 from roundtable.app.records.undo_change import undo
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Planned, Rehearsed
-from roundtable.core.events import DEADLINE, HEADLESS
+from roundtable.core.effects import ChangePlanned, ChangeRehearsed
+from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
@@ -32,7 +32,7 @@ HELPER = "def small(text):\n    return text.strip().lower()\n"
 USING = 'from helper import small\n\n\ndef slugify(text):\n    return "-".join(small(text).split())\n'
 
 
-@pytest.mark.parametrize("by", [HEADLESS, DEADLINE])
+@pytest.mark.parametrize("by", [BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT])
 async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     bench: Roundtable, code: Path, by: str
 ) -> None:
@@ -254,7 +254,7 @@ async def test_a_yes_to_all_ahead_covers_a_repair_of_what_would_only_work_with_u
     held = Held(bench, claude=[mended, {"text": wrote({"slug.py": USING, "test_tabs.py": TABS_TEST})}])
     decision = await held.hold("build", "Split slugify().", answers=YES)
     session = await bench.session(held.session)
-    broken, sound = (it for it in session.results.values() if isinstance(it, Rehearsed))
+    broken, sound = (it for it in session.results.values() if isinstance(it, ChangeRehearsed))
     assert (broken.broke, broken.leans) == (("tests", "its own tests"), ("helper.py",))
     assert "passes together with what is not: helper.py" in held.prompt("build/3-repair", "claude")
     assert (sound.broke, sound.leans) == ((), ())
@@ -281,7 +281,7 @@ async def test_the_phrase_for_a_file_that_destroys_when_it_is_run_does_not_speak
     reply = wrote({"slug.py": SLUG, "Makefile": "clean:\n\trm -rf /\n"})
     held = Held(bench, claude=[{"text": reply}])
     await held.hold("build", TASK, settings={"dry_run": True})
-    plan = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, Planned))
+    plan = next(it for it in (await bench.session(held.session)).results.values() if isinstance(it, ChangePlanned))
     assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
     assert plan.phrase == "write 2 files all the same"
     assert not (code / "Makefile").exists()
@@ -333,12 +333,12 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
     held = Held(bench, claude=[{"text": wrote(changed)}])
     await held.hold("build", TASK)
     session = await bench.session(held.session)
-    plan = next(it for it in session.results.values() if isinstance(it, Planned))
+    plan = next(it for it in session.results.values() if isinstance(it, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "a test goes with what it tests"
     later = await bench.apply(held.session, Agenda("", headless=True))
     await bench.run(later)
     carried = await bench.session(later)
-    plan = next(it for it in carried.results.values() if isinstance(it, Planned))
+    plan = next(it for it in carried.results.values() if isinstance(it, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
     assert asker_words(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.effects import Effect, FilesRead, ReadFiles, Result
+from roundtable.core.effects import Effect, EffectResult, FilesRead, ReadFiles
 from roundtable.core.faults import Fault
 from roundtable.core.values import ContextItem, Decision, Outcome
 from tests.doors.terminal import Cli
@@ -136,7 +136,7 @@ async def test_the_surest_doctor_speaks_with_its_evidence_what_it_rules_out_and_
 class Reading(CountingPerformer):
     """Shows every file it is asked for."""
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         assert isinstance(effect, ReadFiles)
         items = [ContextItem(it, await self._store.keep(f"LINES OF {it}".encode()), 9) for it in effect.paths]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from roundtable.core.values import Limits, Outcome
-from roundtable.core.verdict import Parse
+from roundtable.core.verdict import ParseStatus
 from roundtable.report.transcript import transcript
 from tests.stories.house import DISPUTE, House, again, answer, ratings, seat_script
 
@@ -191,7 +191,7 @@ async def test_a_reply_nobody_can_read_never_counts_as_agreement() -> None:
     for seat in ("gpt", "gemini"):
         move = session.turn("council/1-blind", seat).move
         assert move is not None
-        assert move.verdict.parse is Parse.FAILED
+        assert move.verdict.parse is ParseStatus.FAILED
 
 
 async def test_a_seat_that_fails_in_the_last_round_is_not_counted_with_its_old_vote() -> None:

@@ -10,7 +10,7 @@ from roundtable.core.effects import FilesRead, ReadFiles
 from roundtable.core.events import EffectStarted, MoveMade, Recorded, RunStarted, SeatMissed, TurnAsked
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Gate, Limits, Outcome, Prompt, Turns
-from roundtable.engine.run import Meeting
+from roundtable.engine.run import MeetingRules
 from tests.stories.house import DISPUTE, House, Killed, MortalStore, answer
 
 FAULTY: dict[str, Any] = {
@@ -49,11 +49,11 @@ async def _everything(table: Table) -> Decision:
 
 PLAIN: dict[str, Any] = {"turns": [{"text": "A first word."}, {"text": "A second word."}]}
 
-SCENES: dict[str, tuple[dict[str, Any], Meeting | None, Limits]] = {
+SCENES: dict[str, tuple[dict[str, Any], MeetingRules | None, Limits]] = {
     "a dispute": (DISPUTE, None, Limits(retries=0)),
     "faults": (FAULTY, None, Limits(retries=2, retry_delay=0.001)),
     "a reply that must be mended": (MENDED, None, Limits(retries=0)),
-    "every kind of step": (PLAIN, Meeting("everything", 1, _everything), Limits(retries=0)),
+    "every kind of step": (PLAIN, MeetingRules("everything", 1, _everything), Limits(retries=0)),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.effects import CheckOutcome, ChecksRun, Effect, Result, RunChecks
+from roundtable.core.effects import CheckOutcome, ChecksRun, Effect, EffectResult, RunChecks
 from roundtable.core.events import (
     DecisionMade,
     EffectDone,
@@ -279,7 +279,7 @@ async def test_the_executor_can_be_named_and_one_who_is_not_there_carries_nothin
 class Checking(CountingPerformer):
     """Says that every check it is asked for has failed."""
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         assert isinstance(effect, RunChecks)
         return ChecksRun(tuple(CheckOutcome(it, ("pytest",), 1, "2 failed") for it in effect.checks))

@@ -14,7 +14,7 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table, Voice
 from roundtable.core.values import Decision, Limits, MoveStatus, Outcome, Prompt, Quorum, Reply, Request
-from roundtable.engine.run import Meeting
+from roundtable.engine.run import MeetingRules
 from tests.stories.house import SEATS, House, answer, seat_script
 
 QUICK = Limits(retries=1, retry_delay=0.001)
@@ -174,7 +174,7 @@ async def _slow(table: Table) -> Decision:
 
 async def test_a_round_deadline_closes_the_round_and_the_late_answer_is_stored_but_not_counted() -> None:
     house = House({"turns": [{"seat": "claude", "text": "Late.", "latency": 0.4}, {"seat": "g*", "text": "Soon."}]})
-    house.meeting = Meeting("slow", 1, _slow)
+    house.meeting = MeetingRules("slow", 1, _slow)
     await house.open(limits=Limits(retries=0, seat_timeout=5, round_deadline=0.15))
     await house.run()
     record = (await house.session()).rounds["slow/1-first"]

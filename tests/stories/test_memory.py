@@ -17,15 +17,15 @@ from roundtable.app.settings.places import Places
 from roundtable.core.events import GateAnswered
 from roundtable.core.faults import NotFound, RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
-from roundtable.core.values import Limits, Outcome, Recalled, Seat
-from roundtable.engine.replay import replay
-from roundtable.meetings import PROTOCOLS
+from roundtable.core.values import Limits, Outcome, RecalledEntry, Seat
+from roundtable.engine.replay import replay_meeting
+from roundtable.meetings import MEETINGS
 from tests.stories.house import House, again, answer, ratings, seat_script
 from tests.stories.lives import answered, survives_every_death
 
 QUESTION = "REST or GraphQL for the public API?"
-DECREE = Recalled("R-1a2b3c", "decree", "Use GraphQL", "Nobody here can run it.")
-FAILURE = Recalled("F-1a2b3c", "failure", "Use GraphQL", "The resolvers were too slow.")
+DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody here can run it.")
+FAILURE = RecalledEntry("F-1a2b3c", "failure", "Use GraphQL", "The resolvers were too slow.")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def decide(desk: Roundtable, question: str, position: str, **more: Any) ->
     return session
 
 
-async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[Recalled, ...]:
+async def recalled(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
     """What a new meeting on a question would be told."""
     charter, _ = await desk.draft(agenda(desk.workspace, question, "x", **more))
     return charter.recalled
@@ -69,7 +69,7 @@ AT_THE_BENCH = ("build", "apply", "sdlc")
 
 
 @pytest.mark.feature("S3.14", "S4.102")
-@pytest.mark.parametrize("meeting", [name for name in PROTOCOLS if name not in AT_THE_BENCH])
+@pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in AT_THE_BENCH])
 async def test_on_a_question_already_decided_the_earlier_decision_stands_in_every_first_prompt(
     desk: Roundtable, meeting: str
 ) -> None:
@@ -201,7 +201,7 @@ def all_say(position: str, text: str = "Because.") -> House:
 
 @pytest.mark.feature("S4.103")
 @pytest.mark.parametrize("entry", [DECREE, FAILURE])
-async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_win(entry: Recalled) -> None:
+async def test_a_proposal_that_was_rejected_or_failed_is_flagged_before_it_can_win(entry: RecalledEntry) -> None:
     house = all_say("GraphQL for the public API")
     await house.open(recalled=(entry,))
     decision = await house.run()
@@ -239,7 +239,7 @@ GRAPHQL: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.feature("S4.103")
-@pytest.mark.parametrize("meeting", [name for name in PROTOCOLS if name not in (*AT_THE_BENCH, "review")])
+@pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in (*AT_THE_BENCH, "review")])
 async def test_a_decree_holds_in_every_kind_of_meeting_that_proposes_something(meeting: str) -> None:
     house = House({"turns": GRAPHQL[meeting]}, meeting=meeting)
     await house.open()
@@ -315,7 +315,7 @@ async def test_a_decree_holds_as_well_where_the_meeting_is_counted_again(said: s
     house = all_say("Use GraphQL")
     await house.open(recalled=(DECREE,), answers={"decree": said})
     await house.run()
-    again = await replay(await house.session(), house.rules.hold, {"gemini"})
+    again = await replay_meeting(await house.session(), house.rules.hold, {"gemini"})
     assert again.outcome is outcome
 
 

@@ -23,8 +23,8 @@ from roundtable.core.faults import FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import Session
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Prompt, Quorum, Turns
-from roundtable.core.verdict import Parse
-from roundtable.engine.run import Meeting
+from roundtable.core.verdict import ParseStatus
+from roundtable.engine.run import MeetingRules
 from tests.stories.house import DISPUTE, SESSION, House, Killed, MortalStore, answer, seat_script
 
 
@@ -143,7 +143,7 @@ async def _in_turn(table: Table) -> Decision:
 
 async def test_a_pause_does_not_eat_the_rounds_time() -> None:
     house = House({"turns": [{"round": "*", "text": "Said.", "latency": 0.05}]})
-    house.meeting = Meeting("slow", 1, _in_turn)
+    house.meeting = MeetingRules("slow", 1, _in_turn)
     await house.open(limits=Limits(retries=0, round_deadline=0.6))
     run = asyncio.create_task(house.run())
     await when(house, lambda session: "slow/1" in session.rounds)
@@ -155,7 +155,7 @@ async def test_a_pause_does_not_eat_the_rounds_time() -> None:
 
 async def test_context_taken_away_is_gone_from_the_next_round_on() -> None:
     house = House({"turns": [{"round": "*", "text": "Said.", "latency": 0.05}]})
-    house.meeting = Meeting("slow", 1, _in_turn)
+    house.meeting = MeetingRules("slow", 1, _in_turn)
     digest = await house.store.keep(b"OPENING FILE")
     await house.open(context=(ContextItem("a.md", digest, 12),))
     run = asyncio.create_task(house.run())
@@ -175,7 +175,7 @@ async def test_a_repair_that_hangs_costs_the_vote_and_not_the_words() -> None:
     assert [it.seat for it in decision.missing] == ["claude"]
     move = (await house.session()).turn("council/1-blind", "claude").move
     assert move is not None
-    assert (move.text, move.verdict.parse) == ("Words without a block.", Parse.FAILED)
+    assert (move.text, move.verdict.parse) == ("Words without a block.", ParseStatus.FAILED)
 
 
 async def test_no_turn_is_settled_twice() -> None:

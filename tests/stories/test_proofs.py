@@ -17,8 +17,8 @@ from roundtable.core.decide.positions import names_a_reason
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
-from roundtable.engine.replay import Untold, replay
-from roundtable.meetings import protocol
+from roundtable.engine.replay import NotOnRecord, replay_meeting
+from roundtable.meetings import find_meeting
 from roundtable.report.transcript import transcript
 from tests.core.cases import verdict
 from tests.doors.terminal import answer
@@ -213,9 +213,9 @@ async def test_without_the_seat_that_proved_it_a_recount_does_not_know_what_the_
     held = Held(desk, claude=[objecting(), objecting()], gpt=[told, told], gemini=[knight(9), knight(9)])
     assert (await held.hold("knights", **NAMED)).outcome is Outcome.REACHED
     session = await desk.session(held.session)
-    assert (await replay(session, protocol("knights").hold, ())).outcome is Outcome.REACHED
-    with pytest.raises(Untold, match=r"another round, knights/[23]-respond"):
-        await replay(session, protocol("knights").hold, ("gpt",))
+    assert (await replay_meeting(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
+    with pytest.raises(NotOnRecord, match=r"another round, knights/[23]-respond"):
+        await replay_meeting(session, find_meeting("knights").hold, ("gpt",))
 
 
 async def test_a_meeting_with_proofs_that_is_killed_anywhere_goes_on_and_runs_nothing_twice(work: Path) -> None:

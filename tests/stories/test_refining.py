@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.core.effects import Drafted, DraftMove, Synthesised
+from roundtable.core.effects import DraftMove, DraftsSynthesised, MoveDrafted
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
 from tests.repository import git
@@ -35,13 +35,13 @@ async def test_a_wish_in_words_goes_to_the_author_of_the_base_and_to_nobody_else
     held, decision, session = await refined(bench, SAID)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == SAID
-    made = next(it for it in session.results.values() if isinstance(it, Synthesised))
+    made = next(it for it in session.results.values() if isinstance(it, DraftsSynthesised))
     assert [it.directive for it in made.left] == [WISH]
     assert [it.seat for it in held.voices.calls if "-refine" in it.call] == ["claude"]
     assert WISH in held.prompt("build/4-refine", "claude")
     assert "You may change only: slug.py." in held.prompt("build/4-refine", "claude")
     assert [it.scope for it in session.effects.values() if isinstance(it, DraftMove)] == [("slug.py",)]
-    assert [it.files for it in session.results.values() if isinstance(it, Drafted)] == [("slug.py",)]
+    assert [it.files for it in session.results.values() if isinstance(it, MoveDrafted)] == [("slug.py",)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_what_the_author_makes_of_it_must_pass_the_examples_and_everybodys
 
 async def test_what_the_author_makes_of_it_must_pass_or_the_base_stands(bench: Roundtable, code: Path) -> None:
     _, decision, session = await refined(bench, BROKEN_SLUG)
-    assert any(isinstance(it, Drafted) for it in session.results.values())
+    assert any(isinstance(it, MoveDrafted) for it in session.results.values())
     assert "did not pass, so claude's stands alone" in decision.how
     assert (code / "slug.py").read_text() == SLUG
 

@@ -15,7 +15,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.runs.background import run_in_background, why_stopped
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Rehearse, RunProject, TryCandidates, TryMerged
+from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
@@ -27,7 +27,7 @@ from tests.servers.judge_server import judge_server
 from tests.stories.todo_api import IDEA, STAGES, project, ruling, table
 
 PATIENCE = 300.0
-RUNS_SOMETHING = (TryCandidates, TryMerged, Rehearse, RunProject)
+RUNS_SOMETHING = (TryCandidates, TryMerged, RehearseChange, RunProject)
 ANSWERS = {"architecture-dispute": "option-1", "execution-rerun": "yes", "deliver": "folder"}
 
 

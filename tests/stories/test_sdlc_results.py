@@ -11,9 +11,9 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.records.session_project import file_of, versions
 from roundtable.app.records.undo_change import undo
-from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.stages import Stage, draft_after
+from roundtable.core.stages import Stage, latest_stage_draft
 from roundtable.core.text.quotation import quoted
 from roundtable.core.values import Decision, Outcome
 from roundtable.doors.mcp.session_view import in_words
@@ -151,10 +151,10 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
 async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
     session = await bench.session(meeting.session)
-    draft = draft_after(stage_ends(session))
-    given = Deliver(draft, "folder", str(tmp_path / "accounts"), "deliver")
+    draft = latest_stage_draft(stage_ends(session))
+    given = DeliverProject(draft, "folder", str(tmp_path / "accounts"), "deliver")
     again = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
-    assert again == Delivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
+    assert again == ProjectDelivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
     (tmp_path / "accounts/accounts.py").write_text("somebody's own work")
     refused = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert isinstance(refused, Fault)

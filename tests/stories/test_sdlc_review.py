@@ -14,7 +14,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.context_window import UNKNOWN
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import CutUp
+from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Limits
@@ -399,7 +399,7 @@ async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_f
         held = Held(desk, **{name: turns() for name in ("claude", "gpt", "gemini")})
         await held.hold("sdlc", "Is it sound?", settings=told(chunk=20_000))
         session = await desk.session(held.session)
-        (cut,) = (it for it in session.results.values() if isinstance(it, CutUp))
+        (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
         maps = [(await desk.store.fetch(it.map.digest)).decode() for it in cut.chunks if it.map]
         (end,) = stage_ends(session)
     assert (end.how, end.notices) == ("agreed", ())

@@ -12,7 +12,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Planned, ProjectRan
+from roundtable.core.effects import ChangePlanned, ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import Stage, StageEnd
@@ -107,7 +107,7 @@ async def test_a_person_may_look_at_what_was_mended_and_leave_the_program_as_it_
     end = await ended(bench, meeting)
     state = await bench.session(meeting.session)
     shown = state.results["execution/1/shown"]
-    assert isinstance(shown, Planned)
+    assert isinstance(shown, ChangePlanned)
     assert "adding.py" in [it.path for it in shown.hunks]
     assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
     assert "What was mended last was not run." in end.notices

@@ -7,7 +7,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.session import Session
-from roundtable.core.stages import encoded
+from roundtable.core.stages import encode_stages
 from roundtable.core.values import Outcome
 from roundtable.report.stage_words import stage_ends
 from tests.stories.accounts import ACCOUNTS, DIRECTED
@@ -28,7 +28,7 @@ PLANNED: Turns = [
 async def held(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[Held, Session]:
     """A way through the stages with everything answered ahead, and how the session ended."""
     meeting = Held(bench, **table)
-    told = {"stages": encoded(bench.stages.find(way))}
+    told = {"stages": encode_stages(bench.stages.find(way))}
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     assert decision.outcome is Outcome.REACHED
     return meeting, await bench.session(meeting.session)

@@ -14,9 +14,17 @@ from roundtable.app.effects.workbench import Workbench
 from roundtable.app.opening.context_window import Room
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import AtTheBench, CandidatesTried, Effect, EndStage, MergedTried, Result, StageEnded
+from roundtable.core.effects import (
+    CandidatesTried,
+    Effect,
+    EffectResult,
+    EndStage,
+    MergeTried,
+    StageEnded,
+    WorkshopEffect,
+)
 from roundtable.core.faults import Fault
-from roundtable.core.stages import Stage, StageEnd, Took
+from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed
 from roundtable.report.stage_words import stage_ends
@@ -92,9 +100,9 @@ async def test_base_claude_login_from_gpt_rollback_from_gemini_gives_exactly_tha
     assert await files(bench, end) == {"accounts.py": DIRECTED}
     assert (end.how, end.base, end.judge) == ("agreed", "claude", "claude")
     assert end.took == (
-        Took("accounts.py", "", "claude"),
-        Took("accounts.py", "login", "gpt"),
-        Took("accounts.py", "rollback", "gemini"),
+        Contribution("accounts.py", "", "claude"),
+        Contribution("accounts.py", "login", "gpt"),
+        Contribution("accounts.py", "rollback", "gemini"),
     )
     writing = [f"development/1-write/{seat}" for seat in ("claude", "gemini", "gpt")]
     assert asked(meeting) == ["development/1-judge/claude", *writing], "no token but for writing and judging"
@@ -210,7 +218,7 @@ async def test_what_must_be_fixed_is_asked_of_the_bases_author_alone_who_sees_wh
     assert part(LOGIN, "gpt").strip() in shown
     assert "You may change only: accounts.py." in shown
     assert await files(bench, end) == {"accounts.py": whole}
-    assert Took("accounts.py", "login", "gpt") in end.took
+    assert Contribution("accounts.py", "login", "gpt") in end.took
     assert end.remarks == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
 
 
@@ -324,7 +332,7 @@ async def test_tests_of_one_stage_are_checks_of_the_next_and_all_is_laid_over_wh
     meeting, _, (development, qa, service) = await held(bench, *stages, seats={"claude": claude, "gpt": gpt})
     assert await files(bench, development) == {"accounts.py": ACCOUNTS["claude"]}
     assert await files(bench, qa) == {"accounts.py": ACCOUNTS["claude"], "tests/test_accounts.py": TESTS}
-    assert qa.took == (Took("tests/test_accounts.py", "", "claude"),)
+    assert qa.took == (Contribution("tests/test_accounts.py", "", "claude"),)
     assert qa.text == "Files written: tests/test_accounts.py."
     session = await bench.session(meeting.session)
     ran = session.results["service/1-try"]
@@ -393,7 +401,7 @@ async def test_an_existing_project_is_shown_and_extended_by_edits_and_by_whole_f
     ran = session.results["development/1-try"]
     assert isinstance(ran, CandidatesTried)
     assert [[check.name for check in it.checks if check.passed] for it in ran.candidates] == [["tests"], ["tests"]]
-    assert any(isinstance(it, MergedTried) and it.candidate.passed for it in session.results.values())
+    assert any(isinstance(it, MergeTried) and it.candidate.passed for it in session.results.values())
     made = await files(bench, end)
     assert made["slug.py"] == 'def slugify(text):\n    return "-".join(text.lower().split())\n'
     assert sorted(made) == ["cli.py", "slug.py"]
@@ -409,14 +417,14 @@ class _OnTheBench:
         self.performed: list[str] = []
         self.recovered: list[str] = []
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         self.performed.append(key)
         if isinstance(effect, EndStage):
             return StageEnded(effect.end)
-        assert isinstance(effect, AtTheBench)
+        assert isinstance(effect, WorkshopEffect)
         return await self._bench.perform(key, effect)
 
-    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
         self.recovered.append(key)
         return None
 

@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.live.fact_words import decision_words, plain
-from roundtable.meetings import protocol
+from roundtable.meetings import find_meeting
 from roundtable.report.html import page
 from roundtable.report.transcript import transcript
 from tests.doors.terminal import Cli
@@ -226,7 +226,7 @@ async def test_the_synthesis_is_made_by_code_and_quotes_every_seat_without_a_maj
     assert not decision.winner
     assert not decision.author
     assert ("gemini", "Leave it", "One team.") in [(it.seat, it.position, it.text) for it in decision.dissent]
-    assert protocol("second-opinion").gates == (), "there is nothing to ask the person"
+    assert find_meeting("second-opinion").gates == (), "there is nothing to ask the person"
 
 
 async def test_a_change_of_mind_in_the_follow_up_is_quoted_beside_what_was_said_first() -> None:
@@ -342,7 +342,7 @@ async def test_what_a_readme_or_a_peer_says_of_stances_changes_none() -> None:
 
 def test_the_prompts_are_there_in_chinese_with_the_same_blanks() -> None:
     folder = resources.files("roundtable.meetings").joinpath("prompts", "second-opinion")
-    for name in protocol("second-opinion").templates:
+    for name in find_meeting("second-opinion").templates:
         english, chinese = (folder.joinpath(f"{name}{it}.md").read_text("utf-8") for it in ("", ".zh"))
         assert set(Template(english).get_identifiers()) == set(Template(chinese).get_identifiers()), name
         assert any("\u4e00" <= char <= "\u9fff" for char in chinese)

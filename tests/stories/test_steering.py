@@ -27,7 +27,7 @@ from roundtable.core.faults import FaultKind, RecordMismatch, SessionHeld
 from roundtable.core.ports import Table
 from roundtable.core.session import Session
 from roundtable.core.values import ContextItem, Decision, Gate, Limits, Outcome, Prompt, Turns
-from roundtable.engine.run import Meeting
+from roundtable.engine.run import MeetingRules
 from tests.stories.house import SESSION, House, answer
 
 SLOW: dict[str, Any] = {
@@ -60,7 +60,7 @@ async def say(house: House, event: Event) -> None:
 
 def talking(**script: Any) -> House:
     house = House(script or SLOW)
-    house.meeting = Meeting("talk", 1, _three_rounds)
+    house.meeting = MeetingRules("talk", 1, _three_rounds)
     return house
 
 
@@ -187,7 +187,7 @@ async def _gated(table: Table) -> Decision:
 
 async def test_a_gate_waits_survives_a_restart_and_takes_the_first_valid_answer() -> None:
     house = House({"turns": [{"text": "Fine."}]})
-    house.meeting = Meeting("gated", 1, _gated)
+    house.meeting = MeetingRules("gated", 1, _gated)
     await house.open(headless=False)
     run = asyncio.create_task(house.run())
     await when(house, lambda session: session.open_gate is not None)
@@ -210,7 +210,7 @@ async def test_a_gate_takes_its_default_at_its_deadline() -> None:
         return Decision(Outcome.REACHED, how=await table.gate(Gate("go", "?", ("yes", "no"), "no", deadline=0.05)))
 
     house = House({})
-    house.meeting = Meeting("gated", 1, hold)
+    house.meeting = MeetingRules("gated", 1, hold)
     await house.open(headless=False)
     assert (await house.run()).how == "no"
     assert (await house.session()).answers["go"].by == "deadline default"
@@ -229,7 +229,7 @@ async def test_two_runs_of_one_session_are_refused() -> None:
 async def test_another_version_of_the_meeting_is_a_typed_error() -> None:
     house = talking()
     await house.open()
-    house.meeting = Meeting("talk", 2, _three_rounds)
+    house.meeting = MeetingRules("talk", 2, _three_rounds)
     with pytest.raises(RecordMismatch):
         await house.run()
 
@@ -246,7 +246,7 @@ async def test_another_form_of_answer_in_a_recorded_round_is_a_typed_error() -> 
         await table.ask("talk/1", Prompt("blind"), seats=("claude",))
         raise AssertionError
 
-    house.meeting = Meeting("talk", 1, other)
+    house.meeting = MeetingRules("talk", 1, other)
     with pytest.raises(RecordMismatch):
         await house.run()
 

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.core.effects import Planned
+from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Outcome
 from tests.repository import git, write
 from tests.stories.at_desk import Held
@@ -116,7 +116,7 @@ async def test_tests_that_are_only_moved_or_get_company_are_no_others(
     decision = await held.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied", decision.how
     session = await bench.session(held.session)
-    assert [it.tests for it in session.results.values() if isinstance(it, Planned)] == [()]
+    assert [it.tests for it in session.results.values() if isinstance(it, ChangePlanned)] == [()]
 
 
 async def test_a_change_of_a_test_that_the_code_does_not_need_is_left_out(bench: Roundtable, code: Path) -> None:

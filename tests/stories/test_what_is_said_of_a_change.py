@@ -9,7 +9,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Planned
+from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
 from roundtable.report.provenance import candidate_rows, carried, diffstat, taken
@@ -29,7 +29,7 @@ def both() -> Turns:
 
 
 def unasked(session: Session) -> tuple[str, ...]:
-    plan = next(it for it in session.results.values() if isinstance(it, Planned))
+    plan = next(it for it in session.results.values() if isinstance(it, ChangePlanned))
     assert {it.id for it in plan.hunks if not it.asked_by} == set(plan.unasked)
     return plan.unasked
 

@@ -12,7 +12,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import Planned
+from roundtable.core.effects import ChangePlanned
 from roundtable.core.values import Decision, Outcome
 from tests.repository import git, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held
@@ -46,7 +46,7 @@ class Shop:
     def __init__(self, root: Path, places: Places) -> None:
         self.code = root / "code"
         self._places = places
-        self.plans: list[Planned] = []
+        self.plans: list[ChangePlanned] = []
 
     def holds(self, files: dict[str, str], *checks: str) -> None:
         """Begin with these files, and with these checks as they stand in the settings."""
@@ -69,7 +69,7 @@ class Shop:
             held = Held(desk, claude=[*asked_for_tests, {"text": wrote(files)}])
             decision = await held.hold("build", task, answers=answers or YES)
             session = await desk.session(held.session)
-            self.plans = [it for it in session.results.values() if isinstance(it, Planned)]
+            self.plans = [it for it in session.results.values() if isinstance(it, ChangePlanned)]
             return decision
 
     def unchanged(self) -> bool:

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
-from roundtable.core.values import Reply, Waits
+from roundtable.core.values import Reply, WaitNotice
 from roundtable.voices.endpoints import Endpoint, own_endpoint, read_endpoint, shipped_endpoints
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_client
@@ -134,10 +134,10 @@ async def test_a_call_over_the_limit_says_that_it_waits_and_is_then_answered(
     slow = Pace(4, window=SOON)
     first, second = (HttpVoice(endpoint(server, alpha=300), "alpha", client, pace=slow) for _ in range(2))
     speaking = first.speak(ask())
-    assert not isinstance(await anext(speaking), Waits)
+    assert not isinstance(await anext(speaking), WaitNotice)
     told: Said = await hear(second)
     wait = told[0]
-    assert isinstance(wait, Waits)
+    assert isinstance(wait, WaitNotice)
     assert wait == "", "to who does not ask why, it is a sign of life"
     assert wait.why == "lab:alpha takes 300 tokens a minute"
     assert isinstance(ending(told), Reply)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtable.core.changeset import DraftFile, Refusal
-from roundtable.core.effects import Applied
+from roundtable.core.effects import ChangeApplied
 from roundtable.workshop.edit.apply_draft import applied
 from roundtable.workshop.repo.commits import Commit
 from tests.repository import git, repository, write
@@ -70,13 +70,13 @@ def told(*producers: str) -> Commit:
     return Commit("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
 
 
-def written(outcome: Applied | tuple[Refusal, ...]) -> Applied:
+def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
     """The receipt; a refusal fails the test."""
-    assert isinstance(outcome, Applied), outcome
+    assert isinstance(outcome, ChangeApplied), outcome
     return outcome
 
 
-def everything_applied(folder: Path, journals: Path) -> Applied:
+def everything_applied(folder: Path, journals: Path) -> ChangeApplied:
     """The whole draft, committed."""
     return written(applied(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt")))
 

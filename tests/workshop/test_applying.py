@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.effects import Applied
+from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.edit.apply_draft import applied
 from roundtable.workshop.edit.settlement import NotWritten, recover
@@ -39,8 +39,8 @@ SUM = b"def total(items):\n    return sum(items)\n"
 CHANGE = DraftFile("src/cart.py", CART, SUM)
 
 
-def _refused(outcome: Applied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
-    assert not isinstance(outcome, Applied), outcome
+def _refused(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
+    assert not isinstance(outcome, ChangeApplied), outcome
     assert all(it.sentence for it in outcome)
     return [(it.path, it.kind) for it in outcome]
 
@@ -379,7 +379,7 @@ def test_of_two_processes_that_write_the_same_file_one_comes_too_late(tmp_path: 
         child = os.fork()
         if child == 0:
             outcome = applied(work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told())
-            os._exit(0 if isinstance(outcome, Applied) else 7)
+            os._exit(0 if isinstance(outcome, ChangeApplied) else 7)
         children.append(child)
     codes = sorted(os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children)
     assert codes == [0, 7, 7]

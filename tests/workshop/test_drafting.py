@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable.core.changeset import (
-    Block,
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     DraftFile,
-    Edit,
+    EditBlock,
+    EditFile,
     Operation,
     PutSymbol,
     RefusalKind,
-    Rename,
-    Replace,
+    RenameFile,
+    ReplaceFile,
 )
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.values import digest_of
+from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.draft import Drafting, drafted
 from tests.repository import git, repository, write
 
@@ -64,19 +64,19 @@ def kinds(done: Drafting) -> list[RefusalKind]:
     return [refusal.kind for refusal in done.refused]
 
 
-def edit(path: str, search: str, replace: str, line: int = 0) -> Edit:
-    return Edit(path, (Block(search, replace, line),))
+def edit(path: str, search: str, replace: str, line: int = 0) -> EditFile:
+    return EditFile(path, (EditBlock(search, replace, line),))
 
 
 def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(shop: Path) -> None:
     (shop / "run.sh").chmod(0o755)
     done = draft(
         shop,
-        Create("new/b.py", "b\n"),
-        Replace("a.py", "1\n", asked_by="C3"),
-        Rename("deep.py", "flat.py"),
-        Delete("twice.py"),
-        Edit("run.sh", (), executable=False),
+        CreateFile("new/b.py", "b\n"),
+        ReplaceFile("a.py", "1\n", asked_by="C3"),
+        RenameFile("deep.py", "flat.py"),
+        DeleteFile("twice.py"),
+        EditFile("run.sh", (), executable=False),
     )
     assert done.refused == ()
     files = {file.path: file for file in done.files}
@@ -91,25 +91,28 @@ def test_every_operation_comes_to_files_before_and_after_and_nothing_is_written(
 
 def test_several_edits_of_one_file_are_done_in_their_order(shop: Path) -> None:
     assert after(shop, edit("a.py", "two\n", "2\n"), edit("a.py", "2\n", "II\n")) == {"a.py": b"one\nII\nthree\n"}
-    both = Edit("a.py", (Block("three\n", "3\n"), Block("one\n", "1\n")))
+    both = EditFile("a.py", (EditBlock("three\n", "3\n"), EditBlock("one\n", "1\n")))
     assert after(shop, both) == {"a.py": b"1\ntwo\n3\n"}
 
 
 def test_a_file_is_renamed_and_edited_under_its_new_name(shop: Path) -> None:
-    (file,) = draft(shop, Rename("a.py", "b.py"), edit("b.py", "two\n", "2\n")).files
+    (file,) = draft(shop, RenameFile("a.py", "b.py"), edit("b.py", "two\n", "2\n")).files
     assert (file.path, file.was, file.before, file.after) == ("b.py", "a.py", b"one\ntwo\nthree\n", b"one\n2\nthree\n")
 
 
 def test_names_that_are_passed_on_are_told_file_by_file(shop: Path) -> None:
-    assert after(shop, Rename("a.py", "b.py"), Create("a.py", "new\n")) == {
+    assert after(shop, RenameFile("a.py", "b.py"), CreateFile("a.py", "new\n")) == {
         "a.py": b"new\n",
         "b.py": b"one\ntwo\nthree\n",
     }
-    assert after(shop, Delete("run.sh"), Rename("a.py", "run.sh")) == {"a.py": None, "run.sh": b"one\ntwo\nthree\n"}
+    assert after(shop, DeleteFile("run.sh"), RenameFile("a.py", "run.sh")) == {
+        "a.py": None,
+        "run.sh": b"one\ntwo\nthree\n",
+    }
 
 
 def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
-    done = draft(shop, Replace("a.py", "one\ntwo\nthree\n"), Create("b.py", ""), Delete("b.py"))
+    done = draft(shop, ReplaceFile("a.py", "one\ntwo\nthree\n"), CreateFile("b.py", ""), DeleteFile("b.py"))
     assert done == Drafting(())
 
 
@@ -121,23 +124,23 @@ def test_what_changes_nothing_is_no_file_of_the_draft(shop: Path) -> None:
         (edit("twice.py", "x = 1\n", "x = 3\n"), K.AMBIGUOUS),
         (edit("twice.py", "x = 1\n", "x = 3\n", 2), K.AMBIGUOUS),
         (edit("a.py", "", "4\n"), K.AMBIGUOUS),
-        (Edit("a.py", (Block("one\ntwo\n", "1\n"), Block("two\nthree\n", "2\n"))), K.CONTRADICTION),
+        (EditFile("a.py", (EditBlock("one\ntwo\n", "1\n"), EditBlock("two\nthree\n", "2\n"))), K.CONTRADICTION),
         (edit("b.py", "one\n", "1\n"), K.MISSING),
-        (Create("a.py", "1\n"), K.EXISTS),
-        (Delete("b.py"), K.MISSING),
-        (Rename("b.py", "c.py"), K.MISSING),
-        (Rename("a.py", "run.sh"), K.EXISTS),
-        (Rename("a.py", "a.py"), K.CONTRADICTION),
-        (Replace("a.py", "1\n", digest_of(b"one\n")), K.STALE),
-        (Replace("b.py", "1\n", digest_of(b"one\n")), K.STALE),
-        (Delete("a.py", digest_of(b"one\n")), K.STALE),
-        (Replace("out/a.py", "1\n"), K.IGNORED),
+        (CreateFile("a.py", "1\n"), K.EXISTS),
+        (DeleteFile("b.py"), K.MISSING),
+        (RenameFile("b.py", "c.py"), K.MISSING),
+        (RenameFile("a.py", "run.sh"), K.EXISTS),
+        (RenameFile("a.py", "a.py"), K.CONTRADICTION),
+        (ReplaceFile("a.py", "1\n", compute_digest(b"one\n")), K.STALE),
+        (ReplaceFile("b.py", "1\n", compute_digest(b"one\n")), K.STALE),
+        (DeleteFile("a.py", compute_digest(b"one\n")), K.STALE),
+        (ReplaceFile("out/a.py", "1\n"), K.IGNORED),
         (PutSymbol("deep.py", "A.f", "def f(self)\n"), K.SYNTAX),
         (PutSymbol("run.sh", "f", "f() {}\n"), K.LANGUAGE),
-        (Replace("a.py", "key = 'sk-ant-api03-" + "a1B2" * 10 + "'\n"), K.SECRET),
-        (Replace("a.py", "key = '[redacted:openai-key]'\n"), K.SECRET),
-        (Replace("a.py", "x" * 1_000_001), K.TOO_LARGE),
-        (Replace("a.py", "a\0b"), K.BINARY),
+        (ReplaceFile("a.py", "key = 'sk-ant-api03-" + "a1B2" * 10 + "'\n"), K.SECRET),
+        (ReplaceFile("a.py", "key = '[redacted:openai-key]'\n"), K.SECRET),
+        (ReplaceFile("a.py", "x" * 1_000_001), K.TOO_LARGE),
+        (ReplaceFile("a.py", "a\0b"), K.BINARY),
     ],
 )
 def test_what_cannot_be_done_as_wished_is_refused_by_kind(shop: Path, operation: Operation, kind: RefusalKind) -> None:
@@ -148,16 +151,19 @@ def test_what_cannot_be_done_as_wished_is_refused_by_kind(shop: Path, operation:
 
 
 def test_a_base_is_the_file_as_its_writer_knew_it(shop: Path) -> None:
-    base = digest_of((shop / "a.py").read_bytes())
-    first, second = Edit("a.py", (Block("one\n", "1\n"),), base), Edit("a.py", (Block("two\n", "2\n"),), base)
+    base = compute_digest((shop / "a.py").read_bytes())
+    first, second = (
+        EditFile("a.py", (EditBlock("one\n", "1\n"),), base),
+        EditFile("a.py", (EditBlock("two\n", "2\n"),), base),
+    )
     assert after(shop, first, second) == {"a.py": b"1\n2\nthree\n"}
 
 
 def test_a_file_written_twice_is_written_only_if_both_say_the_same(shop: Path) -> None:
-    assert after(shop, Replace("a.py", "1\n"), Replace("a.py", "1\n")) == {"a.py": b"1\n"}
-    done = draft(shop, Replace("a.py", "1\n"), Replace("a.py", "2\n"))
+    assert after(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "1\n")) == {"a.py": b"1\n"}
+    done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "2\n"))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
-    done = draft(shop, Delete("a.py"), Replace("a.py", "2\n"))
+    done = draft(shop, DeleteFile("a.py"), ReplaceFile("a.py", "2\n"))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
@@ -173,7 +179,7 @@ def test_of_two_parts_of_a_file_with_the_same_function_neither_is_written(tmp_pa
     shop = repository(
         tmp_path / "sums", {"m.py": "import os\n\n\ndef a():\n    return 1\n\n\ndef b():\n    return 2\n"}
     )
-    done = draft(shop, *(Replace("m.py", f"def a():\n    return {number}\n") for number in (3, 4)))
+    done = draft(shop, *(ReplaceFile("m.py", f"def a():\n    return {number}\n") for number in (3, 4)))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
 
@@ -235,7 +241,7 @@ def test_nothing_fuzzier_than_that_is_a_match(tmp_path: Path, before: str, searc
 )
 def test_a_whole_file_keeps_the_style_of_the_one_it_stands_for(tmp_path: Path, before: str, becomes: str) -> None:
     (tmp_path / "a.txt").write_bytes(before.encode())
-    assert after(tmp_path, Replace("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
+    assert after(tmp_path, ReplaceFile("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
 
 
 def test_a_function_is_put_into_its_file_and_the_rest_stays_as_it_is(shop: Path) -> None:
@@ -244,16 +250,16 @@ def test_a_function_is_put_into_its_file_and_the_rest_stays_as_it_is(shop: Path)
 
 
 def test_what_lies_outside_the_scope_is_refused_and_what_is_named_may_even_be_ignored(shop: Path) -> None:
-    done = draft(shop, Replace("a.py", "1\n"), Replace("out/b.py", "b\n"), scope=("out/b.py",))
+    done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("out/b.py", "b\n"), scope=("out/b.py",))
     assert kinds(done) == [K.OUT_OF_SCOPE]
     assert [file.path for file in done.files] == ["out/b.py"]
-    assert kinds(draft(shop, Rename("a.py", "b.py"), scope=("a.py",))) == [K.OUT_OF_SCOPE]
+    assert kinds(draft(shop, RenameFile("a.py", "b.py"), scope=("a.py",))) == [K.OUT_OF_SCOPE]
 
 
 def test_a_draft_is_laid_over_an_earlier_one(shop: Path) -> None:
-    first = draft(shop, edit("a.py", "one\n", "1\n"), Rename("run.sh", "go.sh"), Create("n.py", "n\n")).files
+    first = draft(shop, edit("a.py", "one\n", "1\n"), RenameFile("run.sh", "go.sh"), CreateFile("n.py", "n\n")).files
     second = draft(
-        shop, edit("a.py", "1\ntwo\n", "1\n2\n"), edit("go.sh", "echo\n", "true\n"), Delete("n.py"), over=first
+        shop, edit("a.py", "1\ntwo\n", "1\n2\n"), edit("go.sh", "echo\n", "true\n"), DeleteFile("n.py"), over=first
     )
     assert second.refused == ()
     assert {file.path: (file.was, file.before, file.after) for file in second.files} == {
@@ -263,7 +269,7 @@ def test_a_draft_is_laid_over_an_earlier_one(shop: Path) -> None:
 
 
 def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> None:
-    first = draft(shop, edit("a.py", "one\n", "1\n"), Create("n.py", "n\n")).files
+    first = draft(shop, edit("a.py", "one\n", "1\n"), CreateFile("n.py", "n\n")).files
     assert draft(shop, over=first).files == first
     write(shop, {"a.py": "changed\n"})
     done = draft(shop, over=first)
@@ -273,7 +279,7 @@ def test_an_earlier_draft_that_the_tree_has_left_behind_is_stale(shop: Path) -> 
 def test_a_secret_that_was_there_before_is_nobodys_new_leak(shop: Path) -> None:
     write(shop, {"a.py": "password = 'hunter2hunter2hunter2'\nx = 1\n"})
     assert kinds(draft(shop, edit("a.py", "x = 1\n", "x = 2\n"))) == []
-    known = drafted(Changeset((Replace("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text))
+    known = drafted(Changeset((ReplaceFile("b.py", "tell me\n"),)), shop, lambda text: ["known"] * ("tell" in text))
     assert kinds(known) == [K.SECRET]
 
 
@@ -308,30 +314,32 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
 @pytest.mark.parametrize("folder", ["hooks", "./hooks/", "tools/../hooks"])
 def test_nothing_is_written_where_git_looks_for_its_hooks(shop: Path, folder: str) -> None:
     git(shop, "config", "core.hooksPath", folder)
-    done = draft(shop, Create("hooks/pre-commit", "#!/bin/sh\n", executable=True), Create("hooks.md", "of hooks\n"))
+    done = draft(
+        shop, CreateFile("hooks/pre-commit", "#!/bin/sh\n", executable=True), CreateFile("hooks.md", "of hooks\n")
+    )
     assert kinds(done) == [K.REPOSITORY]
     assert [file.path for file in done.files] == ["hooks.md"]
-    assert kinds(draft(shop, Create("HOOKS/pre-push", "x\n"))) == [K.REPOSITORY]
+    assert kinds(draft(shop, CreateFile("HOOKS/pre-push", "x\n"))) == [K.REPOSITORY]
 
 
 def test_hooks_are_found_from_a_folder_within_the_repository_too(shop: Path) -> None:
     git(shop, "config", "core.hooksPath", "part/hooks")
     (shop / "part").mkdir()
-    assert kinds(draft(shop / "part", Create("hooks/pre-commit", "x\n"))) == [K.REPOSITORY]
-    assert kinds(draft(shop / "part", Create("part/hooks/a", "x\n"))) == []
+    assert kinds(draft(shop / "part", CreateFile("hooks/pre-commit", "x\n"))) == [K.REPOSITORY]
+    assert kinds(draft(shop / "part", CreateFile("part/hooks/a", "x\n"))) == []
 
 
 def test_a_folder_that_git_would_take_for_a_repository_is_not_made(shop: Path) -> None:
-    parts = (Create("doc/HEAD", "ref: refs/heads/main\n"), Create("doc/config", "[core]\n"))
-    whole = (*parts, Create("doc/objects/a", "x\n"), Create("doc/refs/a", "x\n"), Create("doc.md", "x\n"))
+    parts = (CreateFile("doc/HEAD", "ref: refs/heads/main\n"), CreateFile("doc/config", "[core]\n"))
+    whole = (*parts, CreateFile("doc/objects/a", "x\n"), CreateFile("doc/refs/a", "x\n"), CreateFile("doc.md", "x\n"))
     done = draft(shop, *whole)
     assert kinds(done) == [K.REPOSITORY] * 4
     assert [file.path for file in done.files] == ["doc.md"]
     assert kinds(draft(shop, *parts)) == []
-    assert kinds(draft(shop, parts[0], Create("doc/commondir", "../.git\n"))) == [K.REPOSITORY] * 2
+    assert kinds(draft(shop, parts[0], CreateFile("doc/commondir", "../.git\n"))) == [K.REPOSITORY] * 2
 
 
 def test_what_makes_a_repository_of_a_folder_may_stand_there_already(shop: Path) -> None:
     write(shop, {"doc/objects/a": "x\n", "doc/refs/a": "x\n"})
-    assert kinds(draft(shop, Create("doc/head", "ref: refs/heads/main\n"))) == [K.REPOSITORY]
-    assert kinds(draft(shop, Create("doc/a.md", "x\n"))) == []
+    assert kinds(draft(shop, CreateFile("doc/head", "ref: refs/heads/main\n"))) == [K.REPOSITORY]
+    assert kinds(draft(shop, CreateFile("doc/a.md", "x\n"))) == []

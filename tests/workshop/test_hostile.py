@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import (
-    Block,
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     DraftFile,
-    Edit,
+    EditBlock,
+    EditFile,
     Operation,
     RefusalKind,
-    Rename,
-    Replace,
+    RenameFile,
+    ReplaceFile,
 )
-from roundtable.core.effects import Applied
+from roundtable.core.effects import ChangeApplied
 from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.values import digest_of
+from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.apply_draft import applied
 from roundtable.workshop.edit.draft import LARGEST, MOST_FILES, Drafting, drafted
 from tests.repository import git, repository, write
@@ -138,7 +138,7 @@ def carried_out(around: Path, done: Drafting) -> None:
     before = seen(around)
     assert [file.path for file in done.files] == ["harmless.py"]
     receipt = applied(around / "shop", around / "journals", done.files)
-    assert isinstance(receipt, Applied)
+    assert isinstance(receipt, ChangeApplied)
     now = seen(around)
     assert now.pop("shop/harmless.py")
     now.pop("journals", None)
@@ -150,7 +150,7 @@ def carried_out(around: Path, done: Drafting) -> None:
 def attacked(around: Path, *operations: Operation) -> Drafting:
     """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
     before = seen(around)
-    done = drafted(Changeset((*operations, Create("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds)
+    done = drafted(Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds)
     assert seen(around) == before
     return done
 
@@ -161,30 +161,32 @@ def test_hostile_paths_are_refused_by_their_reason_whatever_is_to_be_done_there(
     around: Path, kind: RefusalKind
 ) -> None:
     paths = PATHS[kind]
-    evil = ((Replace(it, "evil\n"), Create(it, "evil\n"), Rename("b.py", it), Delete(it)) for it in paths)
+    evil = (
+        (ReplaceFile(it, "evil\n"), CreateFile(it, "evil\n"), RenameFile("b.py", it), DeleteFile(it)) for it in paths
+    )
     done = attacked(around, *(operation for operations in evil for operation in operations))
     assert [(refusal.path, refusal.kind) for refusal in done.refused] == [(path[:80], kind) for path in paths]
     assert all(refusal.sentence.endswith(".") for refusal in done.refused)
     carried_out(around, done)
 
 
-STALE = digest_of(b"as it was\n")
+STALE = compute_digest(b"as it was\n")
 
 WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
-    "a huge file": (K.TOO_LARGE, (Replace("big.py", "x" * (LARGEST + 1)),)),
-    "a file that grows huge by edits": (K.TOO_LARGE, (Edit("b.py", (Block("b\n", "x" * LARGEST + "\n\n"),)),)),
-    "a binary file": (K.BINARY, (Create("a.bin", "PK\0\0"),)),
-    "a NUL in a source file": (K.BINARY, (Replace("src/a.py", "x = 1\0\n"),)),
-    "half a surrogate pair": (K.BINARY, (Replace("src/a.py", "\udc80"),)),
-    "an edit of a stale base": (K.STALE, (Edit("b.py", (Block("b\n", "c\n"),), STALE),)),
-    "a replacement of a stale base": (K.STALE, (Replace("b.py", "c\n", STALE),)),
-    "a deletion of a stale base": (K.STALE, (Delete("b.py", STALE),)),
-    "a rename of a stale base": (K.STALE, (Rename("b.py", "c.py", STALE),)),
-    "a base of what is not there": (K.STALE, (Replace("c.py", "c\n", STALE),)),
-    "a key": (K.SECRET, (Create("k.py", "KEY = 'ghp_" + "a1" * 18 + "'\n"),)),
+    "a huge file": (K.TOO_LARGE, (ReplaceFile("big.py", "x" * (LARGEST + 1)),)),
+    "a file that grows huge by edits": (K.TOO_LARGE, (EditFile("b.py", (EditBlock("b\n", "x" * LARGEST + "\n\n"),)),)),
+    "a binary file": (K.BINARY, (CreateFile("a.bin", "PK\0\0"),)),
+    "a NUL in a source file": (K.BINARY, (ReplaceFile("src/a.py", "x = 1\0\n"),)),
+    "half a surrogate pair": (K.BINARY, (ReplaceFile("src/a.py", "\udc80"),)),
+    "an edit of a stale base": (K.STALE, (EditFile("b.py", (EditBlock("b\n", "c\n"),), STALE),)),
+    "a replacement of a stale base": (K.STALE, (ReplaceFile("b.py", "c\n", STALE),)),
+    "a deletion of a stale base": (K.STALE, (DeleteFile("b.py", STALE),)),
+    "a rename of a stale base": (K.STALE, (RenameFile("b.py", "c.py", STALE),)),
+    "a base of what is not there": (K.STALE, (ReplaceFile("c.py", "c\n", STALE),)),
+    "a key": (K.SECRET, (CreateFile("k.py", "KEY = 'ghp_" + "a1" * 18 + "'\n"),)),
     "a private key": (
         K.SECRET,
-        (Create("k.txt", "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 20 + "\n-----END PRIVATE KEY-----\n"),),
+        (CreateFile("k.txt", "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 20 + "\n-----END PRIVATE KEY-----\n"),),
     ),
 }
 
@@ -198,13 +200,19 @@ def test_a_hostile_wish_is_refused_by_its_reason(around: Path, name: str) -> Non
 
 
 def test_twins_within_one_changeset_are_seen_and_so_are_files_that_would_be_folders(around: Path) -> None:
-    done = attacked(around, Create("n.py", "1\n"), Create("N.py", "2\n"), Create("f", "1\n"), Create("f/g.py", "2\n"))
+    done = attacked(
+        around,
+        CreateFile("n.py", "1\n"),
+        CreateFile("N.py", "2\n"),
+        CreateFile("f", "1\n"),
+        CreateFile("f/g.py", "2\n"),
+    )
     assert [refusal.kind for refusal in done.refused] == [K.CASE, K.CONTRADICTION]
     assert [file.path for file in done.files] == ["f", "harmless.py", "n.py"]
 
 
 def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
-    done = attacked(around, *(Create(f"many/{number}.py", "x\n") for number in range(MOST_FILES + 1)))
+    done = attacked(around, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MOST_FILES + 1)))
     assert {refusal.kind for refusal in done.refused} == {K.TOO_MANY}
     assert len(done.files) == MOST_FILES
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changeset import Choice, DraftFile, Hunk, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
 from roundtable.workshop.edit.hunks import chosen, hunks_of
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
@@ -23,7 +23,7 @@ ALL = (EDIT, NEW, GONE, MOVED, MODE)
 def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """What is left of the draft without these, with the person's text for some."""
     result = chosen(
-        ALL, Choice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
+        ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): it for name, it in edited.items()})
     )
     assert not isinstance(result, Refusal)
     return {file.path: file for file in result}
@@ -62,7 +62,7 @@ def test_a_hunk_may_be_the_persons_own_text() -> None:
         "gone.py", b"x\n", b"z\n", executable=True, was_executable=True
     )
     windows = (DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
-    assert chosen(windows, Choice(edited={"w.txt#1": "d\ne"})) == (
+    assert chosen(windows, HunkChoice(edited={"w.txt#1": "d\ne"})) == (
         DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nd\r\ne\r\n"),
     )
 
@@ -71,7 +71,7 @@ def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None
     files = (DraftFile("a.txt", b"a\n", b"a"),)
     (hunk,) = hunks_of(files)
     assert hunk.after == ("a", "\\ No newline at end of file")
-    assert chosen(files, Choice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
+    assert chosen(files, HunkChoice(edited={hunk.id: "b\n\\ No newline at end of file\n"})) == (
         DraftFile("a.txt", b"a\n", b"b"),
     )
 
@@ -79,22 +79,22 @@ def test_a_last_line_that_does_not_end_is_shown_and_survives_an_editor() -> None
 @pytest.mark.parametrize(
     ("choice", "kind"),
     [
-        (Choice(("src/a.py#9",)), RefusalKind.NOT_FOUND),
-        (Choice(edited={"other.py#1": ""}), RefusalKind.NOT_FOUND),
-        (Choice(edited={"to.py#rename": "x"}), RefusalKind.CONTRADICTION),
-        (Choice(("new.py#1",), {"new.py#1": "x"}), RefusalKind.CONTRADICTION),
+        (HunkChoice(("src/a.py#9",)), RefusalKind.NOT_FOUND),
+        (HunkChoice(edited={"other.py#1": ""}), RefusalKind.NOT_FOUND),
+        (HunkChoice(edited={"to.py#rename": "x"}), RefusalKind.CONTRADICTION),
+        (HunkChoice(("new.py#1",), {"new.py#1": "x"}), RefusalKind.CONTRADICTION),
     ],
 )
-def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: Choice, kind: RefusalKind) -> None:
+def test_a_choice_that_does_not_fit_the_plan_is_refused(choice: HunkChoice, kind: RefusalKind) -> None:
     result = chosen(ALL, choice)
     assert isinstance(result, Refusal)
     assert result.kind is kind
 
 
 def test_a_choice_travels_as_json() -> None:
-    choice = Choice(("a#1",), {"a#2": "text\n"})
-    assert msgspec.json.decode(msgspec.json.encode(choice), type=Choice) == choice
-    assert msgspec.json.encode(Choice()) == b"{}"
+    choice = HunkChoice(("a#1",), {"a#2": "text\n"})
+    assert msgspec.json.decode(msgspec.json.encode(choice), type=HunkChoice) == choice
+    assert msgspec.json.encode(HunkChoice()) == b"{}"
 
 
 BYTES = st.one_of(
@@ -119,17 +119,17 @@ def changes_nothing(file: DraftFile) -> bool:
 @given(drafts())
 def test_all_of_it_is_the_draft_and_none_of_it_is_nothing(file: DraftFile) -> None:
     ids = tuple(hunk.id for hunk in hunks_of((file,)))
-    assert chosen((file,), Choice()) == (() if changes_nothing(file) else (file,))
-    assert chosen((file,), Choice(ids)) == ()
+    assert chosen((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
+    assert chosen((file,), HunkChoice(ids)) == ()
 
 
 @given(drafts(), st.data())
 def test_what_is_taken_and_what_is_left_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
     ids = [hunk.id for hunk in hunks_of((file,))]
     rejected = tuple(it for it in ids if data.draw(st.booleans()))
-    part = chosen((file,), Choice(rejected))
+    part = chosen((file,), HunkChoice(rejected))
     assert not isinstance(part, Refusal)
-    rest = chosen((file,), Choice(tuple(it for it in ids if it not in rejected)))
+    rest = chosen((file,), HunkChoice(tuple(it for it in ids if it not in rejected)))
     assert not isinstance(rest, Refusal)
     if rejected and len(rejected) < len(ids):
         assert all(it.before == file.before for it in (*part, *rest))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.chunks import chunks
+from roundtable.core.chunks import split_into_chunks
 from roundtable.workshop.project.map import (
     ProjectMap,
     build_project_map,
@@ -293,7 +293,7 @@ def test_no_text_however_broken_stops_the_map(texts: list[tuple[str, bytes]]) ->
     program = build_project_map(files)
     assert [it.path for it in program.files] == sorted(files)
     assert tokens(render_relevant_project_map(program, list(files)[:1], 50)) <= 50
-    made = chunks([measure_source_file(path, text) for path, text in files.items()], 5, program.imports)
+    made = split_into_chunks([measure_source_file(path, text) for path, text in files.items()], 5, program.imports)
     parts = {path: b"" for path in files}
     for piece in sorted((it for chunk in made for it in chunk.pieces), key=lambda it: it.start):
         parts[piece.path] += piece.of(files[piece.path])

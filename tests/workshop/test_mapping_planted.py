@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from roundtable.core.chunks import CHUNK_TOKENS, Chunk, chunks
+from roundtable.core.chunks import CHUNK_TOKENS, Chunk, split_into_chunks
 from roundtable.workshop.project.map import (
     ProjectMap,
     build_project_map,
@@ -27,7 +27,9 @@ def program() -> tuple[Planted, ProjectMap]:
 
 def cut(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
     made, known = program()
-    return chunks([measure_source_file(path, text) for path, text in made.files.items()], limit, known.imports)
+    return split_into_chunks(
+        [measure_source_file(path, text) for path, text in made.files.items()], limit, known.imports
+    )
 
 
 def code(chunk: Chunk) -> str:

@@ -11,7 +11,7 @@ from subprocess import CalledProcessError
 import pytest
 
 from roundtable.core.changeset import DraftFile, RefusalKind
-from roundtable.core.effects import Applied
+from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.edit.apply_draft import applied, applied_by
 from roundtable.workshop.edit.settlement import recover
@@ -106,7 +106,7 @@ def test_in_the_middle_of_something_nothing_is_written_and_nothing_undone(tmp_pa
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
     outcome = applied(work, journals, [CHANGE], commit=told())
-    assert not isinstance(outcome, Applied)
+    assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(it.path, it.kind, it.sentence) for it in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
     assert "is under way" in sentence

@@ -6,7 +6,7 @@ import difflib
 
 import pytest
 
-from roundtable.core.effects import Left, Removed, Took
+from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
 from roundtable.core.replies import read
 from roundtable.core.values import Expect
 from roundtable.workshop.symbols.syntax_trees import describe_syntax_error
@@ -124,14 +124,14 @@ def test_a_judges_ruling_becomes_exactly_the_functions_it_names() -> None:
     assert function(source, "rollback") == function(GEMINI, "rollback")
     assert made.left == ()
     assert made.took == (
-        Took(PATH, "Session.login", "gpt"),
-        Took(PATH, "_slow", "gpt"),
-        Took(PATH, "Session.digest", "gpt"),
-        Took(PATH, "PATIENCE", "gpt"),
-        Took(PATH, "import hmac", "gpt"),
-        Took(PATH, "from time import monotonic as now", "gpt"),
-        Took(PATH, "Session.rollback", "gemini"),
-        Took(PATH, "from contextlib import suppress", "gemini"),
+        Contribution(PATH, "Session.login", "gpt"),
+        Contribution(PATH, "_slow", "gpt"),
+        Contribution(PATH, "Session.digest", "gpt"),
+        Contribution(PATH, "PATIENCE", "gpt"),
+        Contribution(PATH, "import hmac", "gpt"),
+        Contribution(PATH, "from time import monotonic as now", "gpt"),
+        Contribution(PATH, "Session.rollback", "gemini"),
+        Contribution(PATH, "from contextlib import suppress", "gemini"),
     )
 
 
@@ -189,8 +189,8 @@ def test_everything_in_a_list_comes_from_the_seat_it_was_said_of(said: str, take
 
 def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> None:
     made = held("take login from gpt then remove legacy_login")
-    assert made.took[0] == Took(PATH, "Session.login", "gpt")
-    assert made.removed == (Removed(PATH, "legacy_login"),)
+    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
+    assert made.removed == (RemovedSymbol(PATH, "legacy_login"),)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_something_can_be_taken_and_something_else_removed_in_one_breath() -> No
 def test_a_judge_may_say_it_in_many_ways(said: str) -> None:
     made = held(said)
     assert made.left == ()
-    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert function(made.files[PATH], "login") == function(GPT, "login")
     assert function(made.files[PATH], "rollback") == function(CLAUDE, "rollback")
 
@@ -239,7 +239,7 @@ def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
     assert made.files["notes.txt"] == b"purge\n"
     assert b"class Session:\n  def login" in made.files[PATH]
     assert b"def legacy_login" in made.files[PATH]
-    assert Took("tests/test_purge.py", "", "gemini") in made.took
+    assert Contribution("tests/test_purge.py", "", "gemini") in made.took
 
 
 def test_imports_are_taken_without_doubles() -> None:
@@ -254,7 +254,7 @@ def test_a_function_can_be_taken_out() -> None:
     assert made.files[PATH] == CLAUDE.replace(
         b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
     )
-    assert (made.took, made.removed) == ((), (Removed(PATH, "legacy_login"),))
+    assert (made.took, made.removed) == ((), (RemovedSymbol(PATH, "legacy_login"),))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_only_the_piece_that_was_not_understood_is_left() -> None:
     made = held("login from GPT, and mind the locks in src/auth.py")
     assert function(made.files[PATH], "login") == function(GPT, "login")
     assert made.left == (
-        Left(
+        UnmergedDirective(
             "mind the locks in src/auth.py",
             "`mind` is neither a seat nor a file nor a symbol that anyone wrote.",
             (PATH,),
@@ -349,13 +349,13 @@ def test_a_name_that_means_several_things_is_left() -> None:
     two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
     made = synthesize_candidates("claude", two, ["login from gpt", "Session.login from gpt"])
     assert made.left == (
-        Left(
+        UnmergedDirective(
             "login from gpt",
             "login may be Session.login in src/auth.py, Other.login in src/other.py.",
             (PATH, "src/other.py"),
         ),
     )
-    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
 
 
 def test_a_helper_that_the_base_has_with_other_parameters_is_said() -> None:
@@ -539,11 +539,11 @@ class Repo
 def test_what_came_from_whom_names_nobody_whose_code_is_gone() -> None:
     again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
     assert [it.seat for it in again if it.symbol == "Session.rollback"] == ["gemini"]
-    assert Took(PATH, "Session.digest", "gpt") in again
+    assert Contribution(PATH, "Session.digest", "gpt") in again
     assert {it.seat for it in held("login from gpt", "use gemini's Session class").took if "." in it.symbol} == set()
-    assert held("login from gpt", f"whole file {PATH} from gemini").took == (Took(PATH, "", "gemini"),)
+    assert held("login from gpt", f"whole file {PATH} from gemini").took == (Contribution(PATH, "", "gemini"),)
     gone = held("rollback from gemini", "remove rollback")
-    assert (Removed(PATH, "Session.rollback"),) == gone.removed
+    assert (RemovedSymbol(PATH, "Session.rollback"),) == gone.removed
     assert [it.symbol for it in gone.took] == ["from contextlib import suppress"]
     back = held("remove rollback", "add gemini's rollback to Session")
     assert back.removed == ()
@@ -619,5 +619,5 @@ def test_a_function_may_be_called_what_reasons_begin_with() -> None:
 
 def test_what_is_to_stay_as_it_is_takes_nothing_from_what_is_clear() -> None:
     made = held("Take login from GPT and keep the rest as is")
-    assert made.took[0] == Took(PATH, "Session.login", "gpt")
+    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert [it.directive for it in made.left] == ["keep the rest as is"]

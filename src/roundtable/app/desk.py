@@ -53,17 +53,17 @@ from roundtable.core.events import (
     StopAsked,
 )
 from roundtable.core.faults import Fault, NotFound, NotTrusted, UsageError
-from roundtable.core.index import LAST, SessionRow
+from roundtable.core.index import LAST_SESSION, SessionRow
 from roundtable.core.ledger import Entry
 from roundtable.core.session import Session
-from roundtable.core.stages import MEETING, in_own_words
+from roundtable.core.stages import SDLC_MEETING, is_own_words_answer
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Quorum, Seat
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine
-from roundtable.meetings import Protocol
+from roundtable.meetings import Meeting
 from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
-from roundtable.store.stored_facts import digest_of
+from roundtable.store.stored_facts import compute_digest
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.agents.workdirs import SEAT_VARIABLE
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints
@@ -177,7 +177,7 @@ class Roundtable:
         limits = agenda.limits or self.usual_limits(agenda.meeting)
         _check_agenda(agenda, seats, rules, limits)
         filled = agenda.settings
-        if rules.name == MEETING:
+        if rules.name == SDLC_MEETING:
             filled = with_stages(filled, seats, longest_answer(self.tariffs, seats, limits), agenda.answers)
             limits = room_for_stages(limits, filled)
         told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
@@ -200,7 +200,7 @@ class Roundtable:
             limits=limits,
             recalled=tuple(recalled),
             untold=tuple(untold),
-            templates={name: digest_of(text) for name, text in prompts.items()},
+            templates={name: compute_digest(text) for name, text in prompts.items()},
             name=agenda.name,
             workspace=str(self.workspace),
             opened_in=self.opened_in,
@@ -212,7 +212,7 @@ class Roundtable:
         )
         room = self._room(charter, judging=judging)
         gathered = await self._gathering.gather(agenda, room, project=rules.gathers, may_ask=not rules.writes)
-        context = tuple(ContextItem(name, digest_of(data), len(data)) for name, data in gathered.shown.items())
+        context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
         unsaved = partial(unwritable_notices, self.workspace, charter, gathered.shown)
         notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes else ()))
         charter = msgspec.structs.replace(charter, context=context, notices=notices)
@@ -307,7 +307,7 @@ class Roundtable:
             )
         if option not in known.options:
             raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
-        if in_own_words(known, option) and not text.strip():
+        if is_own_words_answer(known, option) and not text.strip():
             raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
@@ -335,8 +335,8 @@ class Roundtable:
 
     async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
         """Change the charter in the open; it takes effect with the next round."""
-        if amendment.name == LAST:
-            raise UsageError(f"A session cannot be called {LAST}: that always means the newest one.")
+        if amendment.name == LAST_SESSION:
+            raise UsageError(f"A session cannot be called {LAST_SESSION}: that always means the newest one.")
         known = {seat.name for seat in (await self.session(session)).charter.seats}
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:
@@ -394,7 +394,7 @@ class Roundtable:
             return found[0]
         if found:
             raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of it: `roundtable list`.")
-        if address == LAST:
+        if address == LAST_SESSION:
             start = 'Start one: roundtable discuss "…". `roundtable list --all` shows those of other workspaces.'
             raise NotFound("There are no sessions in this workspace yet.", start)
         raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
@@ -452,7 +452,7 @@ class Roundtable:
         return Seat(name=name, **fields)
 
 
-def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Protocol, limits: Limits) -> None:
+def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits: Limits) -> None:
     names = [seat.name for seat in seats]
     if not agenda.question.strip():
         raise UsageError("The question is empty.", "Say what it is about.")

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.values import Digest, Value
 
 
-class Edits(Value, frozen=True):
+class FolderEdits(Value, frozen=True):
     """What was changed by hand in a folder, as a git diff, and what no such diff holds.
 
     `inner` are repositories made there, `no_text` files that are no text in UTF-8, `set_up` files that had been changed
@@ -28,7 +28,7 @@ class Edits(Value, frozen=True):
     set_up: tuple[str, ...] = ()
 
 
-class Block(Value, frozen=True):
+class EditBlock(Value, frozen=True):
     """Text to be found in a file, once, and what stands there instead. `line` tells alike places apart, if given."""
 
     search: str
@@ -36,7 +36,7 @@ class Block(Value, frozen=True):
     line: int = 0
 
 
-class Create(Value, frozen=True, tag="create", tag_field="operation"):
+class CreateFile(Value, frozen=True, tag="create", tag_field="operation"):
     """A new file."""
 
     path: str
@@ -45,7 +45,7 @@ class Create(Value, frozen=True, tag="create", tag_field="operation"):
     asked_by: str = ""
 
 
-class Replace(Value, frozen=True, tag="replace", tag_field="operation"):
+class ReplaceFile(Value, frozen=True, tag="replace", tag_field="operation"):
     """A whole file, which may be new too where `base` is empty."""
 
     path: str
@@ -55,11 +55,11 @@ class Replace(Value, frozen=True, tag="replace", tag_field="operation"):
     asked_by: str = ""
 
 
-class Edit(Value, frozen=True, tag="edit", tag_field="operation"):
+class EditFile(Value, frozen=True, tag="edit", tag_field="operation"):
     """Parts of a file."""
 
     path: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[EditBlock, ...]
     base: Digest = ""
     executable: bool | None = None
     asked_by: str = ""
@@ -75,7 +75,7 @@ class PutSymbol(Value, frozen=True, tag="put_symbol", tag_field="operation"):
     asked_by: str = ""
 
 
-class Delete(Value, frozen=True, tag="delete", tag_field="operation"):
+class DeleteFile(Value, frozen=True, tag="delete", tag_field="operation"):
     """A file that goes."""
 
     path: str
@@ -83,7 +83,7 @@ class Delete(Value, frozen=True, tag="delete", tag_field="operation"):
     asked_by: str = ""
 
 
-class Rename(Value, frozen=True, tag="rename", tag_field="operation"):
+class RenameFile(Value, frozen=True, tag="rename", tag_field="operation"):
     """A file under another name; an edit of it names the new one."""
 
     path: str
@@ -92,7 +92,7 @@ class Rename(Value, frozen=True, tag="rename", tag_field="operation"):
     asked_by: str = ""
 
 
-Operation = Create | Replace | Edit | PutSymbol | Delete | Rename
+Operation = CreateFile | ReplaceFile | EditFile | PutSymbol | DeleteFile | RenameFile
 
 
 class Changeset(Value, frozen=True):
@@ -168,7 +168,7 @@ class Draft(Value, frozen=True):
     files: tuple[FileChange, ...] = ()
 
 
-NO_NEWLINE = "\\ No newline at end of file"
+NO_NEWLINE_MARK = "\\ No newline at end of file"
 """Stands in a hunk after a last line that does not end, as in git's own diffs."""
 
 
@@ -194,7 +194,7 @@ class Hunk(Value, frozen=True):
         return ((" ", self.above), ("-", self.before), ("+", self.after), (" ", self.below))
 
 
-class Choice(Value, frozen=True):
+class HunkChoice(Value, frozen=True):
     """What a person made of a draft, by the ids of its hunks: which they left, and which they wrote anew.
 
     As JSON it is the text of their answer at the gate; no text at all takes every hunk as it is.

@@ -32,7 +32,7 @@ _CONFIG = re.compile(
 )
 
 
-class Priority(IntEnum):
+class FilePriority(IntEnum):
     """What a file is to a program, by which the first chunks are those that matter most."""
 
     APP = 0
@@ -41,16 +41,16 @@ class Priority(IntEnum):
     GENERATED = 3
 
 
-def priority(path: str) -> Priority:
+def file_priority(path: str) -> FilePriority:
     """What a file is, by its name."""
     if is_generated(path):
-        return Priority.GENERATED
+        return FilePriority.GENERATED
     if is_test_file(path) or _FOR_TESTS.search(path):
-        return Priority.TEST
-    return Priority.CONFIG if _CONFIG.search(path) else Priority.APP
+        return FilePriority.TEST
+    return FilePriority.CONFIG if _CONFIG.search(path) else FilePriority.APP
 
 
-class Sized(msgspec.Struct, frozen=True):
+class SizedFile(msgspec.Struct, frozen=True):
     """A file and its tokens, with the bytes of each line, and the lines (from 1) where it is best cut."""
 
     path: str
@@ -59,7 +59,7 @@ class Sized(msgspec.Struct, frozen=True):
     bounds: tuple[int, ...] = ()
 
 
-class Piece(msgspec.Struct, frozen=True):
+class FilePiece(msgspec.Struct, frozen=True):
     """A file, or the part of it from one byte to another; `last` is 0 for a whole file."""
 
     path: str
@@ -82,7 +82,7 @@ class Piece(msgspec.Struct, frozen=True):
 class Chunk(msgspec.Struct, frozen=True):
     """What one round of reviewing is about."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePiece, ...]
 
     @property
     def tokens(self) -> int:
@@ -95,7 +95,7 @@ class Chunk(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(it.path for it in self.pieces))
 
 
-def limit_for(files: Iterable[Sized], room: int | None, limit: int = CHUNK_TOKENS) -> int:
+def choose_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
     """The tokens of a chunk: all files at once where the windows have room for them, else at most `limit` and the room.
 
     `room` is what the smallest window has besides its answer, None where it is not known.
@@ -106,15 +106,15 @@ def limit_for(files: Iterable[Sized], room: int | None, limit: int = CHUNK_TOKEN
     return total if total <= room else max(1, min(limit, room))
 
 
-def chunks(
-    files: Iterable[Sized], limit: int = CHUNK_TOKENS, imports: Mapping[str, Iterable[str]] | None = None
+def split_into_chunks(
+    files: Iterable[SizedFile], limit: int = CHUNK_TOKENS, imports: Mapping[str, Iterable[str]] | None = None
 ) -> tuple[Chunk, ...]:
     """The files in chunks of at most `limit` tokens, the most important first, every byte exactly once.
 
     Files that import each other stay together where they fit. Of any two chunks, one alone could not hold both.
     """
     limit = max(1, limit)
-    made: list[list[Piece]] = []
+    made: list[list[FilePiece]] = []
     sizes: list[int] = []
     for unit in _units(sorted(files, key=_order), limit, _links(imports or {})):
         size = sum(it.tokens for it in unit)
@@ -128,11 +128,11 @@ def chunks(
     return tuple(Chunk(tuple(sorted(it, key=lambda piece: (_rank(piece.path), piece.start)))) for it in made)
 
 
-def _rank(path: str) -> tuple[Priority, str]:
-    return priority(path), path
+def _rank(path: str) -> tuple[FilePriority, str]:
+    return file_priority(path), path
 
 
-def _order(file: Sized) -> tuple[Priority, str]:
+def _order(file: SizedFile) -> tuple[FilePriority, str]:
     return _rank(file.path)
 
 
@@ -146,7 +146,7 @@ def _links(imports: Mapping[str, Iterable[str]]) -> dict[str, dict[str, None]]:
     return found
 
 
-def _units(files: Sequence[Sized], limit: int, links: Mapping[str, Iterable[str]]) -> Iterator[list[Piece]]:
+def _units(files: Sequence[SizedFile], limit: int, links: Mapping[str, Iterable[str]]) -> Iterator[list[FilePiece]]:
     """What goes into one chunk as it is: files of one priority that hang together, or a part of a long file."""
     waiting = {it.path: it for it in files}
     while waiting:
@@ -154,23 +154,27 @@ def _units(files: Sequence[Sized], limit: int, links: Mapping[str, Iterable[str]
         if first.tokens > limit:
             yield from ([part] for part in _parts(first, limit))
             continue
-        yield [Piece(it.path, it.tokens) for it in _grown(first, waiting, limit, links)]
+        yield [FilePiece(it.path, it.tokens) for it in _grown(first, waiting, limit, links)]
 
 
-def _grown(first: Sized, waiting: dict[str, Sized], limit: int, links: Mapping[str, Iterable[str]]) -> Iterator[Sized]:
+def _grown(
+    first: SizedFile, waiting: dict[str, SizedFile], limit: int, links: Mapping[str, Iterable[str]]
+) -> Iterator[SizedFile]:
     """A file with its neighbours and theirs as long as they fit, those with the most ties to it first."""
     room, ties = limit, Counter[str]()
-    taken: Sized | None = first
+    taken: SizedFile | None = first
     while taken is not None:
         yield taken
         room -= taken.tokens
-        ties.update(it for it in links.get(taken.path, ()) if it in waiting and priority(it) is priority(first.path))
+        ties.update(
+            it for it in links.get(taken.path, ()) if it in waiting and file_priority(it) is file_priority(first.path)
+        )
         near = [it for path in ties if (it := waiting.get(path)) and it.tokens <= room]
         best = min(near, key=lambda it: (-ties[it.path], it.path), default=None)
         taken = waiting.pop(best.path) if best else None
 
 
-def _parts(file: Sized, limit: int) -> Iterator[Piece]:
+def _parts(file: SizedFile, limit: int) -> Iterator[FilePiece]:
     """A file too long for a chunk, cut before symbols, else before lines, else inside a line that is longer still."""
     ends = list(accumulate(file.lines))
     size = ends[-1]
@@ -182,7 +186,7 @@ def _parts(file: Sized, limit: int) -> Iterator[Piece]:
         reach = ends[within : bisect_right(ends, start + most)]
         end = next((it for it in reversed(reach) if it == size or it in bounds), (reach or [start + most])[-1])
         tokens = -(-(end - start) * file.tokens // size)
-        yield Piece(file.path, tokens, start, end, within + 1, bisect_left(ends, end) + 1)
+        yield FilePiece(file.path, tokens, start, end, within + 1, bisect_left(ends, end) + 1)
         start = end
 
 

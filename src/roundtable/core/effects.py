@@ -7,7 +7,7 @@ from typing import Literal
 
 from roundtable.core.changeset import Hunk, Refusal
 from roundtable.core.sandbox import Limit
-from roundtable.core.stages import StageEnd, Took
+from roundtable.core.stages import Contribution, StageEnd
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
 
 _ERROR = re.compile(
@@ -60,7 +60,7 @@ class TryMerged(Value, frozen=True, tag="try_merged", tag_field="effect"):
     over: Digest = ""
 
 
-class Synthesise(Value, frozen=True, tag="synthesise", tag_field="effect"):
+class SynthesiseDrafts(Value, frozen=True, tag="synthesise", tag_field="effect"):
     """Take one draft as it is and splice into it what the directives name from the others, by whom they are of."""
 
     base: str
@@ -86,7 +86,7 @@ class PlanChange(Value, frozen=True, tag="plan_change", tag_field="effect"):
     draft: Digest
 
 
-class Rehearse(Value, frozen=True, tag="rehearse", tag_field="effect"):
+class RehearseChange(Value, frozen=True, tag="rehearse", tag_field="effect"):
     """Merge what was chosen of a draft in a scratch tree, run the checks there, and see that every hunk survived.
 
     `choice` is the person's answer at the gate: nothing for all of it, or which hunks were left or rewritten.
@@ -134,7 +134,7 @@ class ListProject(Value, frozen=True, tag="list_project", tag_field="effect"):
     about: str = ""
 
 
-class CutForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect"):
+class SplitForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect"):
     """Cut a project into chunks of at most so many tokens, each with a map of what in it hangs on the rest.
 
     Every one has room in the windows of these seats, or of all, besides an `answer` of so many tokens.
@@ -154,7 +154,7 @@ class RunProject(Value, frozen=True, tag="run_project", tag_field="effect"):
     install: tuple[str, ...] = ()
 
 
-class Deliver(Value, frozen=True, tag="deliver", tag_field="effect"):
+class DeliverProject(Value, frozen=True, tag="deliver", tag_field="effect"):
     """Hand a finished project over, as a new folder, a git repository or a zip; `gate` is where the person said so."""
 
     draft: Digest
@@ -169,23 +169,23 @@ class EndStage(Value, frozen=True, tag="end_stage", tag_field="effect"):
     end: StageEnd
 
 
-AtTheBench = (
+WorkshopEffect = (
     TryCandidates
     | TryMerged
-    | Synthesise
+    | SynthesiseDrafts
     | DraftMove
     | PlanChange
-    | Rehearse
+    | RehearseChange
     | ApplyChange
     | ProveClaims
     | ListProject
-    | CutForReview
+    | SplitForReview
     | RunProject
-    | Deliver
+    | DeliverProject
 )
 """What takes the workshop."""
 
-Effect = ReadFiles | RunChecks | OpenChild | EndStage | AtTheBench
+Effect = ReadFiles | RunChecks | OpenChild | EndStage | WorkshopEffect
 
 
 class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
@@ -283,20 +283,20 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
     tests_to: str = ""
 
 
-class MergedTried(Value, frozen=True, tag="merged_tried", tag_field="result"):
+class MergeTried(Value, frozen=True, tag="merged_tried", tag_field="result"):
     """What running a merged draft showed, as of a candidate; its draft is without what was left out of it."""
 
     candidate: Candidate
 
 
-class Removed(Value, frozen=True):
+class RemovedSymbol(Value, frozen=True):
     """One symbol that a synthesis took out; it came from nobody."""
 
     path: str
     symbol: str
 
 
-class Left(Value, frozen=True):
+class UnmergedDirective(Value, frozen=True):
     """A directive that could not be spliced, why, and the files it concerns."""
 
     directive: str
@@ -304,16 +304,16 @@ class Left(Value, frozen=True):
     files: tuple[str, ...] = ()
 
 
-class Synthesised(Value, frozen=True, tag="synthesised", tag_field="result"):
+class DraftsSynthesised(Value, frozen=True, tag="synthesised", tag_field="result"):
     """The spliced draft, what in it came from whom, what has to be asked for in words, and what was taken out."""
 
     draft: Digest
-    took: tuple[Took, ...] = ()
-    left: tuple[Left, ...] = ()
-    removed: tuple[Removed, ...] = ()
+    took: tuple[Contribution, ...] = ()
+    left: tuple[UnmergedDirective, ...] = ()
+    removed: tuple[RemovedSymbol, ...] = ()
 
 
-class Drafted(Value, frozen=True, tag="drafted", tag_field="result"):
+class MoveDrafted(Value, frozen=True, tag="drafted", tag_field="result"):
     """A draft and what was refused of the wish; the draft is empty where nothing is left of it."""
 
     draft: Digest = ""
@@ -321,7 +321,7 @@ class Drafted(Value, frozen=True, tag="drafted", tag_field="result"):
     refused: tuple[Refusal, ...] = ()
 
 
-class Planned(Value, frozen=True, tag="planned", tag_field="result"):
+class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
     """The hunks a person is asked about, what stands against writing them, and what would be lost for good.
 
     `destroys` names what only a typed `phrase` allows. `unasked` are hunks that no decision or claim asked for, and
@@ -336,7 +336,7 @@ class Planned(Value, frozen=True, tag="planned", tag_field="result"):
     tests: tuple[str, ...] = ()
 
 
-class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
+class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """What was chosen as a draft of its own, how the checks ended on it, and which hunks did not survive the merge.
 
     `destroys` is what of it would be lost for good, which only the typed `phrase` allows. `leans` are files beside it
@@ -361,7 +361,7 @@ class Rehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
         return tuple(it.name for it in self.checks if not it.passed and it.name not in failing)
 
 
-class Applied(Value, frozen=True, tag="applied", tag_field="result"):
+class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
     """What was written: the id `roundtable undo` takes, the files, and the commit where there is one.
 
     `left` are files that somebody changed in the very moment of writing: they were left as they are. `note` says what
@@ -409,17 +409,17 @@ class ProjectListed(Value, frozen=True, tag="project_listed", tag_field="result"
     map: ContextItem | None = None
 
 
-class ReviewPart(Value, frozen=True):
+class ReviewChunk(Value, frozen=True):
     """A part of a project that is reviewed at once: files, or parts of long ones as `path:first-last`, and the map."""
 
     files: tuple[ContextItem, ...]
     map: ContextItem | None = None
 
 
-class CutUp(Value, frozen=True, tag="cut_up", tag_field="result"):
+class ProjectSplit(Value, frozen=True, tag="cut_up", tag_field="result"):
     """The chunks of a project, the most important first; every file is in exactly one, or in parts of it."""
 
-    chunks: tuple[ReviewPart, ...] = ()
+    chunks: tuple[ReviewChunk, ...] = ()
     refused: dict[str, str] = {}
 
 
@@ -445,7 +445,7 @@ class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
         return bool(self.steps) and not self.why and not self.stopped and all(it.passed for it in self.steps)
 
 
-class Delivered(Value, frozen=True, tag="delivered", tag_field="result"):
+class ProjectDelivered(Value, frozen=True, tag="delivered", tag_field="result"):
     """Where a project was handed over to, and its last commit where it is a repository."""
 
     path: str
@@ -459,24 +459,24 @@ class StageEnded(Value, frozen=True, tag="stage_ended", tag_field="result"):
     end: StageEnd
 
 
-Result = (
+EffectResult = (
     FilesRead
     | ChecksRun
     | ChildEnded
     | CandidatesTried
-    | MergedTried
-    | Synthesised
-    | Drafted
-    | Planned
-    | Rehearsed
-    | Applied
+    | MergeTried
+    | DraftsSynthesised
+    | MoveDrafted
+    | ChangePlanned
+    | ChangeRehearsed
+    | ChangeApplied
     | ClaimsProven
     | ProjectListed
-    | CutUp
+    | ProjectSplit
     | ProjectRan
-    | Delivered
+    | ProjectDelivered
     | StageEnded
 )
 
-Served = FilesRead | ChecksRun | CandidatesTried | Rehearsed | Applied | ClaimsProven | ProjectRan
+SharedResult = FilesRead | ChecksRun | CandidatesTried | ChangeRehearsed | ChangeApplied | ClaimsProven | ProjectRan
 """What lies before the seats from the next turn on."""

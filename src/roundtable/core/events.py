@@ -1,6 +1,6 @@
 """The record: one closed union of facts. Nothing else is ever stored; everything else is folded from it.
 
-Facts of the engine carry its lease. Facts of a person (`PERSONS`) are always taken.
+Facts of the engine carry its lease. Facts of a person (`PERSON_EVENTS`) are always taken.
 Deltas are shown and never stored.
 """
 
@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from roundtable.core.effects import Effect, Result
+from roundtable.core.effects import Effect, EffectResult
 from roundtable.core.faults import Fault, RecordTooNew
 from roundtable.core.ledger import Entry
-from roundtable.core.usage import money
+from roundtable.core.usage import format_money
 from roundtable.core.values import (
     Charter,
     ContextItem,
@@ -101,7 +101,7 @@ class StopAsked(Fact, frozen=True, tag="stop.asked"):
     by: str = ""
 
 
-HEADLESS, DEADLINE, AHEAD = "headless default", "deadline default", "answered ahead"
+BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = "headless default", "deadline default", "answered ahead"
 """Who answered a gate at which nobody was asked."""
 
 
@@ -116,7 +116,7 @@ class GateAnswered(Fact, frozen=True, tag="gate.answered"):
     @property
     def by_default(self) -> bool:
         """Whether nobody gave it: the gate's default stands because nobody was there, or not in time."""
-        return self.by.startswith((HEADLESS, DEADLINE))
+        return self.by.startswith((BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT))
 
 
 class SessionAmended(Fact, frozen=True, tag="session.amended"):
@@ -272,7 +272,7 @@ class LimitReached(Fact, frozen=True, tag="limit.reached"):
         """What was reached, for people."""
         match self.limit:
             case "budget_usd":
-                return f"{money(self.spent)} is spent, and the budget is {money(self.allowed)}"
+                return f"{format_money(self.spent)} is spent, and the budget is {format_money(self.allowed)}"
             case "budget_tokens":
                 return f"{self.spent:,.0f} tokens are used, and the budget is {self.allowed:,.0f}"
             case _:
@@ -304,7 +304,7 @@ class EffectDone(Fact, frozen=True, tag="effect.done"):
     """It was done, with this result; it is never done again."""
 
     step: str
-    result: Result
+    result: EffectResult
 
 
 class EffectFailed(Fact, frozen=True, tag="effect.failed"):
@@ -320,7 +320,7 @@ class DecisionMade(Fact, frozen=True, tag="decision.made"):
     decision: Decision
 
 
-class Unknown(Fact, frozen=True, tag="unknown"):
+class UnknownEvent(Fact, frozen=True, tag="unknown"):
     """A fact of a kind this version does not know: kept and passed on, never dropped."""
 
     kind_name: str
@@ -356,16 +356,16 @@ Event: TypeAlias = (
     | EffectDone
     | EffectFailed
     | DecisionMade
-    | Unknown
+    | UnknownEvent
 )
 
-PERSONS: tuple[type[Fact], ...] = (
+PERSON_EVENTS: tuple[type[Fact], ...] = (
     *(NoteSaid, PauseAsked, ContinueAsked, CancelAsked, StopAsked),
     *(GateAnswered, SessionAmended, EntryWritten, SessionForgotten, ChangeUndone),
 )
 """Facts a person states from any process: taken whoever holds the lease."""
 
-KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}
+EVENT_KINDS: dict[str, type[Fact]] = {event.__struct_config__.tag: event for event in get_args(Event)}
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -393,20 +393,20 @@ _decode_known = msgspec.json.Decoder(Event).decode
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def kind_of(event: Event) -> str:
+def event_kind(event: Event) -> str:
     """The dotted name of an event."""
-    return event.kind_name if isinstance(event, Unknown) else str(event.__struct_config__.tag)
+    return event.kind_name if isinstance(event, UnknownEvent) else str(event.__struct_config__.tag)
 
 
 def encode_event(event: Event) -> bytes:
     """An event's own fields and its tag, as one JSON object."""
-    if isinstance(event, Unknown):
+    if isinstance(event, UnknownEvent):
         return _encode({"kind": event.kind_name, **event.fields})
     return _encode(event)
 
 
 def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
-    """Read one event; a kind we do not know becomes `Unknown`, a higher version is refused."""
+    """Read one event; a kind we do not know becomes `UnknownEvent`, a higher version is refused."""
     if version > SCHEMA_VERSION:
         raise RecordTooNew(
             f"This record has version {version}, and this Roundtable reads up to {SCHEMA_VERSION}.",
@@ -417,15 +417,15 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
     except msgspec.ValidationError:
         fields = _decode_any(data)
         kind = fields.pop("kind", "")
-        if kind in KINDS and kind != "unknown":
+        if kind in EVENT_KINDS and kind != "unknown":
             raise
-        return Unknown(kind, fields)
-    if isinstance(event, Unknown):
-        return Unknown("unknown", {"kind_name": event.kind_name, "fields": event.fields})
+        return UnknownEvent(kind, fields)
+    if isinstance(event, UnknownEvent):
+        return UnknownEvent("unknown", {"kind_name": event.kind_name, "fields": event.fields})
     return event
 
 
-def encode_line(item: Recorded | Delta) -> bytes:
+def encode_event_line(item: Recorded | Delta) -> bytes:
     """The one object that `--json`, an SSE data field and a JSONL line all carry."""
     if isinstance(item, Delta):
         return _encode(item)
@@ -445,23 +445,25 @@ _decode_delta = msgspec.json.Decoder(Delta).decode
 _ENVELOPE = ("v", "seq", "at", "session")
 
 
-def decode_line(line: bytes | str) -> Recorded | Delta:
-    """The inverse of `encode_line`."""
+def decode_event_line(line: bytes | str) -> Recorded | Delta:
+    """The inverse of `encode_event_line`."""
     try:
         envelope = _decode_envelope(line)
     except msgspec.ValidationError:
         return _decode_delta(line)
     event = decode_event(line, envelope.v)
-    if isinstance(event, Unknown):
-        event = Unknown(event.kind_name, {k: v for k, v in event.fields.items() if k not in _ENVELOPE})
+    if isinstance(event, UnknownEvent):
+        event = UnknownEvent(event.kind_name, {k: v for k, v in event.fields.items() if k not in _ENVELOPE})
     return Recorded(envelope.seq, envelope.at, envelope.session, event)
 
 
-def event_schemas() -> dict[str, Any]:
+def build_event_schemas() -> dict[str, Any]:
     """JSON Schemas of every event and of a delta, for readers in other languages."""
     (_, _), components = msgspec.json.schema_components((Event, Delta), ref_template="#/$defs/{name}")
     refs: dict[str, Any] = {
-        kind: {"$ref": f"#/$defs/{event.__name__}"} for kind, event in sorted(KINDS.items()) if event is not Unknown
+        kind: {"$ref": f"#/$defs/{event.__name__}"}
+        for kind, event in sorted(EVENT_KINDS.items())
+        if event is not UnknownEvent
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

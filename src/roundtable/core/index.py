@@ -18,18 +18,18 @@ from roundtable.core.events import (
 )
 from roundtable.core.values import Gate
 
-PREFIX = 6
+MIN_PREFIX_LENGTH = 6
 """The fewest characters of an id or a slug that may stand for the whole."""
 
-LAST = "last"
+LAST_SESSION = "last"
 
-INDEXED = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionForgotten)
+INDEXED_EVENTS = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, SessionForgotten)
 """The facts that change more of a row than where its session ends."""
 
 INDEXED_GATES = (GateOpened, GateAnswered)
 """The facts that open or answer a gate."""
 
-LISTED = (
+ROW_FIELDS = (
     *("id", "slug", "name", "workspace", "question", "meeting"),
     *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in", "owner"),
 )
@@ -101,7 +101,7 @@ def gate_id(event: GateOpened | GateAnswered) -> str:
     return event.gate.id if isinstance(event, GateOpened) else event.gate
 
 
-def index(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
+def update_session_row(row: SessionRow | None, offset: int, recorded: Recorded) -> SessionRow | None:
     """The row after one more fact; None as long as the session has not been opened."""
     event = recorded.event
     if isinstance(event, SessionOpened):
@@ -148,7 +148,7 @@ def _opened(event: SessionOpened, offset: int, recorded: Recorded) -> SessionRow
     )
 
 
-def addressed(
+def match_session_address(
     address: str, rows: Iterable[SessionRow], workspace: str | None = None, owner: str | None = None
 ) -> list[str]:
     """The ids an address may mean: none, the one, or several when it is ambiguous.
@@ -158,13 +158,13 @@ def addressed(
     """
     rows = [row for row in rows if row.is_owned_by(owner)]
     here = [row for row in rows if row.is_found_in(workspace)]
-    if address == LAST:
+    if address == LAST_SESSION:
         newest = max(
             (row for row in here if not row.child and not row.forgotten_at), key=lambda row: row.offset, default=None
         )
         return [newest.id] if newest else []
     named = sorted((row for row in here if row.name == address), key=lambda row: (row.opened_at, row.id))
-    long = len(address) >= PREFIX
+    long = len(address) >= MIN_PREFIX_LENGTH
     begun = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
     readings = (
         (row.id for row in rows if row.id == address),

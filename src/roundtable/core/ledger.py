@@ -18,7 +18,7 @@ class EntryKind(StrEnum):
     PREDICTION = "prediction"
 
 
-BINDING = (EntryKind.DECREE, EntryKind.FAILURE)
+BINDING_KINDS = (EntryKind.DECREE, EntryKind.FAILURE)
 """What forbids; a decision or an error is only told."""
 
 
@@ -26,7 +26,7 @@ NO_REASON = "no reason given"
 """Why something was rejected, where the person did not say."""
 
 
-class State(StrEnum):
+class EntryState(StrEnum):
     """What became of an entry, besides the outcome that a decision begins with."""
 
     OVERRULED = "overruled"
@@ -43,9 +43,9 @@ class State(StrEnum):
 
 _BEARING: dict[EntryKind, frozenset[str]] = {
     EntryKind.DECISION: frozenset({"reached", "rejected"}),
-    EntryKind.DECREE: frozenset({State.STANDING}),
-    EntryKind.FAILURE: frozenset({State.STANDING}),
-    EntryKind.ERROR: frozenset({State.FIXING, State.LOGGED}),
+    EntryKind.DECREE: frozenset({EntryState.STANDING}),
+    EntryKind.FAILURE: frozenset({EntryState.STANDING}),
+    EntryKind.ERROR: frozenset({EntryState.FIXING, EntryState.LOGGED}),
     EntryKind.PREDICTION: frozenset(),
 }
 
@@ -80,7 +80,7 @@ class Entry(Value, frozen=True):
         return "\n".join(part for part in (self.id, self.text, self.why, self.question, self.seat) if part)
 
 
-class Foresight(Value, frozen=True):
+class PredictionRecord(Value, frozen=True):
     """How a seat's dissent turned out: of so many settled predictions so many were right."""
 
     seat: str
@@ -89,14 +89,19 @@ class Foresight(Value, frozen=True):
     open: int = 0
 
 
-def foresight(entries: Iterable[Entry]) -> list[Foresight]:
+def score_predictions(entries: Iterable[Entry]) -> list[PredictionRecord]:
     """The record of every seat that ever dissented, the most often right first."""
     told: dict[str, list[str]] = {}
     for entry in entries:
         if entry.kind is EntryKind.PREDICTION:
             told.setdefault(entry.seat, []).append(entry.state)
     records = [
-        Foresight(seat, states.count(State.RIGHT), len(states) - states.count(State.OPEN), states.count(State.OPEN))
+        PredictionRecord(
+            seat,
+            states.count(EntryState.RIGHT),
+            len(states) - states.count(EntryState.OPEN),
+            states.count(EntryState.OPEN),
+        )
         for seat, states in told.items()
     ]
     return sorted(records, key=lambda it: (-it.right, it.settled, it.seat))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
-from roundtable.core.changeset import Edits
-from roundtable.core.effects import Effect, Result
+from roundtable.core.changeset import FolderEdits
+from roundtable.core.effects import Effect, EffectResult
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
 from roundtable.core.index import SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.values import (
+    AgentWorktree,
     Charter,
     Decision,
     Digest,
@@ -25,7 +26,6 @@ from roundtable.core.values import (
     Seat,
     Turns,
     Value,
-    Workplace,
 )
 
 
@@ -68,7 +68,7 @@ class Lease(Value, frozen=True):
     token: int
 
 
-class Removed(Value, frozen=True):
+class RemovedSessions(Value, frozen=True):
     """Which sessions were taken off the record, and how many bytes that freed."""
 
     sessions: tuple[str, ...]
@@ -95,7 +95,7 @@ class Store(Protocol):
 
     async def fetch(self, digest: Digest) -> bytes: ...
 
-    async def remove(self, sessions: Sequence[str]) -> Removed:
+    async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays.
 
         What is kept is cleared only while nobody runs any session: who runs one may be about to name it.
@@ -207,14 +207,14 @@ class Sandbox(Protocol):
     def run(self, job: Job) -> AsyncGenerator[Output | Exit]: ...
 
 
-class Workplaces(Protocol):
+class AgentWorktrees(Protocol):
     """Folders in which voices that edit files do so: a clean copy of the workspace each, and nobody else's."""
 
-    async def open(self, session: str, turn: str) -> Workplace | Fault:
+    async def open(self, session: str, turn: str) -> AgentWorktree | Fault:
         """The folder of one turn, as clean as the workspace's last commit; none where there is no commit."""
         ...
 
-    async def edits(self, place: str) -> Edits | Fault:
+    async def edits(self, place: str) -> FolderEdits | Fault:
         """What was changed there."""
         ...
 
@@ -222,9 +222,9 @@ class Workplaces(Protocol):
 class Performer(Protocol):
     """Carries out effects. `key` names the step for good, so that a step cut in half can be recognised."""
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault: ...
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault: ...
 
-    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
         """What a step that was started and never finished came to; None when it is safe to do it again."""
         ...
 
@@ -256,7 +256,7 @@ class Table(Protocol):
         """Whether the limits leave room for this round; a no is recorded with its reason."""
         ...
 
-    async def do(self, step: str, effect: Effect) -> Result | Fault: ...
+    async def do(self, step: str, effect: Effect) -> EffectResult | Fault: ...
 
     async def gate(self, gate: Gate) -> str:
         """Ask the person, and wait as long as it takes; returns the name of the option chosen."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from roundtable.core.effects import Effect, FilesRead, Result, RunProject, Served
+from roundtable.core.effects import Effect, EffectResult, FilesRead, RunProject, SharedResult
 from roundtable.core.events import (
     CallFailed,
     CancelAsked,
@@ -38,7 +38,7 @@ from roundtable.core.events import (
     TurnAsked,
     TurnDelayed,
     TurnInterrupted,
-    Unknown,
+    UnknownEvent,
 )
 from roundtable.core.faults import Fault, FaultKind, RecordError
 from roundtable.core.ledger import Entry
@@ -152,9 +152,9 @@ class Session:
         self.answers: dict[str, GateAnswered] = {}
         self.remarks: list[tuple[int, str]] = []
         self.effects: dict[str, Effect] = {}
-        self.results: dict[str, Result | Fault] = {}
+        self.results: dict[str, EffectResult | Fault] = {}
         self.told_to_stop: set[str] = set()
-        self.served: list[tuple[int, str, Served]] = []
+        self.served: list[tuple[int, str, SharedResult]] = []
         self.entries: dict[str, Entry] = {}
         self.undone: dict[str, ChangeUndone] = {}
         self.limit_stops: dict[str, LimitReached] = {}
@@ -299,7 +299,7 @@ class Session:
                 self.results[event.step] = event.fault
             case GateOpened():
                 self.gates[event.gate.id] = event.gate
-            case TurnDelayed() | Unknown():
+            case TurnDelayed() | UnknownEvent():
                 pass
             case _:
                 self._take_person(event, recorded.seq)
@@ -307,7 +307,7 @@ class Session:
     def _take_result(self, event: EffectDone, seq: int) -> None:
         """What seats asked for, or had run, lies before the whole table from here on."""
         self.results[event.step] = event.result
-        if isinstance(event.result, Served):
+        if isinstance(event.result, SharedResult):
             self.served.append((seq, event.step, event.result))
         if isinstance(event.result, FilesRead):
             self.context_added += [(seq, item) for item in event.result.items]

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from roundtable.core.values import Charter, Digest, Gate, NextStep, Value
 
-MEETING = "sdlc"
+SDLC_MEETING = "sdlc"
 """The meeting that goes through stages."""
 
 STAGE_NAME = re.compile(r"^[a-z][a-z-]{0,30}\Z")
@@ -20,14 +20,14 @@ STAGE_NAME = re.compile(r"^[a-z][a-z-]{0,30}\Z")
 CHUNK_TOKENS = 20_000
 """Tokens of files in one chunk of a review, where no setting says otherwise."""
 
-Kind = Literal["discussion", "files", "review", "run"]
+StageKind = Literal["discussion", "files", "review", "run"]
 """What a stage comes to: words that are agreed on, files, findings and their mending, or a program that was run."""
 
-How = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skipped", "failed"]
+StageEnding = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skipped", "failed"]
 """What ended a stage: a judge, the person, running what was written, several with the same words, one seat alone, a
 program that ran, a skip; or it came to nothing."""
 
-HOW: dict[How, str] = {
+STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
     "chosen": "was decided by the person",
     "run": "was decided by running it",
@@ -39,17 +39,17 @@ HOW: dict[How, str] = {
 }
 """The same in words, after the name of a stage."""
 
-AFTER = "stages"
+STAGES_GATE = "stages"
 """What is answered ahead to the gates after all stages."""
 
-Asked = Literal["dispute", "install", "rerun", "rerun-shown"]
+StageQuestion = Literal["dispute", "install", "rerun", "rerun-shown"]
 """What a person is asked in the middle of a stage."""
 
-OWN = "own"
+OWN_WORDS_OPTION = "own"
 """What is answered in a dispute by who wants neither of the ways; it is nothing without their words."""
 
 
-class Took(Value, frozen=True):
+class Contribution(Value, frozen=True):
     """One symbol, import or file and the seat it came from."""
 
     path: str
@@ -66,7 +66,7 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(pattern=STAGE_NAME.pattern)]
     title: str
     role: str
-    kind: Kind
+    kind: StageKind
     task: str
     tokens: Annotated[int, Meta(ge=64)]
     rounds: Annotated[int, Meta(ge=1, le=9)] = 3
@@ -77,7 +77,7 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     speaking: Literal["blind", "sequential"] = "blind"
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The stages as data, and what holds for all of them; the command fills in the first and the last two.
 
     `chunk` is how many tokens of code are reviewed at once, `runs` how often a program that fails may be mended.
@@ -101,12 +101,12 @@ class StageEnd(Value, frozen=True):
     id: str
     stage: str
     attempt: int
-    how: How
+    how: StageEnding
     text: str = ""
     draft: Digest = ""
     judge: str = ""
     base: str = ""
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
     notices: tuple[str, ...] = ()
     own_words: bool = False
     held: bool = True
@@ -118,94 +118,94 @@ class StageEnd(Value, frozen=True):
         return (*self.notices, own) if self.own_words else self.notices
 
 
-def decisions(ends: Sequence[StageEnd]) -> tuple[str, ...]:
+def quote_stage_decisions(ends: Sequence[StageEnd]) -> tuple[str, ...]:
     """What the earlier stages agreed on, word for word and each under its id, for who works on the next one."""
     return tuple(f"{it.id} {it.stage}:\n{it.text}" for it in ends if it.text and it.how != "failed")
 
 
-def draft_after(ends: Sequence[StageEnd]) -> Digest:
+def latest_stage_draft(ends: Sequence[StageEnd]) -> Digest:
     """The files of the project as the last stage that wrote any left them."""
     return next((it.draft for it in reversed(ends) if it.draft), "")
 
 
-def last_attempts(ends: Iterable[StageEnd]) -> tuple[StageEnd, ...]:
+def last_stage_attempts(ends: Iterable[StageEnd]) -> tuple[StageEnd, ...]:
     """How the last attempt at each stage ended, in the order of the stages."""
     return tuple({it.stage: it for it in ends}.values())
 
 
-def attempt_name(stage: str, attempt: int) -> str:
+def stage_attempt_name(stage: str, attempt: int) -> str:
     """What the rounds and steps of an attempt at a stage begin with; the first has no number."""
     return stage if attempt == 1 else f"{stage}-{attempt}"
 
 
-def attempt_of(name: str) -> tuple[str, int]:
+def parse_stage_attempt(name: str) -> tuple[str, int]:
     """The stage and the number of the attempt that a round or step belongs to, by its name."""
     attempt = name.partition("/")[0]
     stage, _, number = attempt.rpartition("-")
     return (stage, int(number)) if number.isdecimal() else (attempt, 1)
 
 
-def gate_after(attempt: str) -> str:
+def after_stage_gate_id(attempt: str) -> str:
     """The name of the question how it goes on after an attempt at a stage."""
     return f"after-{attempt}"
 
 
-def gate_within(attempt: str, what: Asked, number: int = 1) -> str:
+def stage_question_gate_id(attempt: str, what: StageQuestion, number: int = 1) -> str:
     """The name of a question in the middle of an attempt at a stage, numbered from the second of its kind on."""
     return f"{attempt}-{what}" if number == 1 else f"{attempt}-{what}-{number}"
 
 
-def is_gate_name(stage: str) -> bool:
+def is_reserved_stage_name(stage: str) -> bool:
     """Whether a stage of this name would be mistaken for a question about another one."""
-    within = tuple(gate_within("", what) for what in get_args(Asked))
-    return f"{stage}-".startswith(gate_after("")) or stage.endswith(within)
+    within = tuple(stage_question_gate_id("", what) for what in get_args(StageQuestion))
+    return f"{stage}-".startswith(after_stage_gate_id("")) or stage.endswith(within)
 
 
-def after_a_stage(gate: Gate) -> bool:
+def is_after_stage_gate(gate: Gate) -> bool:
     """Whether it is one of those at which the person says how it goes on."""
-    return gate.again_of == AFTER
+    return gate.again_of == STAGES_GATE
 
 
-def goes_back(gate: Gate, option: str) -> bool:
+def is_back_to_stage_answer(gate: Gate, option: str) -> bool:
     """Whether this answer leads to an earlier stage."""
-    return option == NextStep.BACK and after_a_stage(gate)
+    return option == NextStep.BACK and is_after_stage_gate(gate)
 
 
-def in_own_words(gate: Gate, option: str) -> bool:
+def is_own_words_answer(gate: Gate, option: str) -> bool:
     """Whether this answer says nothing but what stands beside it."""
-    return option == OWN and gate.id.endswith(gate_within("", "dispute"))
+    return option == OWN_WORDS_OPTION and gate.id.endswith(stage_question_gate_id("", "dispute"))
 
 
-def in_stages(charter: Charter) -> bool:
+def has_stages(charter: Charter) -> bool:
     """Whether a meeting goes through stages, of which each has its own things to write."""
-    return charter.meeting == MEETING
+    return charter.meeting == SDLC_MEETING
 
 
-def settings_of(charter: Charter) -> Settings:
+def sdlc_settings(charter: Charter) -> SdlcSettings:
     """What a meeting in stages was told at its opening."""
-    return msgspec.convert(charter.settings, Settings)
+    return msgspec.convert(charter.settings, SdlcSettings)
 
 
-def from_nothing(charter: Charter) -> bool:
+def starts_without_files(charter: Charter) -> bool:
     """Whether a meeting in stages begins without any files; the person's folder is then none of its business."""
-    return in_stages(charter) and not settings_of(charter).existing
+    return has_stages(charter) and not sdlc_settings(charter).existing
 
 
-def encoded(stages: Sequence[Stage]) -> str:
+def encode_stages(stages: Sequence[Stage]) -> str:
     """The stages as the charter keeps them."""
     return msgspec.json.encode(stages).decode()
 
 
-def decoded(stages: str) -> tuple[Stage, ...]:
+def decode_stages(stages: str) -> tuple[Stage, ...]:
     """The stages as they were told, those included that are left out."""
     return msgspec.json.decode(stages, type=tuple[Stage, ...])
 
 
-def all_stages(charter: Charter) -> tuple[Stage, ...]:
+def charter_stages(charter: Charter) -> tuple[Stage, ...]:
     """The stages of a charter, those included that are left out; none of a meeting that has no stages."""
-    return decoded(settings_of(charter).stages) if in_stages(charter) else ()
+    return decode_stages(sdlc_settings(charter).stages) if has_stages(charter) else ()
 
 
-def stages_of(settings: Settings) -> tuple[Stage, ...]:
+def enabled_stages(settings: SdlcSettings) -> tuple[Stage, ...]:
     """Those that are to be held, in their order."""
-    return tuple(it for it in decoded(settings.stages) if it.enabled)
+    return tuple(it for it in decode_stages(settings.stages) if it.enabled)

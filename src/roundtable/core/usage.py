@@ -43,7 +43,7 @@ def _added(one: float | None, other: float | None) -> float | None:
     return sum(known) if known else None
 
 
-def money(amount: float) -> str:
+def format_money(amount: float) -> str:
     """`$0.0123`: cents where there are cents, more places where there are not."""
     if 0 < amount < 0.00005:
         return "less than $0.0001"

@@ -20,7 +20,7 @@ Digest = str
 """`sha256:` and 64 hex digits: the name of something kept once in the blob store."""
 
 
-def digest_of(data: bytes) -> Digest:
+def compute_digest(data: bytes) -> Digest:
     """The name of a blob."""
     return f"sha256:{sha256(data).hexdigest()}"
 
@@ -101,7 +101,7 @@ class ContextItem(Value, frozen=True):
     size: int = 0
 
 
-class Recalled(Value, frozen=True):
+class RecalledEntry(Value, frozen=True):
     """What an earlier meeting left behind and this one must know of: a decision, a decree, a failed approach…
 
     `question` is what a failed approach was the answer to: as the answer to another it may serve.
@@ -131,8 +131,8 @@ class Charter(Value, frozen=True):
     limits: Limits = Limits()
     context: tuple[ContextItem, ...] = ()
     notices: tuple[str, ...] = ()
-    recalled: tuple[Recalled, ...] = ()
-    untold: tuple[Recalled, ...] = ()
+    recalled: tuple[RecalledEntry, ...] = ()
+    untold: tuple[RecalledEntry, ...] = ()
     templates: dict[str, Digest] = {}
     name: str = ""
     slug: str = ""
@@ -199,7 +199,7 @@ class Expect(Value, frozen=True):
     tokens: int = 0
 
 
-class Waits(str):
+class WaitNotice(str):
     """An empty piece of a voice's: the call waits for its turn, for about so many seconds. `why` says at whose word."""
 
     __slots__ = ("seconds", "why")
@@ -207,7 +207,7 @@ class Waits(str):
     seconds: float
     why: str
 
-    def __new__(cls, seconds: float, why: str) -> Waits:
+    def __new__(cls, seconds: float, why: str) -> WaitNotice:
         piece = super().__new__(cls, "")
         piece.seconds, piece.why = seconds, why
         return piece
@@ -391,7 +391,7 @@ class Message(Value, frozen=True):
     text: str
 
 
-class Workplace(Value, frozen=True):
+class AgentWorktree(Value, frozen=True):
     """A folder in which a voice may change files, if there is one, and what programs that run there are told."""
 
     folder: str = ""
@@ -430,10 +430,10 @@ class Reply(Value, frozen=True):
     truncated: bool = False
 
 
-DECISION_ITEM = "the decision"
+DECISION_CONTEXT_NAME = "the decision"
 
 
-LEAST: dict[str, float] = {
+LIMIT_MINIMUMS: dict[str, float] = {
     "rounds": 0,
     "seat_timeout": 0.1,
     "round_deadline": 0.1,
@@ -445,10 +445,10 @@ LEAST: dict[str, float] = {
     "quorum": 1,
 }
 
-MOST = 1e12
+LIMIT_MAXIMUM = 1e12
 """More than this of anything is a slip, or infinity."""
 
 
-def within(name: str, value: float) -> bool:
+def is_limit_in_range(name: str, value: float) -> bool:
     """Whether a limit may have this value; what is not a number is within nothing."""
-    return LEAST[name] <= value <= MOST
+    return LIMIT_MINIMUMS[name] <= value <= LIMIT_MAXIMUM

@@ -17,7 +17,7 @@ class Stance(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Parse(StrEnum):
+class ParseStatus(StrEnum):
     """How well a reply could be read. Only `exact` and `repaired` count."""
 
     EXACT = "exact"
@@ -63,7 +63,7 @@ class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
     clean: tuple[str, ...] = ()
 
 
-class Wants(msgspec.Struct, frozen=True, omit_defaults=True):
+class SeatRequests(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a seat asks the table to fetch or check before it goes on."""
 
     files: tuple[str, ...] = ()
@@ -107,12 +107,12 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     ratings: dict[str, str] = {}
     directives: Directives | None = None
     findings: Findings | None = None
-    wants: Wants = Wants()
+    wants: SeatRequests = SeatRequests()
     claims: tuple[Claim, ...] = ()
     scope: tuple[str, ...] = ()
-    parse: Parse = Parse.EXACT
+    parse: ParseStatus = ParseStatus.EXACT
 
     @property
     def counts(self) -> bool:
         """A verdict that could not be read, or was only guessed, is never a vote."""
-        return self.parse in (Parse.EXACT, Parse.REPAIRED)
+        return self.parse in (ParseStatus.EXACT, ParseStatus.REPAIRED)

@@ -14,7 +14,7 @@ T = TypeVar("T", int, float)
 BYTES_PER_TOKEN = 4
 
 
-class Measure(msgspec.Struct, frozen=True):
+class VoiceStatistics(msgspec.Struct, frozen=True):
     """Medians of one voice: tokens on top of our prompt, tokens of an answer, seconds of a turn."""
 
     overhead: int
@@ -28,7 +28,7 @@ class _Samples(msgspec.Struct):
     seconds: list[float] = []
 
 
-def measures(sessions: Iterable[Session]) -> dict[str, Measure]:
+def measure_voices(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
     """By voice, from every answer it gave; ballots say nothing about the length of answers."""
     found: dict[str, _Samples] = {}
     for session in sessions:
@@ -51,9 +51,9 @@ def _sample(found: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
         samples.seconds.append(made.timing.total)
 
 
-def _measure(samples: _Samples) -> Measure:
+def _measure(samples: _Samples) -> VoiceStatistics:
     overhead = _middle(samples.overheads) if samples.overheads else 0
-    return Measure(max(0, overhead), _middle(samples.answers), _middle(samples.seconds))
+    return VoiceStatistics(max(0, overhead), _middle(samples.answers), _middle(samples.seconds))
 
 
 def _middle(values: list[T]) -> T:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 
-class Clock:
+class PausableTimeout:
     """Runs down to a TimeoutError in whoever it was made for."""
 
     def __init__(self, timeout: asyncio.Timeout) -> None:
@@ -44,10 +44,10 @@ class Clock:
 
 
 @asynccontextmanager
-async def clock(seconds: float) -> AsyncGenerator[Clock]:
+async def pausable_timeout(seconds: float) -> AsyncGenerator[PausableTimeout]:
     """Seconds after which whatever is done here ends in a TimeoutError."""
     async with asyncio.timeout(seconds) as timeout:
-        made = Clock(timeout)
+        made = PausableTimeout(timeout)
         try:
             yield made
         finally:

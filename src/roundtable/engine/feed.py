@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from roundtable.core.events import Delta, EffectDone, EffectFailed, MoveMade, Recorded, SeatMissed, SessionEnded
 from roundtable.core.text.redaction import Redactor
 
-BACKLOG = 10_000
+MAX_BACKLOG = 10_000
 """A reader this far behind misses words (the move still comes as a fact), never facts."""
 
 
@@ -23,7 +23,7 @@ class Subscription:
 
     def put(self, item: Recorded | Delta) -> None:
         """Hand one item over; called by the feed."""
-        if isinstance(item, Delta) and len(self._items) > BACKLOG:
+        if isinstance(item, Delta) and len(self._items) > MAX_BACKLOG:
             return
         self._items.append(item)
         self._ready.set()

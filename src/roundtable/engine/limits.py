@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from roundtable.core.decide import decrees
 from roundtable.core.events import LimitReached
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Gate, Limits, Move, Outcome, Recalled
+from roundtable.core.values import Decision, Gate, Limits, Move, Outcome, RecalledEntry
 
 
-def over_limit(session: Session, round: str) -> LimitReached | None:
+def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
     """The bound that keeps this round from being opened, if one does."""
     limits = session.limits
     rounds = sum(1 for record in session.rounds.values() if not record.opened.turns.secret)
@@ -29,7 +29,7 @@ def over_limit(session: Session, round: str) -> LimitReached | None:
     return None
 
 
-def quorate(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) -> bool:
+def has_quorum(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) -> bool:
     """Whether enough readable answers came in; the bar was set before the first one was heard."""
     valid = [move for move in moves if move.verdict.counts]
     quorum = limits.quorum
@@ -40,7 +40,7 @@ def quorate(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) ->
     )
 
 
-class Heeding:
+class DecreeReview:
     """Asks the person once about each no that stands against a decision, however often the decision is put to it."""
 
     def __init__(self, session: Session, ask: Callable[[Gate], Awaitable[str]]) -> None:
@@ -61,7 +61,7 @@ class Heeding:
                 break
         return decision
 
-    def _asked_before(self, entry: Recalled) -> bool:
+    def _asked_before(self, entry: RecalledEntry) -> bool:
         """An answer that came after the question does not take the question back: a resumed meeting asks it again."""
         asked = (gate for id, gate in self._session.gates.items() if id.partition("-")[0] == decrees.GATE)
         return any(decrees.names(entry, gate.question) for gate in asked)

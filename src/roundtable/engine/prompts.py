@@ -18,11 +18,19 @@ from roundtable.core.decide.claims import proof_lines
 from roundtable.core.decide.decrees import unanswered
 from roundtable.core.decide.program_run import ran_words
 from roundtable.core.decide.trial_outcome import told_of
-from roundtable.core.effects import Applied, CandidatesTried, ChecksRun, ClaimsProven, ProjectRan, Rehearsed, Served
+from roundtable.core.effects import (
+    CandidatesTried,
+    ChangeApplied,
+    ChangeRehearsed,
+    ChecksRun,
+    ClaimsProven,
+    ProjectRan,
+    SharedResult,
+)
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.sanitize import one_line
-from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, Recalled
+from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
@@ -31,14 +39,14 @@ _NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
 """A file can be called anything, and its name must not close the tag it stands in."""
 
 
-def shuffled(items: Sequence[T], seed: int, salt: str) -> list[T]:
+def shuffle_by_seed(items: Sequence[T], seed: int, salt: str) -> list[T]:
     """One fixed order per seed and salt, the same in every process and version of Python."""
     order = list(items)
     random.Random(f"{seed}/{salt}").shuffle(order)
     return order
 
 
-def label(index: int) -> str:
+def anonymous_label(index: int) -> str:
     """A, B, … Z, AA: what an anonymous seat is called."""
     letters = ""
     index += 1
@@ -48,34 +56,36 @@ def label(index: int) -> str:
     return letters
 
 
-def labels(session: Session) -> dict[str, str]:
+def anonymous_seat_labels(session: Session) -> dict[str, str]:
     """The name under which each seat is read out where seats are anonymous: one per session, drawn by lot."""
-    names = shuffled([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
-    return {name: label(index) for index, name in enumerate(names)}
+    names = shuffle_by_seed([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
+    return {name: anonymous_label(index) for index, name in enumerate(names)}
 
 
-def quoted(tag: str, name: str, text: str) -> str:
+def fence_untrusted_text(tag: str, name: str, text: str) -> str:
     """Fence text that is not ours, so that it cannot pass for instructions, close its fence or open one like it."""
     inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
     source = one_line(name, 200).translate(_NO_MARKUP)
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
-def read_out(name: str, said: str | Sequence[str]) -> str:
+def quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
     """The seats' words under a name of ours: in one fence, or each item in its own under what it is called."""
     if isinstance(said, str):
-        return quoted("answer", name, said) if said else ""
+        return fence_untrusted_text("answer", name, said) if said else ""
     items = (it.partition(":") if ":" in it else ("", "", it) for it in said)
-    return "\n".join(quoted("answer", ": ".join(filter(None, (name, who))), text.strip()) for who, _, text in items)
+    return "\n".join(
+        fence_untrusted_text("answer", ": ".join(filter(None, (name, who))), text.strip()) for who, _, text in items
+    )
 
 
-def settled(points: Sequence[str]) -> str:
+def render_agreed_points(points: Sequence[str]) -> str:
     """The head of a turn: what need not be argued again."""
-    agreed = quoted("answer", "agreed points", "\n".join(f"- {point}" for point in points))
+    agreed = fence_untrusted_text("answer", "agreed points", "\n".join(f"- {point}" for point in points))
     return f"Already agreed; do not argue these again:\n{agreed}"
 
 
-def recollection(entries: Sequence[Recalled]) -> str:
+def render_memory(entries: Sequence[RecalledEntry]) -> str:
     """What earlier meetings of this workspace left behind, each under the id by which it can be answered."""
     lines = [
         f"- {it.id} ({it.kind}): {it.text}"
@@ -83,14 +93,14 @@ def recollection(entries: Sequence[Recalled]) -> str:
         + (f" Why: {it.why}" if it.why else "")
         for it in entries
     ]
-    told = quoted("memory", "earlier meetings", "\n".join(lines))
+    told = fence_untrusted_text("memory", "earlier meetings", "\n".join(lines))
     return (
         f"{told}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "
         "decree rejects or what has failed, unless you name its id and say which objection you answer and how."
     )
 
 
-def served(result: Served, seat: str) -> list[str]:
+def render_shared_result(result: SharedResult, seat: str) -> list[str]:
     """What came of a step: files are shown as context, so here only what was not shown, what checks and proofs said.
 
     Whose proof it was is not told: what it came to does not hang on that. Of candidates, each seat is told of its own,
@@ -98,34 +108,41 @@ def served(result: Served, seat: str) -> list[str]:
     """
     match result:
         case ClaimsProven():
-            return [quoted("check", "a proof", "\n".join(filter(None, proof_lines(it)))) for it in result.proofs]
+            return [
+                fence_untrusted_text("check", "a proof", "\n".join(filter(None, proof_lines(it))))
+                for it in result.proofs
+            ]
         case CandidatesTried():
-            return [quoted("check", "your change", told_of(it)) for it in result.candidates if it.seat == seat]
-        case Rehearsed():
-            return [quoted("check", "the rehearsal", told)] if (told := what_broke(result)) else []
+            return [
+                fence_untrusted_text("check", "your change", told_of(it)) for it in result.candidates if it.seat == seat
+            ]
+        case ChangeRehearsed():
+            return [fence_untrusted_text("check", "the rehearsal", told)] if (told := what_broke(result)) else []
         case ProjectRan():
-            return [quoted("check", "the program", ran_words(result))]
-        case Applied():
-            return [quoted("check", "the workspace", f"Written: {', '.join(map(one_line, result.files))}.")]
+            return [fence_untrusted_text("check", "the program", ran_words(result))]
+        case ChangeApplied():
+            return [
+                fence_untrusted_text("check", "the workspace", f"Written: {', '.join(map(one_line, result.files))}.")
+            ]
         case _:
             pass
     refused = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
-    told = [quoted("check", "requests", "\n".join(refused))] if refused else []
+    told = [fence_untrusted_text("check", "requests", "\n".join(refused))] if refused else []
     if isinstance(result, ChecksRun):
         for it in result.outcomes:
             ended = "was stopped" if it.code is None else f"ended with exit code {it.code}"
-            told.append(quoted("check", it.name, f"{' '.join(it.argv)} {ended}.\n{it.output}"))
+            told.append(fence_untrusted_text("check", it.name, f"{' '.join(it.argv)} {ended}.\n{it.output}"))
     return told
 
 
-def opening_texts(session: Session) -> set[Digest]:
+def charter_blob_digests(session: Session) -> set[Digest]:
     """The blobs the charter names: the meeting's templates and the context."""
     return {*session.charter.templates.values(), *(item.digest for item in session.charter.context)}
 
 
-def needed(session: Session, round: RoundRecord) -> set[Digest]:
+def prompt_blob_digests(session: Session, round: RoundRecord) -> set[Digest]:
     """The blobs a prompt of this round is made of."""
-    digests = opening_texts(session) | {item.digest for _, item in session.context_added}
+    digests = charter_blob_digests(session) | {item.digest for _, item in session.context_added}
     for record in session.rounds.values():
         if record.seq <= round.seq:
             opened = record.opened
@@ -145,13 +162,13 @@ def _horizon(round: RoundRecord, asked: TurnAsked) -> int:
             return 0
 
 
-class Layout:
+class PromptLayout:
     """Lays out the prompts of one session from its facts."""
 
     def __init__(self, session: Session, texts: Texts) -> None:
         self._session = session
         self._texts = texts
-        self.labels = labels(session)
+        self.labels = anonymous_seat_labels(session)
 
     def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
         """The whole prompt of one turn: system, the seat's own earlier turns, then what is new."""
@@ -186,8 +203,8 @@ class Layout:
         parts = [self._texts[charter.templates["system"]].strip()] if "system" in charter.templates else []
         if charter.language != "en":
             parts.append(f"Hold the whole discussion in this language: {charter.language}.")
-        parts += [recollection(charter.recalled)] if charter.recalled else []
-        parts += [quoted("context", item.name, self._texts[item.digest]) for item in context]
+        parts += [render_memory(charter.recalled)] if charter.recalled else []
+        parts += [fence_untrusted_text("context", item.name, self._texts[item.digest]) for item in context]
         if seat.role:
             parts.append(f"Your role at this table: {seat.role}.")
         if seat.brief:
@@ -204,28 +221,32 @@ class Layout:
     ) -> str:
         """One user message: what this seat has not heard yet, then what it is asked to do."""
         known = max((ask.heard for _, ask in earlier), default=0)
-        parts = [settled(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
+        parts = [render_agreed_points(round.opened.prompt.agreed)] if round.opened.prompt.agreed else []
         if not earlier:
-            parts.append(quoted("question", "the person", self._session.charter.question))
+            parts.append(fence_untrusted_text("question", "the person", self._session.charter.question))
         parts += [
-            quoted("context", item.name, self._texts[item.digest])
+            fence_untrusted_text("context", item.name, self._texts[item.digest])
             for seq, item in context
             if known < seq <= asked.heard
         ]
-        parts += [quoted("context", item.name, self._texts[item.digest]) for item in round.opened.prompt.files]
         parts += [
-            quoted("note", "the person", note.text)
+            fence_untrusted_text("context", item.name, self._texts[item.digest]) for item in round.opened.prompt.files
+        ]
+        parts += [
+            fence_untrusted_text("note", "the person", note.text)
             for seq, note in self._session.notes
             if known < seq <= asked.heard and (not note.to or seat in note.to)
         ]
         parts += [
-            quoted("note", "the person", text) for seq, text in self._session.remarks if known < seq <= asked.heard
+            fence_untrusted_text("note", "the person", text)
+            for seq, text in self._session.remarks
+            if known < seq <= asked.heard
         ]
         parts += [
             told
             for seq, step, result in self._session.served
             if known < seq <= asked.heard and round.opened.turns.hears(step)
-            for told in served(result, "" if round.opened.turns.judging else seat)
+            for told in render_shared_result(result, "" if round.opened.turns.judging else seat)
         ]
         parts += self._peers(round, seat, asked, earlier)
         parts.append(self._instructions(round, seat))
@@ -237,8 +258,10 @@ class Layout:
     def _instructions(self, round: RoundRecord, seat: str) -> str:
         prompt = round.opened.prompt
         seed = self._session.charter.seed
-        lists = {name: shuffled(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()}
-        peers = {name: read_out(name, said) for name, said in {**prompt.quotes, **lists}.items()}
+        lists = {
+            name: shuffle_by_seed(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()
+        }
+        peers = {name: quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
         return template.safe_substitute({**prompt.values, **peers, "seat": seat, "label": self.labels[seat]})
 
@@ -265,21 +288,24 @@ class Layout:
                     heard.append(move)
         said = [(move.seat, move.text) for move in heard if move.seat != seat]
         if turns.concurrency == "parallel":
-            said = shuffled(said, self._session.charter.seed, f"{round.name}/{seat}")
+            said = shuffle_by_seed(said, self._session.charter.seed, f"{round.name}/{seat}")
         names = {name: name if turns.signed else letter for name, letter in self.labels.items()}
-        return [*(quoted("answer", names[who], text) for who, text in said), *self._repeated(heard, names)]
+        return [
+            *(fence_untrusted_text("answer", names[who], text) for who, text in said),
+            *self._repeated(heard, names),
+        ]
 
     def _repeated(self, heard: Sequence[MoveMade], names: Mapping[str, str]) -> list[str]:
         """A word on what comes back although it was rejected or has failed, while it can still be answered."""
         found: dict[str, list[str]] = {}
-        untold: dict[str, Recalled] = {}
+        untold: dict[str, RecalledEntry] = {}
         charter = self._session.charter
         for move in heard:
             entry = unanswered(charter, move.verdict.position, move.text)
             if entry is not None:
                 found.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}
-        return [recollection(tuple(untold.values()))] * bool(untold) + [
+        return [render_memory(tuple(untold.values()))] * bool(untold) + [
             f"What {', '.join(sorted(set(who)))} proposed repeats {id} without answering it. It cannot win like this: "
             f"name {id} and say which objection is met and how, or propose something else."
             for id, who in found.items()

@@ -12,11 +12,11 @@ from roundtable.core.session import Session
 from roundtable.core.values import Digest
 from roundtable.engine.feed import Feed
 
-LISTEN_SECONDS = 30.0
-FRESH_SECONDS = 0.05
+LISTEN_TIMEOUT = 30.0
+MIN_REFRESH_SECONDS = 0.05
 
 
-class Clerk:
+class SessionRecorder:
     """One running session: its fold, its lease, and the only place where its facts are written."""
 
     def __init__(self, session: Session, store: Store, lease: Lease, feed: Feed) -> None:
@@ -59,7 +59,7 @@ class Clerk:
 
     async def look(self) -> None:
         """Catch up, unless a read or a write of ours has just shown that nobody else has spoken."""
-        if time.monotonic() - self._looked > FRESH_SECONDS:
+        if time.monotonic() - self._looked > MIN_REFRESH_SECONDS:
             await self.catch_up()
 
     def _take(self, records: list[Recorded]) -> None:
@@ -74,9 +74,9 @@ class Clerk:
 
     async def listen(self) -> None:
         """Hear what people say from other processes, for as long as the run lasts; it has just read the record."""
-        await asyncio.sleep(FRESH_SECONDS)
+        await asyncio.sleep(MIN_REFRESH_SECONDS)
         while True:
-            if await self._store.changed(self.session.id, self.session.seq, LISTEN_SECONDS, self._lease):
+            if await self._store.changed(self.session.id, self.session.seq, LISTEN_TIMEOUT, self._lease):
                 await self.catch_up()
             async with self._news:
                 self._news.notify_all()

@@ -7,25 +7,27 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 import msgspec
 
 from roundtable.core.decide.ruling import listed
-from roundtable.core.effects import ChildEnded, Effect, Result
+from roundtable.core.effects import ChildEnded, Effect, EffectResult
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Limits, Move, Prompt, Round, Seat, Turns
-from roundtable.engine.limits import Heeding, quorate
-from roundtable.engine.prompts import labels
+from roundtable.engine.limits import DecreeReview, has_quorum
+from roundtable.engine.prompts import anonymous_seat_labels
 
-FREE = "free"
+FREE_CODEC = "free"
 """Words in which nothing is read: no rule hangs on them, so a meeting can be told to its end without them."""
 
-NOT_ASKED = Fault.of(FaultKind.MISSING, "It was not asked then.")
+NOT_ASKED_FAULT = Fault.of(FaultKind.MISSING, "It was not asked then.")
 
 
-class Untold(Exception):
+class NotOnRecord(Exception):
     """The record does not say how the meeting would have gone on; the message says why, in one sentence."""
 
 
-async def replay(session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]) -> Decision:
+async def replay_meeting(
+    session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]
+) -> Decision:
     """What the meeting's own rules make of the record without these seats, or Untold."""
     table = ReplayTable(session, without)
     return await table.heed(await hold(table))
@@ -38,9 +40,11 @@ class ReplayTable:
         self._session = session
         self._without = frozenset(without)
         self._charter = msgspec.structs.replace(session.charter, seats=self._present(session.charter.seats))
-        self._heeding = Heeding(session, self.gate)
+        self._heeding = DecreeReview(session, self.gate)
         self._heirs = _heirs(session)
-        self._labels = {seat: label for seat, label in labels(session).items() if seat not in self._without}
+        self._labels = {
+            seat: label for seat, label in anonymous_seat_labels(session).items() if seat not in self._without
+        }
 
     def _present(self, seats: Sequence[Seat]) -> tuple[Seat, ...]:
         return tuple(seat for seat in seats if seat.name not in self._without)
@@ -76,28 +80,28 @@ class ReplayTable:
         """The round as it was, without those who are left out."""
         wanted = [seat.name for seat in self.seats if seats is None or seat.name in seats]
         record = self._session.rounds.get(round)
-        if expect.codec == FREE and (record is None or not set(wanted) & set(record.opened.electorate)):
+        if expect.codec == FREE_CODEC and (record is None or not set(wanted) & set(record.opened.electorate)):
             return Round(
-                round, tuple(wanted), missing=tuple(Absence(seat, NOT_ASKED) for seat in wanted), quorate=False
+                round, tuple(wanted), missing=tuple(Absence(seat, NOT_ASKED_FAULT) for seat in wanted), quorate=False
             )
         held = self._held(round)
         asked = held.electorate
         if never := [seat for seat in wanted if seats is not None and seat not in asked]:
-            raise Untold(f"{listed(never)} would have been asked in {round}, and was not.")
+            raise NotOnRecord(f"{listed(never)} would have been asked in {round}, and was not.")
         present = tuple(it for it in asked if it not in self._without and (seats is None or it in seats))
         moves = tuple(move for move in held.moves if move.seat in present)
         assert record is not None
         if then := record.opened.expect.choices:
             moves = tuple(self._as_of_now(move, then, expect.choices) for move in moves)
         missing = tuple(it for it in held.missing if it.seat in present)
-        return Round(round, present, moves, missing, quorate(moves, present, self._limits(record)))
+        return Round(round, present, moves, missing, has_quorum(moves, present, self._limits(record)))
 
     def _held(self, round: str) -> Round:
         record = self._session.rounds.get(round)
         if record is None:
-            raise Untold(f"It would have needed another round, {round}.")
+            raise NotOnRecord(f"It would have needed another round, {round}.")
         if record.closed is None or record.closed.how == "cancelled":
-            raise Untold(f"{round} was never finished.")
+            raise NotOnRecord(f"{round} was never finished.")
         return record.result(record.closed)
 
     def _as_of_now(self, move: Move, then: Sequence[str], now: Sequence[str]) -> Move:
@@ -107,7 +111,7 @@ class ReplayTable:
             it: it if it in now else next((new for new in self._heirs.get(it, ()) if new in now), "") for it in then
         }
         if said.target and not heir.get(said.target):
-            raise Untold(f"{move.seat} stood for {said.target}, which nobody else had proposed.")
+            raise NotOnRecord(f"{move.seat} stood for {said.target}, which nobody else had proposed.")
         # On a ballot, what stood there beside its heir is not the heir's.
         names = {it: new for it, new in heir.items() if new and (new == it or new not in then)}
         verdict = msgspec.structs.replace(
@@ -124,10 +128,10 @@ class ReplayTable:
         essential = tuple(seat for seat in limits.quorum.essential if seat not in self._without)
         return msgspec.structs.replace(limits, quorum=msgspec.structs.replace(limits.quorum, essential=essential))
 
-    async def do(self, step: str, effect: Effect) -> Result | Fault:
+    async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
         """What came of it then."""
         if step not in self._session.results:
-            raise Untold(f"It would have needed {step}, which was never done.")
+            raise NotOnRecord(f"It would have needed {step}, which was never done.")
         return self._session.results[step]
 
     async def gate(self, gate: Gate) -> str:
@@ -158,13 +162,13 @@ class ReplayTable:
         """What the meeting under this one decided."""
         result = self._session.results.get(step)
         if not isinstance(result, ChildEnded):
-            raise Untold(f"It would have needed the meeting {step}, which was never held.")
+            raise NotOnRecord(f"It would have needed the meeting {step}, which was never held.")
         return result.decision
 
 
 def _heirs(session: Session) -> dict[str, list[str]]:
     """A proposal is called after its first author, by name or label; without that seat, after another one of them."""
-    known = labels(session)
+    known = anonymous_seat_labels(session)
     heirs: dict[str, list[str]] = {}
     for proposal in session.decision.proposals if session.decision else ():
         own = [(author, known[author]) for author in proposal.authors if author in known]

@@ -10,17 +10,17 @@ import msgspec
 
 from roundtable.core.events import DecisionMade, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
-from roundtable.core.ports import Lease, Leases, Performer, Store, Table, Voices, Workplaces
+from roundtable.core.ports import AgentWorktrees, Lease, Leases, Performer, Store, Table, Voices
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.feed import Feed
-from roundtable.engine.recorder import Clerk
-from roundtable.engine.table import Cancelled, LimitStop, RecordedTable
+from roundtable.engine.recorder import SessionRecorder
+from roundtable.engine.table import MeetingCancelled, MeetingLimitReached, RecordedTable
 
-RENEW_SECONDS = 8.0
+LEASE_RENEWAL_SECONDS = 8.0
 
 
-class Meeting(msgspec.Struct, frozen=True):
+class MeetingRules(msgspec.Struct, frozen=True):
     """A protocol with its name and version, as the engine takes it."""
 
     name: str
@@ -28,11 +28,11 @@ class Meeting(msgspec.Struct, frozen=True):
     hold: Callable[[Table], Awaitable[Decision]]
 
 
-FindMeeting = Callable[[Charter], Meeting]
+FindMeeting = Callable[[Charter], MeetingRules]
 """The meeting a charter names, as this version of the product holds it."""
 
 
-Attend = Callable[[str], AbstractAsyncContextManager[object]]
+ObserveRun = Callable[[str], AbstractAsyncContextManager[object]]
 """What goes on beside a run, from the moment the session is ours: letting other processes listen."""
 
 
@@ -46,8 +46,8 @@ class Engine:
         voices: Voices,
         performer: Performer,
         feed: Feed,
-        attend: Attend = lambda _: nullcontext(),
-        workplaces: Workplaces | None = None,
+        attend: ObserveRun = lambda _: nullcontext(),
+        workplaces: AgentWorktrees | None = None,
     ) -> None:
         self._workplaces = workplaces
         self._attend = attend
@@ -67,13 +67,13 @@ class Engine:
                 if session.decision is not None:
                     return session.decision
                 meeting = _checked(session, meetings)
-                clerk = Clerk(session, self._store, lease, self._feed)
+                clerk = SessionRecorder(session, self._store, lease, self._feed)
                 return await self._attended(clerk, meeting, holder, lease)
         finally:
             self._feed.stop(session_id)
             await self._leases.release(lease)
 
-    async def _attended(self, clerk: Clerk, meeting: Meeting, holder: str, lease: Lease) -> Decision:
+    async def _attended(self, clerk: SessionRecorder, meeting: MeetingRules, holder: str, lease: Lease) -> Decision:
         """Hold the meeting with someone at the door: hear other processes, keep the lease."""
         clerk.record_with_next(RunStarted(holder, resumed=clerk.session.runs > 0))
         main = asyncio.create_task(self._hold(clerk, meeting))
@@ -92,15 +92,15 @@ class Engine:
             for watcher in watchers:
                 await _ended(watcher)
 
-    async def _hold(self, clerk: Clerk, meeting: Meeting) -> Decision:
+    async def _hold(self, clerk: SessionRecorder, meeting: MeetingRules) -> Decision:
         session = clerk.session
         table = RecordedTable(clerk, self._voices, self._performer, self._workplaces)
         try:
             decision = await table.heed(await meeting.hold(table))
             await table.before_the_end()
-        except Cancelled:
+        except MeetingCancelled:
             decision = _outcome(session, Outcome.CANCELLED, "A person cancelled the session.")
-        except LimitStop as stop:
+        except MeetingLimitReached as stop:
             decision = _outcome(session, Outcome.INSUFFICIENT, stop.reached.sentence)
         finally:
             await table.finish()
@@ -110,11 +110,11 @@ class Engine:
 
     async def _renew(self, lease: Lease) -> None:
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(LEASE_RENEWAL_SECONDS)
             await self._leases.renew(lease)
 
 
-def _checked(session: Session, meetings: FindMeeting) -> Meeting:
+def _checked(session: Session, meetings: FindMeeting) -> MeetingRules:
     if session.charter_or_none is None:
         raise NotFound(f"There is no session {session.id}.", "`roundtable list` shows the sessions there are.")
     charter = session.charter
@@ -163,7 +163,7 @@ async def _ended(task: asyncio.Task[Decision] | asyncio.Task[None]) -> None:
         task.exception()
 
 
-async def _try_to_record(clerk: Clerk, event: RunStopped) -> None:
+async def _try_to_record(clerk: SessionRecorder, event: RunStopped) -> None:
     """Say why the run stopped, if the record still takes our word."""
     try:
         await clerk.record(event)

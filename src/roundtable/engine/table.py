@@ -8,11 +8,11 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from roundtable.core.effects import ChildEnded, Effect, OpenChild, Result
+from roundtable.core.effects import ChildEnded, Effect, EffectResult, OpenChild
 from roundtable.core.events import (
-    AHEAD,
-    DEADLINE,
-    HEADLESS,
+    BY_ADVANCE_ANSWER,
+    BY_DEADLINE_DEFAULT,
+    BY_HEADLESS_DEFAULT,
     EffectDone,
     EffectFailed,
     EffectStarted,
@@ -23,25 +23,25 @@ from roundtable.core.events import (
     RoundOpened,
 )
 from roundtable.core.faults import Fault, RecordMismatch
-from roundtable.core.ports import Performer, Voices, Workplaces
+from roundtable.core.ports import AgentWorktrees, Performer, Voices
 from roundtable.core.replies import codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
-from roundtable.engine.clock import Clock, clock
-from roundtable.engine.limits import Heeding, over_limit, quorate
-from roundtable.engine.prompts import Layout, opening_texts, shuffled
-from roundtable.engine.recorder import Clerk
+from roundtable.engine.clock import PausableTimeout, pausable_timeout
+from roundtable.engine.limits import DecreeReview, find_exceeded_limit, has_quorum
+from roundtable.engine.prompts import PromptLayout, charter_blob_digests, shuffle_by_seed
+from roundtable.engine.recorder import SessionRecorder
 from roundtable.engine.turns import TurnTaker
 
 T = TypeVar("T")
-How = Literal["all", "deadline", "quorum", "cancelled"]
+RoundEnding = Literal["all", "deadline", "quorum", "cancelled"]
 
 
-class Cancelled(Exception):
+class MeetingCancelled(Exception):
     """A person ended the session; unwinds the meeting."""
 
 
-class LimitStop(Exception):
+class MeetingLimitReached(Exception):
     """A bound of the charter ended the session; unwinds a meeting that did not ask beforehand."""
 
     def __init__(self, reached: LimitReached) -> None:
@@ -53,15 +53,15 @@ class RecordedTable:
     """The engine's own table."""
 
     def __init__(
-        self, clerk: Clerk, voices: Voices, performer: Performer, workplaces: Workplaces | None = None
+        self, clerk: SessionRecorder, voices: Voices, performer: Performer, workplaces: AgentWorktrees | None = None
     ) -> None:
         self._workplaces = workplaces
         self._clerk = clerk
         self._session = clerk.session
         self._voices = voices
         self._performer = performer
-        self._layout = Layout(clerk.session, clerk.texts)
-        self._heeding = Heeding(clerk.session, self.gate)
+        self._layout = PromptLayout(clerk.session, clerk.texts)
+        self._heeding = DecreeReview(clerk.session, self.gate)
         self._granted: set[str] = set()
         self._useless: set[str] = set()
         self._speaking: set[asyncio.Task[None]] = set()
@@ -102,15 +102,15 @@ class RecordedTable:
         if record.closed is None:
             return record.result(await self._hear(record))
         if record.closed.how == "cancelled":
-            raise Cancelled
+            raise MeetingCancelled
         return record.result(record.closed)
 
     async def _open(
         self, round: str, prompt: Prompt, expect: Expect, seats: Sequence[str] | None, turns: Turns
     ) -> RoundRecord:
         if not await self.may_open(round):
-            raise LimitStop(self._session.limit_stops[round])
-        await self._clerk.load(opening_texts(self._session))
+            raise MeetingLimitReached(self._session.limit_stops[round])
+        await self._clerk.load(charter_blob_digests(self._session))
         form = codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
@@ -140,21 +140,21 @@ class RecordedTable:
             case "priority":
                 return [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
             case "shuffle":
-                return shuffled(names, self.charter.seed, round)
+                return shuffle_by_seed(names, self.charter.seed, round)
             case "rotate":
                 shift = len(self._session.rounds) % max(1, len(names))
                 return names[shift:] + names[:shift]
 
     async def _hear(self, record: RoundRecord) -> RoundClosed:
         """Let every seat that has not spoken yet speak, then close the round."""
-        how: How = "all"
+        how: RoundEnding = "all"
         await self._boundary()
         limits, turns = record.opened.limits, record.opened.turns
         one_by_one = limits.sequential or turns.concurrency == "sequential"
         # Seats that wait for each other get the time they would have had side by side.
         patience = len(record.opened.order) if one_by_one else 1
         try:
-            async with clock(limits.round_deadline * max(1, patience)) as own:
+            async with pausable_timeout(limits.round_deadline * max(1, patience)) as own:
                 await (self._in_turn if one_by_one else self._together)(record, own)
         except TimeoutError:
             how = "deadline"
@@ -173,7 +173,7 @@ class RecordedTable:
         self._raise_if_cancelled()
         return closed
 
-    def _start(self, record: RoundRecord, seat: str, time: Clock) -> asyncio.Task[None]:
+    def _start(self, record: RoundRecord, seat: str, time: PausableTimeout) -> asyncio.Task[None]:
         who = self._session.seat(seat)
         taker = TurnTaker(self._clerk, self._voices, self._layout, record, who, self._useless, self._workplaces, time)
         task = asyncio.create_task(taker.take(), name=f"{record.name}/{seat}")
@@ -187,7 +187,7 @@ class RecordedTable:
         if not task.cancelled():
             task.exception()
 
-    async def _together(self, record: RoundRecord, time: Clock) -> None:
+    async def _together(self, record: RoundRecord, time: PausableTimeout) -> None:
         """Everyone at once. Who is still speaking when the round closes goes on, and is marked late."""
         pending = {self._start(record, seat, time) for seat in record.opened.order if not record.turns[seat].over}
         early = record.opened.limits.close_on_quorum
@@ -199,7 +199,7 @@ class RecordedTable:
             if self._enough(record):
                 return
 
-    async def _in_turn(self, record: RoundRecord, time: Clock) -> None:
+    async def _in_turn(self, record: RoundRecord, time: PausableTimeout) -> None:
         """One after the other, each at a turn boundary. A pause does not eat the round's time."""
         waiting = [seat for seat in record.opened.order if not record.turns[seat].over]
         for seat in waiting:
@@ -211,11 +211,11 @@ class RecordedTable:
             if self._enough(record):
                 return
 
-    async def _still_going(self, time: Clock) -> bool:
+    async def _still_going(self, time: PausableTimeout) -> bool:
         try:
             with time.still():
                 await self._boundary()
-        except Cancelled:
+        except MeetingCancelled:
             return False
         return True
 
@@ -253,7 +253,7 @@ class RecordedTable:
 
     def _raise_if_cancelled(self) -> None:
         if self._session.cancel is not None:
-            raise Cancelled
+            raise MeetingCancelled
 
     async def may_open(self, round: str) -> bool:
         """Whether the limits leave room for this round; a no is recorded with its reason."""
@@ -262,7 +262,7 @@ class RecordedTable:
         if round in self._session.limit_stops:
             return False
         await self._boundary()
-        reached = over_limit(self._session, round)
+        reached = find_exceeded_limit(self._session, round)
         if reached is None:
             self._granted.add(round)
         else:
@@ -281,9 +281,9 @@ class RecordedTable:
         if gate.id not in session.answers:
             ahead = gate.ahead(self.charter.answers)
             if ahead in gate.options:
-                await self._clerk.record(GateAnswered(gate.id, ahead, by=AHEAD))
+                await self._clerk.record(GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER))
             elif self.charter.headless:
-                why = f"{HEADLESS}, since {ahead} is no option" if ahead else HEADLESS
+                why = f"{BY_HEADLESS_DEFAULT}, since {ahead} is no option" if ahead else BY_HEADLESS_DEFAULT
                 await self._clerk.record(GateAnswered(gate.id, gate.default, by=why))
             else:
                 await self._wait_for_answer(gate)
@@ -296,7 +296,7 @@ class RecordedTable:
             async with asyncio.timeout(gate.deadline):
                 await self._clerk.until(lambda: gate.id in session.answers or session.cancel is not None)
         except TimeoutError:
-            await self._clerk.record(GateAnswered(gate.id, gate.default, by=DEADLINE))
+            await self._clerk.record(GateAnswered(gate.id, gate.default, by=BY_DEADLINE_DEFAULT))
 
     def words(self, gate: str) -> str:
         """What the person wrote with their answer."""
@@ -324,7 +324,7 @@ class RecordedTable:
         moves = (move for record in self._session.rounds.values() for move in record.moves())
         return await self._heeding.heeded(decision, moves)
 
-    async def do(self, step: str, effect: Effect) -> Result | Fault:
+    async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
         """Have something done once, whatever happens in between."""
         session = self._session
         if session.effects.get(step, effect) != effect:
@@ -333,7 +333,7 @@ class RecordedTable:
             return session.results[step]
         await self._boundary()
         key = f"{session.id}/{step}"
-        outcome: Result | Fault | None = None
+        outcome: EffectResult | Fault | None = None
         if step in session.effects:
             outcome = await self._performer.recover(key, effect)
         else:
@@ -355,7 +355,7 @@ class RecordedTable:
 
 
 def _quorate(record: RoundRecord) -> bool:
-    return quorate(record.moves(), record.opened.electorate, record.opened.limits)
+    return has_quorum(record.moves(), record.opened.electorate, record.opened.limits)
 
 
 def _listened(record: RoundRecord) -> int:

@@ -13,7 +13,7 @@ import msgspec
 
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.ports import Voice, Voices, Workplaces
+from roundtable.core.ports import AgentWorktrees, Voice, Voices
 from roundtable.core.replies import codec, read
 from roundtable.core.replies.codec import Reading
 from roundtable.core.replies.prose import Speech, without_thoughts
@@ -21,19 +21,19 @@ from roundtable.core.session import RoundRecord
 from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.wording import fenced, unbroken
 from roundtable.core.usage import Usage
-from roundtable.core.values import Message, MoveStatus, Reply, Request, Seat, Timing, Waits, Workplace
-from roundtable.core.verdict import Parse
-from roundtable.engine.clock import Clock, clock
-from roundtable.engine.prompts import Layout, needed
-from roundtable.engine.recorder import Clerk
+from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
+from roundtable.core.verdict import ParseStatus
+from roundtable.engine.clock import PausableTimeout, pausable_timeout
+from roundtable.engine.prompts import PromptLayout, prompt_blob_digests
+from roundtable.engine.recorder import SessionRecorder
 
-Purpose = Literal["answer", "retry", "repair", "fallback", "again"]
+CallPurpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
-LONGEST_DELAY = 30.0
-LASTING = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
+MAX_RETRY_DELAY = 30.0
+PERMANENT_FAULTS = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
 """What will not have mended itself by the next round."""
 
-CACHED_FROM = 4096
+MIN_CACHED_PROMPT_BYTES = 4096
 """Bytes of prompt below which no provider keeps it in its cache."""
 
 _MOST_NAMED = 20
@@ -50,7 +50,7 @@ class _Spoken(msgspec.Struct):
 class _Share(msgspec.Struct, frozen=True):
     """What one voice may use of a seat's time, of which so many `voices` want their part."""
 
-    time: Clock
+    time: PausableTimeout
     voices: int
 
     def left(self) -> float:
@@ -63,18 +63,18 @@ class TurnTaker:
 
     def __init__(
         self,
-        clerk: Clerk,
+        clerk: SessionRecorder,
         voices: Voices,
-        layout: Layout,
+        layout: PromptLayout,
         round: RoundRecord,
         seat: Seat,
         useless: set[str],
-        workplaces: Workplaces | None,
-        round_clock: Clock,
+        workplaces: AgentWorktrees | None,
+        round_clock: PausableTimeout,
     ) -> None:
         self._round_clock = round_clock
         self._workplaces = workplaces
-        self._place = Workplace()
+        self._place = AgentWorktree()
         self._useless = useless
         self._clerk = clerk
         self._voices = voices
@@ -98,10 +98,10 @@ class TurnTaker:
 
     async def take(self) -> None:
         """Ask until there is an answer, the voices are used up or the seat's time is over."""
-        purpose: Purpose = "again" if self._calls else "answer"
+        purpose: CallPurpose = "again" if self._calls else "answer"
         chain = self._chain()
         try:
-            async with clock(self._limits.seat_timeout) as self._clock:
+            async with pausable_timeout(self._limits.seat_timeout) as self._clock:
                 for index, name in enumerate(chain):
                     purpose = purpose if name == self._all_voices[0] else "fallback"
                     if await self._try_voice(name, purpose, _Share(self._clock, len(chain) - index)):
@@ -149,7 +149,7 @@ class TurnTaker:
             await self._clerk.drain()
             raise
 
-    async def _try_voice(self, name: str, purpose: Purpose, share: _Share) -> bool:
+    async def _try_voice(self, name: str, purpose: CallPurpose, share: _Share) -> bool:
         """Ask one voice, again if that may help and its share of the seat's time is not over."""
         voice = self._voices.find(name)
         if isinstance(voice, Fault):
@@ -185,7 +185,7 @@ class TurnTaker:
         usage, fault = fault.usage, msgspec.structs.replace(fault, usage=Usage())
         self._last_fault = fault
         self._failures += 1
-        if fault.kind in LASTING:
+        if fault.kind in PERMANENT_FAULTS:
             self._useless.add(voice)
         partial = "".join(self._said)
         event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
@@ -196,13 +196,13 @@ class TurnTaker:
         if not fault.retryable or self._retries_left <= 0:
             return None
         tries = self._limits.retries - self._retries_left
-        delay = min(LONGEST_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
+        delay = min(MAX_RETRY_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
         if fault.retry_after:  # not all seats at the same moment
             delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
         return delay if delay < left else None
 
     async def _speak(
-        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...], share: _Share | None = None
+        self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...], share: _Share | None = None
     ) -> _Spoken:
         """One call. It is made while the fact that it was made is being written; no word is heard before that.
 
@@ -221,7 +221,7 @@ class TurnTaker:
                 async with silence, aclosing(_guarded(voice, request)) as stream:
                     async for piece in stream:
                         standing.close()
-                        if isinstance(piece, Waits):
+                        if isinstance(piece, WaitNotice):
                             silence.reschedule(None)
                             await self._stand_still(asked, piece, standing, writing)
                             continue
@@ -249,7 +249,7 @@ class TurnTaker:
         return _Spoken(asked, await self._with_changes(_checked(end, name)), timing)
 
     async def _stand_still(
-        self, asked: TurnAsked, wait: Waits, standing: ExitStack, writing: asyncio.Future[None]
+        self, asked: TurnAsked, wait: WaitNotice, standing: ExitStack, writing: asyncio.Future[None]
     ) -> None:
         """Until its turn has come, neither the seat's time nor the round's runs; who watches is told why."""
         standing.enter_context(self._clock.still())
@@ -266,16 +266,16 @@ class TurnTaker:
             self._clerk.feed.publish(delta)
 
     async def _prepare(
-        self, voice: Voice, name: str, purpose: Purpose, more: tuple[Message, ...]
+        self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...]
     ) -> tuple[TurnAsked, Request]:
         session = self._clerk.session
         self._next_call()
         self._heard = self._heard or session.seq
-        await self._clerk.load(needed(session, self._round))
+        await self._clerk.load(prompt_blob_digests(session, self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
         messages = self._layout.messages(self._round, self._seat.name, asked)
-        if structured and voice.plain_when_long and _size(messages) >= CACHED_FROM:
+        if structured and voice.plain_when_long and _size(messages) >= MIN_CACHED_PROMPT_BYTES:
             structured = False
             asked = msgspec.structs.replace(asked, structured=False)
             messages = self._layout.messages(self._round, self._seat.name, asked)
@@ -300,10 +300,10 @@ class TurnTaker:
         )
         return asked, request
 
-    async def _workplace(self, voice: Voice) -> Workplace | Fault:
+    async def _workplace(self, voice: Voice) -> AgentWorktree | Fault:
         """A folder of its own for a voice that edits files, where the round is at the bench and one can be had."""
         if self._workplaces is None or not (voice.edits and self._round.opened.turns.at_bench):
-            return Workplace()
+            return AgentWorktree()
         return await self._workplaces.open(self._clerk.session.id, f"{self._round.name}/{self._seat.name}")
 
     async def _with_changes(self, end: Reply | Fault) -> Reply | Fault:
@@ -345,7 +345,7 @@ class TurnTaker:
             timing=spoken.timing,
             truncated=reply.truncated,
         )
-        if reading.verdict.parse is Parse.FAILED:
+        if reading.verdict.parse is ParseStatus.FAILED:
             self._unmended = move
             move = await self._mend(voice, name, reply, move, reading)
         late = self._round.closed is not None
@@ -365,9 +365,9 @@ class TurnTaker:
             return move
         usage = move.usage.plus(spoken.end.usage)
         second = read(self._expect, spoken.end.text, spoken.asked.structured)
-        if second.verdict.parse is Parse.FAILED:
+        if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
-        verdict = msgspec.structs.replace(second.verdict, parse=Parse.REPAIRED)
+        verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
         text = second.text if spoken.asked.structured or why or not move.text else move.text
         return msgspec.structs.replace(move, text=text, verdict=verdict, usage=usage)
 

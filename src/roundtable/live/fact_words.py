@@ -34,11 +34,11 @@ from roundtable.core.events import (
     TurnAsked,
     TurnDelayed,
     TurnInterrupted,
-    Unknown,
+    UnknownEvent,
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
-from roundtable.core.stages import all_stages, attempt_of
+from roundtable.core.stages import charter_stages, parse_stage_attempt
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import letters, meaning, on_enter
@@ -65,7 +65,7 @@ class StageHeads:
     """Tells the stages of one session apart by the names of their rounds and steps."""
 
     def __init__(self, charter: Charter | None) -> None:
-        self._stages = [it for it in all_stages(charter) if it.enabled] if charter else []
+        self._stages = [it for it in charter_stages(charter) if it.enabled] if charter else []
         self._now = ""
 
     def head(self, event: Event) -> str:
@@ -77,7 +77,7 @@ class StageHeads:
                 name = event.step.partition("/")[0]
             case _:
                 return ""
-        of, attempt = attempt_of(name)
+        of, attempt = parse_stage_attempt(name)
         found = next(((number, it) for number, it in enumerate(self._stages, 1) if it.name == of), None)
         if found is None or name == self._now:
             return ""
@@ -169,7 +169,7 @@ def _facts(event: Event) -> list[Line]:
             return [Line("Resumed.", "dim")] if event.resumed else []
         case RunStopped():
             return [Line(f"The run stopped: {one_line(event.reason)}.", "system")]
-        case Unknown():
+        case UnknownEvent():
             return [Line(f"{one_line(event.kind_name)} (of a newer version)", "dim")]
         case _:
             return _person(event)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.changeset import Choice, Hunk
-from roundtable.core.effects import Planned
+from roundtable.core.changeset import Hunk, HunkChoice
+from roundtable.core.effects import ChangePlanned
 
 ALL, SOME, ASK, NONE = "all", "some", "ask", "none"
 """The options of a gate that asks for a plan's approval."""
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 class Parley:
     """What was decided so far. `known` are verdicts of an earlier look: a hunk that is the same keeps its own."""
 
-    def __init__(self, planned: Planned, known: Mapping[Hunk, Verdict] | None = None) -> None:
+    def __init__(self, planned: ChangePlanned, known: Mapping[Hunk, Verdict] | None = None) -> None:
         self.planned = planned
         self.verdicts: dict[Hunk, Verdict] = {it: known[it] for it in planned.hunks if known and it in known}
 
@@ -73,9 +73,9 @@ class Parley:
             self.settle(key in ("y", "a"), whole_file=key in ("a", "d"))
         return True
 
-    def choice_with(self, hunk: Hunk, text: str) -> Choice:
+    def choice_with(self, hunk: Hunk, text: str) -> HunkChoice:
         """What is settled so far, with a hunk as the person wrote it."""
-        return Choice(tuple(it.id for it in self.left), {**self._edited, hunk.id: text})
+        return HunkChoice(tuple(it.id for it in self.left), {**self._edited, hunk.id: text})
 
     @property
     def _edited(self) -> dict[str, str]:
@@ -88,7 +88,7 @@ class Parley:
         left = tuple(it.id for it in self.planned.hunks if it not in self.taken)
         if not left and not self._edited:
             return Answer(ALL)
-        return Answer(SOME, msgspec.json.encode(Choice(left, self._edited)).decode())
+        return Answer(SOME, msgspec.json.encode(HunkChoice(left, self._edited)).decode())
 
     def question(self, words: str) -> Answer:
         """Ask the table about the current hunk."""

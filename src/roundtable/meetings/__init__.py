@@ -16,25 +16,25 @@ from roundtable.meetings import (
     second_opinion,
     vote,
 )
-from roundtable.meetings.meeting import PlannedRound, Protocol
+from roundtable.meetings.meeting import Meeting, PlannedRound
 
-__all__ = ["PROTOCOLS", "PlannedRound", "Protocol", "protocol"]
+__all__ = ["MEETINGS", "Meeting", "PlannedRound", "find_meeting"]
 
-PROTOCOLS = {
+MEETINGS = {
     held.name: held
     for held in (
-        *(council.PROTOCOL, knights.PROTOCOL, debate.PROTOCOL, second_opinion.PROTOCOL, code_red.PROTOCOL),
-        *(vote.PROTOCOL, review.PROTOCOL, build.PROTOCOL, apply.PROTOCOL, sdlc.PROTOCOL),
+        *(council.MEETING, knights.MEETING, debate.MEETING, second_opinion.MEETING, code_red.MEETING),
+        *(vote.MEETING, review.MEETING, build.MEETING, apply.MEETING, sdlc.MEETING),
     )
 }
 
-ASIDE = {chat.PROTOCOL.name: chat.PROTOCOL}
+INTERNAL_MEETINGS = {chat.MEETING.name: chat.MEETING}
 """What is held about another session, and never convened by its name."""
 
 
-def protocol(name: str) -> Protocol:
+def find_meeting(name: str) -> Meeting:
     """A meeting by its name."""
-    known = PROTOCOLS | ASIDE
+    known = MEETINGS | INTERNAL_MEETINGS
     if name not in known:
-        raise NotFound(f"There is no meeting called {name}.", f"Meetings: {', '.join(PROTOCOLS)}.")
+        raise NotFound(f"There is no meeting called {name}.", f"Meetings: {', '.join(MEETINGS)}.")
     return known[name]

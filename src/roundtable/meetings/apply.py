@@ -18,24 +18,32 @@ from roundtable.core.decide import trial_outcome as rule
 from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Gate, Outcome, Prompt, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol, Retries
-from roundtable.meetings.try_candidates import ANEW, MEND, PROVE, WHOLE, NotDone, form_of, tried
-from roundtable.meetings.write_change import GATES, Course, carried_out
+from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
+from roundtable.meetings.try_candidates import (
+    EVIDENCE_ROUND,
+    FIX_ROUND,
+    RESTART_ROUND,
+    WHOLE_FILES_CODEC,
+    StepFailed,
+    expect_changes,
+    try_and_fix_candidates,
+)
+from roundtable.meetings.write_change import WRITE_GATES, ChangeProgress, carry_out_change
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
-PLAN_CHOICES = {
+APPLY_PLAN_CHOICES = {
     "continue": "the seat writes the change, which is run and shown to you; your files stay as they are until then",
     "stop": "end it here, with nothing written",
 }
-WRITE = PlannedRound("write", WHOLE, Turns(visibility="own", at_bench=True))
+WRITE = PlannedRound("write", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True))
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often what fails may be mended; the rest is filled in, all from `of` on from the session it carries out."""
 
-    mends: Retries = 1
-    repairs: Retries = 2
+    mends: RetryCount = 1
+    repairs: RetryCount = 2
     dry_run: bool = False
     branch: str = ""
     of: str = ""
@@ -47,16 +55,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     doubt: str = ""
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_apply_rounds(settings: ApplySettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """A plan and the change, unless there is a draft already."""
-    return () if settings.draft else (PLAN, WRITE, *[PROVE, MEND, ANEW] * settings.mends)
+    return () if settings.draft else (PLAN, WRITE, *[EVIDENCE_ROUND, FIX_ROUND, RESTART_ROUND] * settings.mends)
 
 
-async def apply(table: Table) -> Decision:
+async def hold_apply_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, ApplySettings)
     lead = settings.by or table.seats[0].name
-    course = Course(
+    course = ChangeProgress(
         STAGE,
         lead,
         settings.repairs,
@@ -70,13 +78,13 @@ async def apply(table: Table) -> Decision:
             how, course.before = f"{lead}'s draft is taken as it was.", settings.doubt
             notices = (settings.doubt,) if settings.doubt else ()
             decided = Decision(Outcome.REACHED, how, author=lead, notices=notices)
-            return await carried_out(table, course, _of(decided, settings.position), settings.draft)
+            return await carry_out_change(table, course, _of(decided, settings.position), settings.draft)
         return await _by_lead(table, settings, course)
-    except NotDone as stop:
+    except StepFailed as stop:
         return rule.stopped(stop.fault)
 
 
-async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision:
+async def _by_lead(table: Table, settings: ApplySettings, course: ChangeProgress) -> Decision:
     """Plan, write, run; then what every change goes through."""
     lead = (course.seat,)
     drafted = await table.ask("apply/1-plan", Prompt(PLAN.template), seats=lead, turns=PLAN.turns)
@@ -85,38 +93,40 @@ async def _by_lead(table: Table, settings: Settings, course: Course) -> Decision
     if await table.gate(_go_on(course.seat)) == "stop":
         return Decision(Outcome.REJECTED, "The person stopped it after the plan; nothing was written.")
     prompt = Prompt(WRITE.template)
-    written = await table.ask("apply/2-write", prompt, expect=form_of(table), seats=lead, turns=WRITE.turns)
+    written = await table.ask("apply/2-write", prompt, expect=expect_changes(table), seats=lead, turns=WRITE.turns)
     if not written.moves:
         return insufficient(written)
-    anew, evidence = (Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (ANEW, PROVE))
-    rounds, result = await tried(table, STAGE, 2, written, settings.mends, anew, evidence)
+    anew, evidence = (
+        Prompt(it.template, quotes={"plan": drafted.moves[0].text}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
+    )
+    rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
     if not rule.alike(result) and not rule.contested(result):
         return rule.none_passed(result, rounds)
     course.before = rule.warning(result, course.seat)
     decision = rule.chosen(result, rounds, course.seat, table.charter.question)
-    return await carried_out(table, course, _of(decision, settings.position), result.candidates[0].draft)
+    return await carry_out_change(table, course, _of(decision, settings.position), result.candidates[0].draft)
 
 
 def _go_on(lead: str) -> Gate:
     """The plan is the first thing a person says yes or no to; nothing is written by saying yes to it."""
     question = f"{lead} has drafted a plan. Shall it write the change? You will see it before anything is applied."
-    return Gate("plan", question, tuple(PLAN_CHOICES), "continue", PLAN_CHOICES)
+    return Gate("plan", question, tuple(APPLY_PLAN_CHOICES), "continue", APPLY_PLAN_CHOICES)
 
 
 def _of(decision: Decision, position: str) -> Decision:
     return msgspec.structs.replace(decision, position=position or decision.position)
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "apply",
     5,
-    apply,
-    Settings,
-    plan,
+    hold_apply_meeting,
+    ApplySettings,
+    plan_apply_rounds,
     ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
     "One seat carries out what was decided: a plan, the change, and your yes before it is written.",
-    gates=("plan", *GATES),
-    answers={"plan": tuple(PLAN_CHOICES), **GATES},
+    gates=("plan", *WRITE_GATES),
+    answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
     gathers=True,
     writes=True,
     filled=("dry_run", "branch", "of", "position", "draft", "by", "wrote", "body", "doubt"),

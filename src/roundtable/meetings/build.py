@@ -24,114 +24,129 @@ import msgspec
 from roundtable.core.decide import change_outcome, trial_outcome
 from roundtable.core.decide import change_outcome as rule
 from roundtable.core.decide.positions import insufficient
-from roundtable.core.effects import Candidate, CandidatesTried, PlanChange, Planned
+from roundtable.core.effects import Candidate, CandidatesTried, ChangePlanned, PlanChange
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
 from roundtable.core.verdict import Stance
-from roundtable.meetings.meeting import PlannedRound, Protocol, Retries
-from roundtable.meetings.merge_candidates import JUDGE, REFINE, Merged, judged
-from roundtable.meetings.try_candidates import ANEW, MEND, PROVE, WHOLE, NotDone, done, form_of, tried
-from roundtable.meetings.write_change import GATES, Course, carried_out
+from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
+from roundtable.meetings.merge_candidates import JUDGE_ROUND, REFINE_ROUND, MergedCandidate, judge_candidates
+from roundtable.meetings.try_candidates import (
+    EVIDENCE_ROUND,
+    FIX_ROUND,
+    RESTART_ROUND,
+    WHOLE_FILES_CODEC,
+    StepFailed,
+    expect_changes,
+    require_effect,
+    try_and_fix_candidates,
+)
+from roundtable.meetings.write_change import WRITE_GATES, ChangeProgress, carry_out_change
 
 STAGE = "build"
-WHICH, DOUBT, NONE = "which", "doubt", "none of them"
-PROPOSE = PlannedRound("propose", WHOLE, Turns(visibility="none", at_bench=True))
+WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
+PROPOSE = PlannedRound("propose", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True))
 
 
-Approvals = Annotated[int, msgspec.Meta(ge=0, le=8)]
+ApprovalCount = Annotated[int, msgspec.Meta(ge=0, le=8)]
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BuildSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often what fails may be mended, and who decides; the command fills in the last two.
 
     `approvals` is how many seats that wrote nothing of a change must approve it before the person is asked.
     """
 
-    mends: Retries = 1
-    repairs: Retries = 2
+    mends: RetryCount = 1
+    repairs: RetryCount = 2
     judge: bool = True
-    approvals: Approvals = 0
+    approvals: ApprovalCount = 0
     dry_run: bool = False
     branch: str = ""
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round is to be expected; the others come where candidates fail, or nothing tells them apart."""
     return (
         PROPOSE,
-        *[PROVE, MEND, ANEW] * settings.mends,
-        *[JUDGE, JUDGE, REFINE] * settings.judge,
+        *[EVIDENCE_ROUND, FIX_ROUND, RESTART_ROUND] * settings.mends,
+        *[JUDGE_ROUND, JUDGE_ROUND, REFINE_ROUND] * settings.judge,
         *[APPROVAL] * (settings.approvals > 0),
     )
 
 
-async def build(table: Table) -> Decision:
+async def hold_build_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, BuildSettings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
-    proposed = await table.ask("build/1-propose", prompt, expect=form_of(table), turns=PROPOSE.turns)
+    proposed = await table.ask("build/1-propose", prompt, expect=expect_changes(table), turns=PROPOSE.turns)
     if not proposed.quorate:
         return insufficient(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        anew, evidence = (Prompt(it.template, {"task": table.charter.question}) for it in (ANEW, PROVE))
-        rounds, result = await tried(table, STAGE, 1, proposed, settings.mends, anew, evidence)
+        anew, evidence = (
+            Prompt(it.template, {"task": table.charter.question}) for it in (RESTART_ROUND, EVIDENCE_ROUND)
+        )
+        rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, anew, evidence)
         best = trial_outcome.alike(result)
         doubted = () if best else trial_outcome.doubted(result)
-        if doubted and (seat := await _taken(table, result, doubted)) != NONE:
+        if doubted and (seat := await _taken(table, result, doubted)) != NONE_OPTION:
             best = tuple(it for it in doubted if it.seat == seat)
             result = trial_outcome.taken_all_the_same(result, seat)
         best = best or trial_outcome.contested(result)
         if not best and doubted:
-            return trial_outcome.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT))
+            return trial_outcome.left_in_doubt(result, rounds, answered=not table.by_default(DOUBT_GATE))
         if not best:
             return trial_outcome.none_passed(result, rounds)
         if ways := trial_outcome.behaviours(result):
             seat = await _which(table, result, ways)
             if seat not in ways:
-                return trial_outcome.undecided(result, rounds, answered=not table.by_default(WHICH))
+                return trial_outcome.undecided(result, rounds, answered=not table.by_default(WHICH_GATE))
             result = trial_outcome.of_one_way(result, ways[seat])
             best = trial_outcome.alike(result)
-        course = Course(STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1)
-        merged = Merged(best[0].seat, best[0].draft, (best[0].seat,))
+        course = ChangeProgress(
+            STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
+        )
+        merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
         if settings.judge and len(best) > 1:
-            merged = await judged(table, course, rounds, result)
+            merged = await judge_candidates(table, course, rounds, result)
         course.seat, course.before = merged.base, trial_outcome.warning(result, merged.base)
         needed = settings.approvals
         judged_by = merged.ruled or needed > 0
         decision = trial_outcome.chosen(
             result, rounds, merged.base, table.charter.question, merged.why, judged=judged_by
         )
-        if needed and (lacks := await lacking(table, course, merged.draft, merged.authors, needed)):
+        if needed and (lacks := await ask_for_approvals(table, course, merged.draft, merged.authors, needed)):
             return change_outcome.unwritten(decision, lacks)
-        return await carried_out(table, course, trial_outcome.with_who_was_asked(decision), merged.draft)
-    except NotDone as stop:
+        return await carry_out_change(table, course, trial_outcome.with_who_was_asked(decision), merged.draft)
+    except StepFailed as stop:
         return trial_outcome.stopped(stop.fault, rounds)
 
 
 async def _taken(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
     """The person may see that a change is right which nothing shows to be. No program does, and nobody ahead."""
     details = {it.seat: trial_outcome.does(result, it.seat) or trial_outcome.wants(it) for it in doubted}
-    details[NONE] = "take none of them"
-    return await table.gate(Gate(DOUBT, trial_outcome.nevertheless(result), tuple(details), NONE, details, writes=True))
+    details[NONE_OPTION] = "take none of them"
+    return await table.gate(
+        Gate(DOUBT_GATE, trial_outcome.nevertheless(result), tuple(details), NONE_OPTION, details, writes=True)
+    )
 
 
 async def _which(table: Table, result: CandidatesTried, ways: Mapping[str, Sequence[str]]) -> str:
     """The person says which of several behaviours is right: judges are for what cannot be told apart."""
-    details = {seat: trial_outcome.does(result, seat) for seat in ways} | {NONE: "take none of them"}
-    return await table.gate(Gate(WHICH, trial_outcome.which(result), tuple(details), NONE, details))
+    details = {seat: trial_outcome.does(result, seat) for seat in ways} | {NONE_OPTION: "take none of them"}
+    return await table.gate(Gate(WHICH_GATE, trial_outcome.which(result), tuple(details), NONE_OPTION, details))
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "build",
     6,
-    build,
-    Settings,
-    plan,
+    hold_build_meeting,
+    BuildSettings,
+    plan_build_rounds,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
     "Everybody writes the change, running it decides, and you say yes before anything is written.",
-    gates=(WHICH, *GATES, DOUBT),
-    answers={DOUBT: (NONE,), **GATES},
+    gates=(WHICH_GATE, *WRITE_GATES, DOUBT_GATE),
+    answers={DOUBT_GATE: (NONE_OPTION,), **WRITE_GATES},
     gathers=True,
     writes=True,
     filled=("dry_run", "branch"),
@@ -142,13 +157,15 @@ PROTOCOL = Protocol(
 APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 
 
-async def lacking(table: Table, course: Course, draft: Digest, authors: Collection[str], needed: int) -> str:
+async def ask_for_approvals(
+    table: Table, course: ChangeProgress, draft: Digest, authors: Collection[str], needed: int
+) -> str:
     """What a change lacks of the approvals it needs; nothing where it has them."""
     others = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = course.next_round("approval")
     if len(others) < needed or not await table.may_open(name):
         return rule.approvals((), needed, {})
-    planned = await done(table, f"{name}/plan", PlanChange(draft), Planned)
+    planned = await require_effect(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
     prompt = Prompt(APPROVAL.template, quotes={"change": rule.asked_about(planned, "")})
     said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
     counted = [move for move in said.moves if move.verdict.counts]

@@ -8,22 +8,22 @@ import msgspec
 
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
+from roundtable.meetings.meeting import Meeting, PlannedRound
 
 ANSWER = PlannedRound("answer", "free", Turns(visibility="none", judging=True))
 ROUND = "chat/1-answer"
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """There is nothing to set."""
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_chat_rounds(settings: ChatSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One answer."""
     return (ANSWER,)
 
 
-async def chat(table: Table) -> Decision:
+async def hold_chat_meeting(table: Table) -> Decision:
     """Ask, and take the answer down."""
     held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
     if not held.moves:
@@ -42,6 +42,12 @@ async def chat(table: Table) -> Decision:
     )
 
 
-PROTOCOL = Protocol(
-    "chat", 1, chat, Settings, plan, ("system", "answer"), "One question about a session, to who judges there."
+MEETING = Meeting(
+    "chat",
+    1,
+    hold_chat_meeting,
+    ChatSettings,
+    plan_chat_rounds,
+    ("system", "answer"),
+    "One question about a session, to who judges there.",
 )

@@ -19,21 +19,21 @@ from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import BY_APPLY, proven, serve
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import APPLY_HINT, prove_round_claims, serve_seat_requests
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
 BLIND = PlannedRound("blind", "diagnosis-json", Turns(visibility="own"))
 CONVERGE = PlannedRound("converge", "diagnosis-json", Turns(visibility="previous_rounds"))
 
 CHOICES = {
-    "fix": f"note that it is to be fixed ({BY_APPLY})",
+    "fix": f"note that it is to be fixed ({APPLY_HINT})",
     "report": "only report it",
     "log": "write it into the error log for later",
 }
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CodeRedSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.code-red]` may set; `confidence` is out of ten."""
 
     rounds: int = 3
@@ -42,18 +42,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     similarity: float = 0.7
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_code_red_rounds(settings: CodeRedSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round of convergence is to be expected, the others only where the doctors go on moving."""
     more = [msgspec.structs.replace(CONVERGE, likely=False)] * (settings.rounds - 1)
     return (TRIAGE, BLIND, *[CONVERGE] * (settings.rounds > 0), *more)
 
 
-async def code_red(table: Table) -> Decision:
+async def hold_code_red_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, CodeRedSettings)
     criteria = rule.Criteria(settings.doctors, settings.confidence, settings.similarity)
     triage = await _asked(table, "code-red/1-triage", TRIAGE)
-    await serve(table, triage)
+    await serve_seat_requests(table, triage)
     blind = await _asked(table, "code-red/2-blind", BLIND)
     if not blind.quorate:
         return insufficient(blind)
@@ -63,14 +63,16 @@ async def code_red(table: Table) -> Decision:
         name = f"code-red/{number}-converge"
         if rule.over(rounds, criteria) or not await table.may_open(name):
             break
-        await serve(table, rounds[-1])
+        await serve_seat_requests(table, rounds[-1])
         rounds.append(await _asked(table, name, CONVERGE, rule.findings(rounds[-1], table.labels)))
     return await _outcome(table, await table.heed(rule.conclude(rounds, criteria)))
 
 
 async def _asked(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
     prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
-    return await proven(table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns))
+    return await prove_round_claims(
+        table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns)
+    )
 
 
 async def _outcome(table: Table, decision: Decision) -> Decision:
@@ -82,12 +84,12 @@ async def _outcome(table: Table, decision: Decision) -> Decision:
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "code-red",
     1,
-    code_red,
-    Settings,
-    plan,
+    hold_code_red_meeting,
+    CodeRedSettings,
+    plan_code_red_rounds,
     ("system", "triage", "blind", "converge"),
     "Doctors look for one root cause: triage, blind diagnosis, convergence; then fix, report or log.",
     gates=("outcome",),

@@ -16,8 +16,14 @@ import msgspec
 from roundtable.core.decide import positions as rule
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import RATING, chosen, compared, offered, proven
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import (
+    RATING_ROUND,
+    ask_person_to_choose,
+    compare_positions,
+    prove_round_claims,
+    render_options,
+)
 
 BALLOT = "council/2-ballot"
 
@@ -25,29 +31,29 @@ ANSWER = PlannedRound("blind", "position", Turns(visibility="none"))
 READING = PlannedRound("reconsider", "reconsider", Turns(visibility="previous_rounds"))
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CouncilSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.council]` may set."""
 
     rounds: int = 2
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_council_rounds(settings: CouncilSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One cross-reading is to be expected, the others only where the seats go on disagreeing."""
     unlikely = msgspec.structs.replace(READING, likely=False)
     readings = (READING, *[unlikely] * (settings.rounds - 1)) if settings.rounds > 0 else ()
-    return (ANSWER, *readings) if options else (ANSWER, RATING, *readings)
+    return (ANSWER, *readings) if options else (ANSWER, RATING_ROUND, *readings)
 
 
-async def council(table: Table) -> Decision:
+async def hold_council_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, CouncilSettings)
     blind = await _answers(table)
     if not blind.quorate:
         return rule.insufficient(blind)
 
     ratings: rule.Ratings = {}
     if rule.differ(blind) and not table.charter.options and await table.may_open(BALLOT):
-        ratings = await compared(table, BALLOT, blind)
+        ratings = await compare_positions(table, BALLOT, blind)
     standing = rule.opening(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):
@@ -64,7 +70,7 @@ async def _answers(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         "council/1-blind",
-        Prompt(ANSWER.template, {"choice": offered("Take as your position", options)}),
+        Prompt(ANSWER.template, {"choice": render_options("Take as your position", options)}),
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )
@@ -79,7 +85,7 @@ async def _cross_reading(table: Table, round: str, standing: rule.Standing) -> R
         expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW)),
         turns=READING.turns,
     )
-    return await proven(table, asked)
+    return await prove_round_claims(table, asked)
 
 
 async def _tie_break(table: Table, standing: rule.Standing) -> str:
@@ -87,15 +93,15 @@ async def _tie_break(table: Table, standing: rule.Standing) -> str:
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await chosen(table, f"The seats ended in a {outcome}.", standing.proposals)
+    return await ask_person_to_choose(table, f"The seats ended in a {outcome}.", standing.proposals)
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "council",
     1,
-    council,
-    Settings,
-    plan,
+    hold_council_meeting,
+    CouncilSettings,
+    plan_council_rounds,
     ("system", "blind", "ballot", "reconsider"),
     "Blind answers and a vote; a debate only where the seats disagree.",
     gates=("choose",),

@@ -21,8 +21,14 @@ from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered, proven, serve
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import (
+    APPLY_HINT,
+    ask_person_to_choose,
+    prove_round_claims,
+    render_options,
+    serve_seat_requests,
+)
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
 SEED = PlannedRound("seed", "position", Turns(visibility="none"))
@@ -31,7 +37,7 @@ CONSENSUS = PlannedRound("consensus", "agree-object-add", ALOUD)
 PLAN = PlannedRound("plan", "free", ALOUD)
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DebateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.debate]` may set; without an `executor`, who proposed what won drafts the plan."""
 
     rounds: int = 3
@@ -39,15 +45,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     executor: str = ""
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_debate_rounds(settings: DebateSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round of objections is to be expected, the others only where the seats go on moving."""
     more = [msgspec.structs.replace(OBJECTIONS, likely=False)] * (settings.rounds - 1)
     return (SEED, *[OBJECTIONS] * (settings.rounds > 0), *more, CONSENSUS, PLAN)
 
 
-async def debate(table: Table) -> Decision:
+async def hold_debate_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, DebateSettings)
     seed = await _seed(table)
     if not seed.quorate:
         return insufficient(seed)
@@ -56,7 +62,7 @@ async def debate(table: Table) -> Decision:
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
         why = f"No consensus: {standing.tally_line()}. {ruling.why}"
-        choice = await chosen(table, why, standing.proposals)
+        choice = await ask_person_to_choose(table, why, standing.proposals)
     decision = await table.heed(rule.conclude(standing, settings.support, choice))
     return await _planned(table, settings, decision)
 
@@ -64,11 +70,11 @@ async def debate(table: Table) -> Decision:
 async def _seed(table: Table) -> Round:
     """Everybody at once, nobody before the others."""
     options = table.charter.options
-    prompt = Prompt(SEED.template, {"choice": offered("Take as your position", options)})
+    prompt = Prompt(SEED.template, {"choice": render_options("Take as your position", options)})
     return await table.ask("debate/1-seed", prompt, expect=Expect(SEED.codec, options), turns=SEED.turns)
 
 
-async def _argued(table: Table, settings: Settings, standing: rule.Debate) -> rule.Debate:
+async def _argued(table: Table, settings: DebateSettings, standing: rule.Debate) -> rule.Debate:
     """The rounds of objections, and the consensus check that ends them."""
     said = ""
     for number in range(2, settings.rounds + 2):
@@ -97,17 +103,17 @@ async def _interjected(table: Table, number: int, round: str) -> str:
 
 async def _asked(table: Table, name: str, planned: PlannedRound, standing: rule.Debate) -> Round:
     """One round over the proposals, after the files and checks that seats asked for in the round before."""
-    await serve(table, standing.latest)
+    await serve_seat_requests(table, standing.latest)
     points = standing.points
     quotes = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
     lists = {"proposals": standing.reading()}
     prompt = Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled())
     expect = Expect(planned.codec, standing.authors)
     asked = await table.ask(name, prompt, expect=expect, turns=planned.turns)
-    return await proven(table, asked, standing.rounds)
+    return await prove_round_claims(table, asked, standing.rounds)
 
 
-async def _planned(table: Table, settings: Settings, decision: Decision) -> Decision:
+async def _planned(table: Table, settings: DebateSettings, decision: Decision) -> Decision:
     """One seat says how it would carry the decision out, and the person says whether it may."""
     name = f"debate/{settings.rounds + 3}-plan"
     executor = settings.executor or decision.author
@@ -123,18 +129,18 @@ async def _planned(table: Table, settings: Settings, decision: Decision) -> Deci
     if drafted.by(executor) is None:
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
-    details = {"yes": f"note that it may be ({BY_APPLY})", "no": "nothing is carried out"}
+    details = {"yes": f"note that it may be ({APPLY_HINT})", "no": "nothing is carried out"}
     question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "debate",
     1,
-    debate,
-    Settings,
-    plan,
+    hold_debate_meeting,
+    DebateSettings,
+    plan_debate_rounds,
     ("system", "seed", "objections", "consensus", "plan"),
     "Proposals at once, then agree, object, add; a consensus check, and a plan you say yes or no to.",
     gates=("interjection-2", "choose", "execute"),

@@ -21,19 +21,25 @@ from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
 from roundtable.core.text.wording import ended
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import BY_APPLY, chosen, offered, proven, serve
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import (
+    APPLY_HINT,
+    ask_person_to_choose,
+    prove_round_claims,
+    render_options,
+    serve_seat_requests,
+)
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
 RESPOND = PlannedRound("respond", "score-json", msgspec.structs.replace(TURNS, order="shuffle"))
 
-MOST_SITTINGS = 3
+MAX_SITTINGS = 3
 FURTHER_ROUNDS = 2
 """How often they can be sent back, and for how many rounds each time."""
 
 CHOICES = {
-    "apply": f"note that it is to be carried out ({BY_APPLY})",
+    "apply": f"note that it is to be carried out ({APPLY_HINT})",
     "myself": "carry it out myself",
     "later": "decide later",
     "back": "send them back, with what I say",
@@ -42,7 +48,7 @@ CHOICES = {
 }
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KnightsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.knights]` may set; `pending_blocks` says whether any open issue blocks, or only a marked one."""
 
     rounds: int = 5
@@ -51,16 +57,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pending_blocks: Literal["marked", "any"] = "marked"
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_knights_rounds(settings: KnightsSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round of answers is to be expected, the others only where the knights go on disagreeing."""
     unlikely = msgspec.structs.replace(RESPOND, likely=False)
-    more = max(0, settings.rounds - 2) + FURTHER_ROUNDS * (MOST_SITTINGS - 1)
+    more = max(0, settings.rounds - 2) + FURTHER_ROUNDS * (MAX_SITTINGS - 1)
     return (SPEAK, *[RESPOND] * (settings.rounds > 1), *[unlikely] * more)
 
 
-async def knights(table: Table) -> Decision:
+async def hold_knights_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, KnightsSettings)
     rounds = await _argued(table, settings, (), max(1, settings.rounds))
     sitting = 1
     while rounds[-1].quorate:
@@ -72,14 +78,16 @@ async def knights(table: Table) -> Decision:
             return heeded
         choice = await _persons_choice(table, accord, decision, sitting)
         if choice != "back":
-            taken = await chosen(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
+            taken = (
+                await ask_person_to_choose(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
+            )
             return rule.conclude(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
         rounds = await _argued(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
     return insufficient(rounds[-1])
 
 
-async def _argued(table: Table, settings: Settings, before: Sequence[Round], upto: int) -> tuple[Round, ...]:
+async def _argued(table: Table, settings: KnightsSettings, before: Sequence[Round], upto: int) -> tuple[Round, ...]:
     """Rounds until they agree, the last one is over, a limit is met, or the person stops them."""
     rounds = list(before)
     while len(rounds) < upto:
@@ -87,8 +95,8 @@ async def _argued(table: Table, settings: Settings, before: Sequence[Round], upt
         if rounds:
             if not await table.may_open(name):
                 break
-            await serve(table, rounds[-1])
-        rounds.append(await proven(table, await _round(table, name, rounds), rounds))
+            await serve_seat_requests(table, rounds[-1])
+        rounds.append(await prove_round_claims(table, await _round(table, name, rounds), rounds))
         accord = rule.accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break
@@ -104,7 +112,9 @@ async def _round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     planned = RESPOND if rounds else SPEAK
     options = table.charter.options
     quotes = {"points": "\n".join(made.reading()) or "(none)"}
-    prompt = Prompt(planned.template, {"choice": offered("Propose", options)}, quotes=quotes, agreed=made.settled())
+    prompt = Prompt(
+        planned.template, {"choice": render_options("Propose", options)}, quotes=quotes, agreed=made.settled()
+    )
     return await table.ask(name, prompt, expect=Expect(planned.codec, options), turns=planned.turns)
 
 
@@ -120,7 +130,7 @@ async def _warning(table: Table, accord: rule.Accord, upto: int) -> str:
 async def _persons_choice(table: Table, accord: rule.Accord, decision: Decision, sitting: int) -> str:
     """What becomes of it. Without a consensus there is nothing to apply or to reject, and the person decides."""
     barred = () if accord.ruling.reached else ("apply", "myself", "reject")
-    barred = barred if sitting < MOST_SITTINGS else (*barred, "back")
+    barred = barred if sitting < MAX_SITTINGS else (*barred, "back")
     details = {option: meaning for option, meaning in CHOICES.items() if option not in barred}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
     proposed = [f"It proposes: {ended(decision.position)}"] if decision.position else []
@@ -128,12 +138,12 @@ async def _persons_choice(table: Table, accord: rule.Accord, decision: Decision,
     return await table.gate(Gate(id, question, tuple(details), "later", details))
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "knights",
     1,
-    knights,
-    Settings,
-    plan,
+    hold_knights_meeting,
+    KnightsSettings,
+    plan_knights_rounds,
     ("system", "speak", "respond"),
     "They speak in turn and score the table until all agree; then you choose.",
     gates=("warning", "decide", "choose"),

@@ -10,11 +10,11 @@ import msgspec
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Quorum, Turns
 
-Retries = Annotated[int, msgspec.Meta(ge=0, le=3)]
+RetryCount = Annotated[int, msgspec.Meta(ge=0, le=3)]
 """How often what fails may be tried again before the failure is said."""
 
 
-Shown = Literal["files", "part", "found", "answers", "printed"]
+ShownContent = Literal["files", "part", "found", "answers", "printed"]
 """What a prompt shows besides: the project's files as far as there is room for them, or one part of them; what was
 found in all parts, what all answered in the round before, what programs printed."""
 
@@ -34,11 +34,11 @@ class PlannedRound(msgspec.Struct, frozen=True):
     likely: bool = True
     tokens: int = 0
     words: int = 0
-    shows: tuple[Shown, ...] = ()
+    shows: tuple[ShownContent, ...] = ()
     writes: Literal["", "one", "each"] = ""
 
 
-class Protocol(msgspec.Struct, frozen=True):
+class Meeting(msgspec.Struct, frozen=True):
     """One kind of meeting: what it is called, who holds it, what it may be told, what it may come to.
 
     `gathers` says that, unless the person names other context, the seats are shown the project: its files,

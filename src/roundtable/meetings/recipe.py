@@ -22,19 +22,19 @@ from roundtable.core.decide.positions import insufficient, positions_of
 from roundtable.core.decide.vote import reading
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import chosen, serve
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import ask_person_to_choose, serve_seat_requests
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
-APPLY = "apply"
+APPLY_OPTION = "apply"
 """The option of a gate by which the decision is carried out."""
 
-PLACEHOLDERS = frozenset({"candidates", "label", "options", "points", "seat"})
+PROMPT_PLACEHOLDERS = frozenset({"candidates", "label", "options", "points", "seat"})
 """What a prompt may leave to be filled in."""
 
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
-Codec = Literal["free", "position", "score-json", "agree-object-add", "diagnosis-json", "ranked-ballot"]
+RecipeCodec = Literal["free", "position", "score-json", "agree-object-add", "diagnosis-json", "ranked-ballot"]
 
 
 class RoundTurns(Turns, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class RecipeRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     purpose: str
     prompt: str = ""
-    codec: Codec = "free"
+    codec: RecipeCodec = "free"
     turns: RoundTurns = RoundTurns()
     at_most: Annotated[int, Meta(ge=1, le=20)] = 1
 
@@ -104,24 +104,26 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return f"gates.{gate.id}: after names no round; there are {', '.join(purposes)}."
             if gate.default not in gate.options:
                 return f"gates.{gate.id}: default must be one of its options."
-            if gate.default == APPLY:
-                return f"gates.{gate.id}: nothing is carried out without a yes, so {APPLY} cannot be the default."
+            if gate.default == APPLY_OPTION:
+                return (
+                    f"gates.{gate.id}: nothing is carried out without a yes, so {APPLY_OPTION} cannot be the default."
+                )
         return ""
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecipeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file's own text: it travels with the session, whatever becomes of the file."""
 
     recipe: str
 
 
-def as_protocol(name: str, recipe: Recipe) -> Protocol:
+def recipe_to_meeting(name: str, recipe: Recipe) -> Meeting:
     """The recipe as any other meeting."""
-    return Protocol(
+    return Meeting(
         name,
         1,
         partial(_hold, name, recipe),
-        Settings,
+        RecipeSettings,
         lambda settings, options: _plan(recipe),
         ("system", *(it.purpose for it in recipe.rounds)),
         recipe.summary,
@@ -149,7 +151,7 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
             if hearing.rounds:
                 if not await table.may_open(round):
                     return await _concluded(table, recipe, hearing, "")
-                await serve(table, hearing.rounds[-1])
+                await serve_seat_requests(table, hearing.rounds[-1])
             held = await _asked(table, round, planned, hearing)
             hearing = _after(recipe, planned, hearing, held)
             if not held.quorate:
@@ -158,7 +160,7 @@ async def _hold(name: str, recipe: Recipe, table: Table) -> Decision:
                 break
         step = ""
         for gate in (it for it in recipe.gates if it.after == planned.purpose):
-            if APPLY in gate.options and hearing.deciding:
+            if APPLY_OPTION in gate.options and hearing.deciding:
                 reached = recipe.rule.conclude(hearing)
                 heeded = await table.heed(reached)
                 if heeded.outcome is not reached.outcome:
@@ -206,6 +208,6 @@ async def _concluded(table: Table, recipe: Recipe, hearing: Hearing, step: str) 
         return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=held)
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
-        taken = await chosen(table, decision.how, decision.proposals)
+        taken = await ask_person_to_choose(table, decision.how, decision.proposals)
         return chosen_by_person(decision, taken, hearing) if taken else decision
     return decision

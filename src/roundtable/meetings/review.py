@@ -22,13 +22,13 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.text.diffs import CHANGES
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
+from roundtable.meetings.meeting import Meeting, PlannedRound
 
 BLIND = PlannedRound("blind", "findings", Turns(visibility="none"))
 EXAMINE = PlannedRound("examine", "proofs", Turns(visibility="own"))
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the changes stand, as `roundtable review` fills it in: between the commits `base` and `tip`, in the
     workspace where there is no `tip`, or in a `patch` that is laid over it."""
 
@@ -37,12 +37,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     patch: bool = False
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_review_rounds(settings: ReviewSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """A second round is to be expected: seldom does everything come with a proof."""
     return (BLIND, EXAMINE)
 
 
-async def review(table: Table) -> Decision:
+async def hold_review_meeting(table: Table) -> Decision:
     """Hold the meeting."""
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
@@ -76,7 +76,7 @@ async def _examined(table: Table, name: str, open: Sequence[Finding]) -> Round:
 
 async def _run(table: Table, round: Round) -> ClaimsProven | Fault:
     """Run the proofs of a round, on the tree with the changes and on the one before."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, ReviewSettings)
     patch = next((it.digest for it in table.charter.context if it.name == CHANGES), "") if settings.patch else ""
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,), settings.base, settings.tip, patch))
     assert isinstance(result, ClaimsProven | Fault)
@@ -87,12 +87,12 @@ def _lacking(result: ClaimsProven) -> str:
     return next((it.why for it in result.proofs if it.why), "There is no sandbox here.")
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "review",
     1,
-    review,
-    Settings,
-    plan,
+    hold_review_meeting,
+    ReviewSettings,
+    plan_review_rounds,
     ("system", "blind", "examine"),
     "Changes are reviewed blind; what is found is reproduced or refuted by running it.",
     filled=("base", "tip", "patch"),

@@ -16,33 +16,38 @@ from roundtable.core.decide.stage_outcome import FORMS
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
 from roundtable.core.stages import (
-    AFTER,
-    MEETING,
-    Settings,
+    SDLC_MEETING,
+    STAGES_GATE,
+    SdlcSettings,
     Stage,
     StageEnd,
-    attempt_name,
-    gate_after,
-    settings_of,
-    stages_of,
+    after_stage_gate_id,
+    enabled_stages,
+    sdlc_settings,
+    stage_attempt_name,
 )
 from roundtable.core.values import Decision, Gate, NextStep
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.delivery import DELIVER, delivered
-from roundtable.meetings.stages.discussion_stage import discussed
-from roundtable.meetings.stages.execution_stage import RERUN, ran
-from roundtable.meetings.stages.files_stage import written
-from roundtable.meetings.stages.review_stage import reviewed
-from roundtable.meetings.stages.stage_rounds import planned
-from roundtable.meetings.try_candidates import NotDone, done
-from roundtable.meetings.write_change import GATES
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.stages.delivery import DELIVER, deliver_finished_project
+from roundtable.meetings.stages.discussion_stage import hold_discussion_stage
+from roundtable.meetings.stages.execution_stage import RERUN_GATE, hold_execution_stage
+from roundtable.meetings.stages.files_stage import hold_files_stage
+from roundtable.meetings.stages.review_stage import hold_review_stage
+from roundtable.meetings.stages.stage_rounds import plan_stage_rounds
+from roundtable.meetings.try_candidates import StepFailed, require_effect
+from roundtable.meetings.write_change import WRITE_GATES
 
-HELD = {"discussion": discussed, "files": written, "review": reviewed, "run": ran}
-MOST_ATTEMPTS = 5
+STAGE_RUNNERS = {
+    "discussion": hold_discussion_stage,
+    "files": hold_files_stage,
+    "review": hold_review_stage,
+    "run": hold_execution_stage,
+}
+MAX_STAGE_ATTEMPTS = 5
 """How often one stage can be sent back before the person has to go on or end it."""
 
-GO_ON = {
+AFTER_STAGE_CHOICES = {
     "continue": "go on to the next stage",
     "retry": "hold this stage again; say what is to be different",
     "back": "go back to an earlier stage on a line of its own: say which, and what is to be different",
@@ -52,31 +57,31 @@ GO_ON = {
 }
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """All rounds that its stages may come to."""
-    return planned(stages_of(settings), settings.runs, existing=settings.existing)
+    return plan_stage_rounds(enabled_stages(settings), settings.runs, existing=settings.existing)
 
 
-async def sdlc(table: Table) -> Decision:
+async def hold_sdlc_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    stages, ends = stages_of(settings_of(table.charter)), list[StageEnd]()
+    stages, ends = enabled_stages(sdlc_settings(table.charter)), list[StageEnd]()
     skipped = False
     for index, stage in enumerate(stages):
         if skipped:
             ends.append(
-                await _ended(table, stage.name, Setting(table, stage, index, 1, tuple(ends)).end(how="skipped"))
+                await _ended(table, stage.name, StageContext(table, stage, index, 1, tuple(ends)).end(how="skipped"))
             )
             skipped = False
             continue
         end, answer = await _held(table, stage, index, tuple(ends), last=index == len(stages) - 1)
         ends.append(end)
         if answer in ("stop", "back"):
-            gate = gate_after(attempt_name(end.stage, end.attempt))
+            gate = after_stage_gate_id(stage_attempt_name(end.stage, end.attempt))
             return rule.left(ends, answer, answered=not table.by_default(gate))
         if answer == "complete":
             break
         skipped = answer == "skip"
-    return await delivered(table, ends)
+    return await deliver_finished_project(table, ends)
 
 
 async def _held(
@@ -84,20 +89,20 @@ async def _held(
 ) -> tuple[StageEnd, str]:
     """Hold a stage until the person is content with it; returns what it came to and what they said."""
     instructions = stage.instructions
-    for attempt in range(1, MOST_ATTEMPTS + 1):
-        setting = Setting(table, stage, index, attempt, before, instructions)
+    for attempt in range(1, MAX_STAGE_ATTEMPTS + 1):
+        setting = StageContext(table, stage, index, attempt, before, instructions)
         try:
-            end = await HELD[stage.kind](setting)
-        except NotDone as stop:
+            end = await STAGE_RUNNERS[stage.kind](setting)
+        except StepFailed as stop:
             end = setting.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
         end = await _ended(table, setting.name, end)
-        gate = gate_after(setting.name)
-        barred = {"retry"} if attempt == MOST_ATTEMPTS else set[str]()
+        gate = after_stage_gate_id(setting.name)
+        barred = {"retry"} if attempt == MAX_STAGE_ATTEMPTS else set[str]()
         barred |= {"skip"} if last else set[str]()
-        details = {option: meaning for option, meaning in GO_ON.items() if option not in barred}
+        details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in barred}
         details |= {"continue": "take this as the result"} if last else {}
         question = rule.after(stage, end, last=last)
-        answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=AFTER))
+        answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=STAGES_GATE))
         if answer != "retry":
             return end, answer
         instructions = "\n".join(filter(None, (instructions, table.words(gate))))
@@ -105,19 +110,19 @@ async def _held(
 
 
 async def _ended(table: Table, name: str, end: StageEnd) -> StageEnd:
-    return (await done(table, f"{name}/end", EndStage(end), StageEnded)).end
+    return (await require_effect(table, f"{name}/end", EndStage(end), StageEnded)).end
 
 
-PROTOCOL = Protocol(
-    MEETING,
+MEETING = Meeting(
+    SDLC_MEETING,
     4,
-    sdlc,
-    Settings,
-    plan,
+    hold_sdlc_meeting,
+    SdlcSettings,
+    plan_sdlc_rounds,
     rule.PROMPTS,
     "Seven stages from an idea to a running program, with your yes between them.",
-    gates=(AFTER, RERUN, DELIVER, *GATES),
-    answers={AFTER: ("continue",), RERUN: ("yes", "no"), DELIVER: (*FORMS, NextStep.LATER), **GATES},
+    gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),
+    answers={STAGES_GATE: ("continue",), RERUN_GATE: ("yes", "no"), DELIVER: (*FORMS, NextStep.LATER), **WRITE_GATES},
     writes=True,
     filled=("stages", "existing", "into"),
 )

@@ -19,36 +19,36 @@ from roundtable.core.decide import second_opinion as opinions
 from roundtable.core.decide.second_opinion import FOLLOW_UP, OPINIONS
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import RATING, compared, offered
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import RATING_ROUND, compare_positions, render_options
 
 BALLOT = "second-opinion/2-ballot"
 
 OPINION = PlannedRound("opinion", "opinion", Turns(visibility="none"))
-AGAIN = PlannedRound("follow-up", "reconsider", Turns(visibility="previous_rounds"), likely=False)
+FOLLOW_UP_ROUND = PlannedRound("follow-up", "reconsider", Turns(visibility="previous_rounds"), likely=False)
 
-REASONS = {
+FOLLOW_UP_REASONS = {
     "disagreement": "They disagree.",
     "recommendation_gap": "They recommend different things.",
     "risk": "Somebody sees a risk that must be settled first.",
 }
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SecondOpinionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.second-opinion]` may set."""
 
     follow_up: bool = False
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_second_opinion_rounds(settings: SecondOpinionSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """One round is to be expected; the ballot and the follow-up only where the first leaves it open."""
-    ballot = () if options else (msgspec.structs.replace(RATING, likely=False),)
-    return (OPINION, *ballot, *([AGAIN] if settings.follow_up else []))
+    ballot = () if options else (msgspec.structs.replace(RATING_ROUND, likely=False),)
+    return (OPINION, *ballot, *([FOLLOW_UP_ROUND] if settings.follow_up else []))
 
 
-async def second_opinion(table: Table) -> Decision:
+async def hold_second_opinion_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, SecondOpinionSettings)
     first = await _opinions(table)
     if not first.quorate:
         return positions.insufficient(first)
@@ -56,7 +56,7 @@ async def second_opinion(table: Table) -> Decision:
     options = table.charter.options
     ratings: positions.Ratings = {} if options else opinions.stated(first, table.labels)
     if not options and not ratings and positions.differ(first) and await table.may_open(BALLOT):
-        ratings = await compared(table, BALLOT, first)
+        ratings = await compare_positions(table, BALLOT, first)
     standing = positions.opening(first, table.labels, options, ratings)
 
     reason = opinions.divergence(standing) if settings.follow_up else ""
@@ -70,7 +70,7 @@ async def _opinions(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         OPINIONS,
-        Prompt(OPINION.template, {"choice": offered("Recommend", options)}),
+        Prompt(OPINION.template, {"choice": render_options("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )
@@ -81,18 +81,22 @@ async def _follow_up(table: Table, reason: str, standing: positions.Standing) ->
     ids = tuple(proposal.id for proposal in standing.proposals)
     return await table.ask(
         FOLLOW_UP,
-        Prompt(AGAIN.template, {"reason": reason, "why": REASONS[reason]}, {"proposals": standing.reading()}),
-        expect=Expect(AGAIN.codec, ids if table.charter.options else (*ids, positions.NEW)),
-        turns=AGAIN.turns,
+        Prompt(
+            FOLLOW_UP_ROUND.template,
+            {"reason": reason, "why": FOLLOW_UP_REASONS[reason]},
+            {"proposals": standing.reading()},
+        ),
+        expect=Expect(FOLLOW_UP_ROUND.codec, ids if table.charter.options else (*ids, positions.NEW)),
+        turns=FOLLOW_UP_ROUND.turns,
     )
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "second-opinion",
     1,
-    second_opinion,
-    Settings,
-    plan,
+    hold_second_opinion_meeting,
+    SecondOpinionSettings,
+    plan_second_opinion_rounds,
     ("system", "opinion", "ballot", "follow-up"),
     "One round of answers at once, one more if they differ and you asked for it; quoted, not blended.",
     minimum=2,

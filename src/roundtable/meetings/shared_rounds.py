@@ -14,35 +14,35 @@ from roundtable.core.ports import Table
 from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 
-BY_APPLY = "`roundtable apply` then does it"
+APPLY_HINT = "`roundtable apply` then does it"
 """What a yes to carrying out is told."""
 
-RATING = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
+RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 
 
-def offered(task: str, options: Sequence[str]) -> str:
+def render_options(task: str, options: Sequence[str]) -> str:
     """The options as they are read out, with what to do with one of them; nothing where there are none."""
     return "\n".join((f"{task} exactly one of these:", *(f"- {it}" for it in options))) if options else ""
 
 
-async def compared(table: Table, name: str, answers: Round) -> Ratings:
+async def compare_positions(table: Table, name: str, answers: Round) -> Ratings:
     """One cheap secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
     positions = positions_of(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
         name,
         Prompt(
-            RATING.template,
+            RATING_ROUND.template,
             lists={"positions": tuple(f"{labels[seat]}: {text}" for seat, text in positions.items())},
         ),
-        expect=Expect(RATING.codec, tuple(sorted(labels.values()))),
+        expect=Expect(RATING_ROUND.codec, tuple(sorted(labels.values()))),
         seats=tuple(positions),
-        turns=RATING.turns,
+        turns=RATING_ROUND.turns,
     )
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
-async def chosen(table: Table, why: str, proposals: Sequence[Proposal]) -> str:
+async def ask_person_to_choose(table: Table, why: str, proposals: Sequence[Proposal]) -> str:
     """Where the seats cannot settle it, the person may; left alone, it stays unsettled."""
     details = {proposal.id: proposal.text for proposal in proposals}
     question = f"{why} Which proposal do you choose?"
@@ -50,22 +50,22 @@ async def chosen(table: Table, why: str, proposals: Sequence[Proposal]) -> str:
     return "" if choice == "none" else choice
 
 
-MOST_FILES = 8
-MOST_CHECKS = 3
+MAX_REQUESTED_FILES = 8
+MAX_REQUESTED_CHECKS = 3
 
 
-async def serve(table: Table, round: Round) -> None:
+async def serve_seat_requests(table: Table, round: Round) -> None:
     """Show the table the files and have the checks run that this round's seats asked for, each once."""
     wanted = [move.verdict.wants for move in round.moves if move.verdict.counts]
-    files = tuple(dict.fromkeys(path for wants in wanted for path in wants.files))[:MOST_FILES]
-    checks = tuple(dict.fromkeys(name for wants in wanted for name in wants.checks))[:MOST_CHECKS]
+    files = tuple(dict.fromkeys(path for wants in wanted for path in wants.files))[:MAX_REQUESTED_FILES]
+    checks = tuple(dict.fromkeys(name for wants in wanted for name in wants.checks))[:MAX_REQUESTED_CHECKS]
     if files:
         await table.do(f"{round.name}/files", ReadFiles(files))
     if checks:
         await table.do(f"{round.name}/checks", RunChecks(checks))
 
 
-async def proven(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
+async def prove_round_claims(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
     """The round with its claims settled by running them. Where nothing could be run, the meeting goes on as it is."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None

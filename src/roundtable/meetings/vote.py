@@ -17,28 +17,28 @@ from roundtable.core.decide.positions import insufficient
 from roundtable.core.decide.vote import Poll, candidates, conclude, reading
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
-from roundtable.meetings.meeting import PlannedRound, Protocol
-from roundtable.meetings.shared_rounds import chosen
+from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.meetings.shared_rounds import ask_person_to_choose
 
 PITCH = PlannedRound("pitch", "position", Turns(visibility="none"))
 DISCUSS = PlannedRound("discuss", "free", Turns(visibility="previous_rounds"))
 BALLOT = PlannedRound("ballot", "ranked-ballot", Turns(visibility="previous_rounds", secret=True))
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class VoteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `[meetings.vote]` may set."""
 
     rounds: int = 1
 
 
-def plan(settings: Settings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
+def plan_vote_rounds(settings: VoteSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """Every round is held; only the pitch falls away where options are given."""
     return (*([] if options else [PITCH]), *[DISCUSS] * settings.rounds, BALLOT)
 
 
-async def vote(table: Table) -> Decision:
+async def hold_vote_meeting(table: Table) -> Decision:
     """Hold the meeting."""
-    settings = msgspec.convert(table.charter.settings, Settings)
+    settings = msgspec.convert(table.charter.settings, VoteSettings)
     open_rounds: list[Round] = []
     if not table.charter.options:
         open_rounds.append(
@@ -58,7 +58,7 @@ async def vote(table: Table) -> Decision:
     if not poll.ballot.quorate:
         return insufficient(poll.ballot)
     tied = [it for it in offered if it.id in poll.tied]
-    return conclude(poll, await chosen(table, poll.ruling.why, tied) if tied else "")
+    return conclude(poll, await ask_person_to_choose(table, poll.ruling.why, tied) if tied else "")
 
 
 async def _discussion(table: Table, round: str, offered: Sequence[Proposal]) -> Round:
@@ -76,12 +76,12 @@ async def _ballot(table: Table, number: int, offered: Sequence[Proposal]) -> Rou
     )
 
 
-PROTOCOL = Protocol(
+MEETING = Meeting(
     "vote",
     1,
-    vote,
-    Settings,
-    plan,
+    hold_vote_meeting,
+    VoteSettings,
+    plan_vote_rounds,
     ("system", "pitch", "discuss", "ballot"),
     "Ideas are pitched, discussed and ranked on secret ballots.",
     gates=("choose",),

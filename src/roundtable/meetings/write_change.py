@@ -13,38 +13,42 @@ import msgspec
 
 from roundtable.core.decide import change_outcome as rule
 from roundtable.core.effects import (
-    Applied,
     ApplyChange,
-    Drafted,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     DraftMove,
     ListProject,
+    MoveDrafted,
     PlanChange,
-    Planned,
     ProjectListed,
-    Rehearse,
-    Rehearsed,
+    RehearseChange,
 )
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE, done, form_of
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, expect_changes, require_effect
 
-APPROVE, TESTS, DESTROY = "approve", "approve-tests", "destroy"
-GATES = {APPROVE: ("all", "ask", "none"), TESTS: ("all", "ask", "none"), DESTROY: ("confirm", "no")}
+APPROVE_GATE, TESTS_GATE, DESTROY_GATE = "approve", "approve-tests", "destroy"
+WRITE_GATES = {
+    APPROVE_GATE: ("all", "ask", "none"),
+    TESTS_GATE: ("all", "ask", "none"),
+    DESTROY_GATE: ("confirm", "no"),
+}
 """What can be answered ahead: which hunks `some` means can only be told once they are shown.
 
 Tests that were there may not be changed by a yes that was given before anybody knew of it, unless it names just that.
 """
-MOST_ASKS = 5
+MAX_QUESTIONS = 5
 """How often the table can be asked about hunks before the person has to choose."""
-MOST_RETURNS = 5
+MAX_GATE_RETURNS = 5
 """How often an answer that cannot be carried out leads back to the question."""
 
-ABOUT = PlannedRound("about", "free", Turns(visibility="own"), likely=False)
-REPAIR = PlannedRound("repair", WHOLE, Turns(visibility="own"), likely=False)
+ABOUT_ROUND = PlannedRound("about", "free", Turns(visibility="own"), likely=False)
+REPAIR_ROUND = PlannedRound("repair", WHOLE_FILES_CODEC, Turns(visibility="own"), likely=False)
 
-CHOICES = {
+WRITE_CHOICES = {
     "all": "write all of it",
     "some": "write some of it: each hunk is taken, left or rewritten",
     "ask": "ask the table about it first",
@@ -52,7 +56,7 @@ CHOICES = {
 }
 
 
-class Course(msgspec.Struct):
+class ChangeProgress(msgspec.Struct):
     """A change on its way: whose it is, where it may go, and how far its rounds and questions are counted.
 
     `before` is what a person has to know first, such as what became of their answer; `trouble`, what stands in the way
@@ -83,14 +87,14 @@ class Course(msgspec.Struct):
         return f"{self.stage}/{self.rounds}-{purpose}"
 
 
-async def carried_out(table: Table, course: Course, decision: Decision, draft: Digest) -> Decision:
+async def carry_out_change(table: Table, course: ChangeProgress, decision: Decision, draft: Digest) -> Decision:
     """Take a draft to the workspace as far as the person allows; the decision says how far it came."""
     decision = await table.heed(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision
-    for sitting in range(1, course.repairs + MOST_RETURNS + 2):
+    for sitting in range(1, course.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await done(table, f"{course.stage}/plan{numbered}", PlanChange(draft), Planned)
+        planned = await require_effect(table, f"{course.stage}/plan{numbered}", PlanChange(draft), ChangePlanned)
         if planned.refused or not planned.hunks:
             return rule.unwritten(decision, rule.against(planned, table.charter.slug))
         if course.dry_run:
@@ -102,7 +106,9 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
         if answer == "some" and not choice:
             _lead_back(course, "The answer `some` does not tell which hunks.")
             continue
-        rehearsed = await done(table, f"{course.stage}/rehearse{numbered}", Rehearse(draft, choice), Rehearsed)
+        rehearsed = await require_effect(
+            table, f"{course.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
+        )
         trouble = rule.trouble(rehearsed, () if choice else course.held)
         if not trouble:
             if weaker := await _weaker(table, course, draft, rehearsed, choice, f"{course.stage}/rehearse{numbered}"):
@@ -118,29 +124,31 @@ async def carried_out(table: Table, course: Course, decision: Decision, draft: D
     return rule.unwritten(decision, course.trouble)
 
 
-def _lead_back(course: Course, why: str) -> None:
+def _lead_back(course: ChangeProgress, why: str) -> None:
     """A mistake at the gate is no decision: the same draft is asked about once more, and the person is told why."""
     course.trouble, course.before = why, rule.back(why)
 
 
-async def _weaker(table: Table, course: Course, draft: Digest, part: Rehearsed, choice: str, step: str) -> str:
+async def _weaker(
+    table: Table, course: ChangeProgress, draft: Digest, part: ChangeRehearsed, choice: str, step: str
+) -> str:
     """What fails for what the person left or wrote anew, unless they were told and chose the same again."""
     if not choice or choice == course.insisted or all(it.passed for it in part.checks):
         return ""
-    return rule.weaker(part, await done(table, f"{step}/whole", Rehearse(draft), Rehearsed))
+    return rule.weaker(part, await require_effect(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed))
 
 
-async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, str]:
+async def _asked(table: Table, course: ChangeProgress, planned: ChangePlanned) -> tuple[str, str]:
     """The person's answer to a plan, and the gate it was given at; the table may be asked in between.
 
     A yes that was given ahead holds for what a repair made of the draft, but not once the table was asked.
     """
-    for left in range(MOST_ASKS, -1, -1):
+    for left in range(MAX_QUESTIONS, -1, -1):
         course.asked += 1
-        name = TESTS if planned.tests else APPROVE
+        name = TESTS_GATE if planned.tests else APPROVE_GATE
         gate = name if course.asked == 1 else f"{name}-{course.asked}"
-        again_of = name if left == MOST_ASKS and gate != name and not course.trouble else ""
-        details = {option: meaning for option, meaning in CHOICES.items() if left or option != "ask"}
+        again_of = name if left == MAX_QUESTIONS and gate != name and not course.trouble else ""
+        details = {option: meaning for option, meaning in WRITE_CHOICES.items() if left or option != "ask"}
         question = rule.approval(planned, course.authors or (course.seat,), course.before, course.branch)
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":
@@ -148,12 +156,14 @@ async def _asked(table: Table, course: Course, planned: Planned) -> tuple[str, s
         name = course.next_round("about")
         if await table.may_open(name):
             hunks = rule.asked_about(planned, table.words(gate))
-            turns = msgspec.structs.replace(ABOUT.turns, stage=course.stage) if course.apart else ABOUT.turns
-            await table.ask(name, Prompt(ABOUT.template, quotes={"hunks": hunks}), turns=turns)
+            turns = (
+                msgspec.structs.replace(ABOUT_ROUND.turns, stage=course.stage) if course.apart else ABOUT_ROUND.turns
+            )
+            await table.ask(name, Prompt(ABOUT_ROUND.template, quotes={"hunks": hunks}), turns=turns)
     raise AssertionError("the last question has no ask among its options")
 
 
-async def _repaired(table: Table, course: Course, rehearsed: Rehearsed, trouble: str) -> Digest:
+async def _repaired(table: Table, course: ChangeProgress, rehearsed: ChangeRehearsed, trouble: str) -> Digest:
     """What the seat that wrote it makes of it, knowing what broke; nothing where it cannot."""
     if not rehearsed.draft or not course.repairs:
         return ""
@@ -161,10 +171,10 @@ async def _repaired(table: Table, course: Course, rehearsed: Rehearsed, trouble:
     name = course.next_round("repair")
     if not await table.may_open(name):
         return ""
-    prompt = Prompt(REPAIR.template, quotes={"trouble": trouble})
-    turns = REPAIR.turns
+    prompt = Prompt(REPAIR_ROUND.template, quotes={"trouble": trouble})
+    turns = REPAIR_ROUND.turns
     if course.apart:
-        shown = await done(
+        shown = await require_effect(
             table,
             f"{name}/files",
             ListProject(rehearsed.draft, table.charter.limits.max_tokens, (course.seat,), trouble),
@@ -172,19 +182,25 @@ async def _repaired(table: Table, course: Course, rehearsed: Rehearsed, trouble:
         )
         prompt = msgspec.structs.replace(prompt, files=shown.items)
         turns = msgspec.structs.replace(turns, stage=course.stage)
-    said = await table.ask(name, prompt, expect=form_of(table), seats=(course.seat,), turns=turns)
+    said = await table.ask(name, prompt, expect=expect_changes(table), seats=(course.seat,), turns=turns)
     if said.by(course.seat) is None:
         return ""
-    drafted = await done(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), Drafted)
+    drafted = await require_effect(table, f"{name}/draft", DraftMove(name, course.seat, rehearsed.draft), MoveDrafted)
     return "" if drafted.refused else drafted.draft
 
 
 async def _written(
-    table: Table, course: Course, decision: Decision, planned: Planned, rehearsed: Rehearsed, gate: str, choice: str
+    table: Table,
+    course: ChangeProgress,
+    decision: Decision,
+    planned: ChangePlanned,
+    rehearsed: ChangeRehearsed,
+    gate: str,
+    choice: str,
 ) -> Decision:
     """The last step; what would be lost for good is asked about once more, and only the phrase itself is a yes."""
     if rehearsed.destroys:
-        id = DESTROY if gate == APPROVE else gate.replace(APPROVE, DESTROY)
+        id = DESTROY_GATE if gate == APPROVE_GATE else gate.replace(APPROVE_GATE, DESTROY_GATE)
         asked = Gate(id, rule.destruction(rehearsed), ("confirm", "no"), "no", writes=True)
         if await table.gate(asked) != "confirm":
             return rule.left(decision, planned, answered=not table.by_default(id))
@@ -194,5 +210,5 @@ async def _written(
     applied = await table.do(f"{course.stage}/execute", ApplyChange(rehearsed.draft, gate, message, course.branch))
     if isinstance(applied, Fault):
         return rule.not_applied(decision, applied)
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, ChangeApplied)
     return rule.written(decision, applied, rehearsed, table.charter.question, choice)

@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.events import CallFailed
 from roundtable.core.faults import FaultKind
 from roundtable.core.session import Session, Turn
-from roundtable.core.usage import Usage, money
+from roundtable.core.usage import Usage, format_money
 
 NOTHING = "–"
 
@@ -60,7 +60,7 @@ class Cost(msgspec.Struct, frozen=True):
         if self.calls == self.failed and self.priced and not (self.used.cost_usd or self.tokens):
             return NOTHING
         worth = self.used.plan_usd
-        aside = f" ({money(worth)} by the token)" if self.used.plan_tokens and worth is not None else ""
+        aside = f" ({format_money(worth)} by the token)" if self.used.plan_tokens and worth is not None else ""
         return price(self.used, priced=self.priced) + aside
 
     def cells(self) -> tuple[str, ...]:
@@ -106,9 +106,9 @@ def price(used: Usage, *, priced: bool = True) -> str:
     """In a few words: `free`, `$0.0021`, `plan`, `unknown`, or what comes together. Calls without a price add to it."""
     spent = used.cost_usd or 0.0
     if not (priced and is_priced(used)):
-        words = f"{money(spent)} or more" if spent else "unknown"
+        words = f"{format_money(spent)} or more" if spent else "unknown"
     elif spent or not used.plan_tokens:
-        words = money(spent) if spent else "free"
+        words = format_money(spent) if spent else "free"
     else:
         return "plan"
     return f"{words} and plan" if used.plan_tokens else words

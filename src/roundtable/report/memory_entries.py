@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.effects import Applied, ApplyChange
+from roundtable.core.effects import ApplyChange, ChangeApplied
 from roundtable.core.faults import Fault
-from roundtable.core.ledger import NO_REASON, Entry, EntryKind, State
+from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
-from roundtable.core.stages import all_stages
+from roundtable.core.stages import charter_stages
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import in_full
 from roundtable.core.values import Decision, Outcome
@@ -57,7 +57,7 @@ def _folded(session: Session) -> Iterator[Entry]:
         yield from _error(session, decision)
         return
     decrees = _decrees(session, decision)
-    state = State.OVERRULED if decrees else str(decision.outcome)
+    state = EntryState.OVERRULED if decrees else str(decision.outcome)
     for number, text in enumerate(_decided(session, decision), 1):
         yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=decision.how, state=state)
     yield from decrees
@@ -97,7 +97,7 @@ def _decided(session: Session, decision: Decision) -> Sequence[str]:
 def _agreed_in_stages(session: Session) -> Sequence[str]:
     """What stages agreed on in words; where none was for words, what the others came to."""
     ends = [it for it in stage_ends(session) if it.text and it.how != "failed"]
-    in_words = {it.name for it in all_stages(session.charter) if it.kind == "discussion"}
+    in_words = {it.name for it in charter_stages(session.charter) if it.kind == "discussion"}
     chosen = [it for it in ends if it.stage in in_words] or ends
     return [f"{it.stage}: {it.text}" for it in chosen]
 
@@ -125,7 +125,9 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
     ]
     text = in_full(session.charter.question, _substance(decision))
     return [
-        _entry(session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=State.STANDING)
+        _entry(
+            session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=EntryState.STANDING
+        )
         for number, answer in enumerate(rejections, 1)
     ]
 
@@ -137,14 +139,14 @@ def _error(session: Session, decision: Decision) -> Iterator[Entry]:
         return
     text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
     found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
-    state = State.FIXING if answer is not None and answer.option == "fix" else State.LOGGED
+    state = EntryState.FIXING if answer is not None and answer.option == "fix" else EntryState.LOGGED
     entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision.how, state=state)
     yield msgspec.structs.replace(entry, id="")
 
 
 def _stands(session: Session) -> bool:
     """Whether what it decided was written, and not taken back since."""
-    return any(isinstance(it, Applied) and it.undo not in session.undone for it in session.results.values())
+    return any(isinstance(it, ChangeApplied) and it.undo not in session.undone for it in session.results.values())
 
 
 def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:
@@ -152,14 +154,16 @@ def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:
     for step, result in session.results.items():
         if isinstance(result, Fault) and isinstance(session.effects.get(step), ApplyChange):
             text = f"Could not be applied: {_substance(decision)}"
-            entry = _entry(session, "CR", EntryKind.ERROR, text, why=result.message, state=State.LOGGED)
+            entry = _entry(session, "CR", EntryKind.ERROR, text, why=result.message, state=EntryState.LOGGED)
             yield msgspec.structs.replace(entry, id="")
 
 
 def _prediction(session: Session, decision: Decision, seat: str, foretold: str, number: int) -> Entry:
     """Dissent is worth keeping where time can tell who was right: that a position lost is no prediction."""
     against = f"Held against D-{tail(session.id)}: {_substance(decision)}"
-    return _entry(session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=State.OPEN, seat=seat)
+    return _entry(
+        session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=EntryState.OPEN, seat=seat
+    )
 
 
 def _foretold(session: Session, seat: str) -> str:

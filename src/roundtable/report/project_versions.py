@@ -8,19 +8,19 @@ from typing import NamedTuple, TypeVar
 from roundtable.core.changeset import Draft, FileChange
 from roundtable.core.effects import (
     CandidatesTried,
+    ChangeRehearsed,
     CheckOutcome,
-    MergedTried,
+    EffectResult,
+    MergeTried,
     ProjectRan,
-    Rehearsed,
-    Result,
     StageEnded,
 )
-from roundtable.core.events import AHEAD, EffectDone, Recorded
+from roundtable.core.events import BY_ADVANCE_ANSWER, EffectDone, Recorded
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd, Took, after_a_stage, gate_after, last_attempts
+from roundtable.core.stages import Contribution, StageEnd, after_stage_gate_id, is_after_stage_gate, last_stage_attempts
 from roundtable.core.values import Digest, Gate
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=EffectResult)
 
 
 class Attempt(NamedTuple):
@@ -50,7 +50,7 @@ def attempts(records: Iterable[Recorded]) -> tuple[Attempt, ...]:
 
 def settled(made: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """The last attempt at each stage, in the order of the stages."""
-    last = last_attempts(it.end for it in made)
+    last = last_stage_attempts(it.end for it in made)
     return tuple(it for it in made if it.end in last)
 
 
@@ -65,9 +65,9 @@ def gates_of(session: Session, attempt: str) -> list[Gate]:
     found: list[Gate] = []
     for id, gate in session.gates.items():
         found.append(gate)
-        if id == gate_after(attempt):
+        if id == after_stage_gate_id(attempt):
             break
-        if after_a_stage(gate):
+        if is_after_stage_gate(gate):
             found.clear()
     return found
 
@@ -85,17 +85,17 @@ def last_checks(session: Session, attempt: Attempt) -> tuple[CheckOutcome, ...]:
     if ran := results_of(session, name, ProjectRan):
         return ran[-1].steps
     tried = [it for result in results_of(session, name, CandidatesTried) for it in result.candidates]
-    merged = (it.candidate for it in results_of(session, name, MergedTried))
-    taken = [it for it in (*tried, *merged, *results_of(session, name, Rehearsed)) if draft and it.draft == draft]
+    merged = (it.candidate for it in results_of(session, name, MergeTried))
+    taken = [it for it in (*tried, *merged, *results_of(session, name, ChangeRehearsed)) if draft and it.draft == draft]
     return taken[-1].checks if taken else ()
 
 
 def approved_by(session: Session, attempt: str) -> str:
     """Who said after an attempt that it goes on; empty where nobody did."""
-    said = session.answers.get(gate_after(attempt))
+    said = session.answers.get(after_stage_gate_id(attempt))
     if said is None or said.by_default:
         return ""
-    return f"{session.charter.owner} (ahead)" if said.by == AHEAD else said.by
+    return f"{session.charter.owner} (ahead)" if said.by == BY_ADVANCE_ANSWER else said.by
 
 
 def contributors(*ends: StageEnd) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Change(NamedTuple):
     path: str
     became: str
     base: str
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
     digest: Digest = ""
 
     @property

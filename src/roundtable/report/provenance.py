@@ -11,36 +11,36 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from roundtable.core.changeset import (
-    NO_NEWLINE,
-    Choice,
-    Create,
-    Delete,
-    Edit,
+    NO_NEWLINE_MARK,
+    CreateFile,
+    DeleteFile,
+    EditFile,
     Hunk,
+    HunkChoice,
     Operation,
     PutSymbol,
     Refusal,
-    Rename,
-    Replace,
+    RenameFile,
+    ReplaceFile,
 )
 from roundtable.core.decide.trial_outcome import doubt, is_doubted, repeats
 from roundtable.core.effects import (
-    Applied,
     ApplyChange,
     Candidate,
     CandidatesTried,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     CheckOutcome,
-    Drafted,
+    Contribution,
     DraftMove,
-    MergedTried,
+    DraftsSynthesised,
+    MergeTried,
+    MoveDrafted,
     PlanChange,
-    Planned,
-    Rehearse,
-    Rehearsed,
+    RehearseChange,
     StageEnded,
-    Synthesise,
-    Synthesised,
-    Took,
+    SynthesiseDrafts,
     TryMerged,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
@@ -76,11 +76,11 @@ class Provenance(NamedTuple):
 class Carried(NamedTuple):
     """How far a change came: the plan, each hunk's story, the rehearsal, what was written."""
 
-    planned: Planned
+    planned: ChangePlanned
     hunks: tuple[Provenance, ...]
-    took: tuple[Took, ...] = ()
-    rehearsed: Rehearsed | None = None
-    applied: Applied | None = None
+    took: tuple[Contribution, ...] = ()
+    rehearsed: ChangeRehearsed | None = None
+    applied: ChangeApplied | None = None
     undone: ChangeUndone | None = None
 
 
@@ -94,18 +94,18 @@ def asks_for_a_phrase(gate: Gate) -> bool:
     return gate.writes and "confirm" in gate.options
 
 
-def planned(session: Session) -> tuple[Digest, Planned] | None:
+def planned(session: Session) -> tuple[Digest, ChangePlanned] | None:
     """The newest plan and the draft it is of."""
     for step, result in reversed(session.results.items()):
         effect = session.effects.get(step)
-        if isinstance(result, Planned) and isinstance(effect, PlanChange):
+        if isinstance(result, ChangePlanned) and isinstance(effect, PlanChange):
             return effect.draft, result
     return None
 
 
 def phrase(session: Session) -> str:
     """What is to be typed where the newest rehearsal would lose something for good."""
-    return next((it.phrase for it in reversed(session.results.values()) if isinstance(it, Rehearsed)), "")
+    return next((it.phrase for it in reversed(session.results.values()) if isinstance(it, ChangeRehearsed)), "")
 
 
 def carried(session: Session) -> Carried | None:
@@ -117,9 +117,9 @@ def carried(session: Session) -> Carried | None:
     said = _approval(session)
     authors = authors_of(session, draft)
     hunks = tuple(_provenance(it, session, authors, said) for it in plan.hunks)
-    applied = _newest(session, Applied)
+    applied = _newest(session, ChangeApplied)
     undone = session.undone.get(applied.undo) if applied else None
-    return Carried(plan, hunks, authors.took, _newest(session, Rehearsed), applied, undone)
+    return Carried(plan, hunks, authors.took, _newest(session, ChangeRehearsed), applied, undone)
 
 
 def candidates(session: Session) -> CandidatesTried | None:
@@ -149,12 +149,12 @@ def _approval(session: Session) -> GateAnswered | None:
     return next((session.answers[id] for id in reversed(asked) if id in session.answers), None)
 
 
-def choice_of(said: GateAnswered) -> Choice:
+def choice_of(said: GateAnswered) -> HunkChoice:
     """Which hunks an answer leaves or rewrites; words that are no choice change nothing."""
     try:
-        return msgspec.json.decode(said.text, type=Choice) if said.option == "some" else Choice()
+        return msgspec.json.decode(said.text, type=HunkChoice) if said.option == "some" else HunkChoice()
     except msgspec.MsgspecError:
-        return Choice()
+        return HunkChoice()
 
 
 def said_words(said: GateAnswered) -> str:
@@ -168,7 +168,7 @@ class Authors(NamedTuple):
     """Whose a draft is, and which parts of it came from others."""
 
     seats: tuple[str, ...] = ()
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
 
     def of(self, path: str) -> tuple[str, ...]:
         """Who wrote what stands in a file."""
@@ -180,14 +180,14 @@ def authors_of(session: Session, draft: Digest) -> Authors:
     for step, result in reversed(session.results.items()):
         effect = session.effects.get(step)
         match effect, result:
-            case DraftMove(), Drafted() if result.draft == draft:
+            case DraftMove(), MoveDrafted() if result.draft == draft:
                 before = authors_of(session, effect.over) if effect.over not in ("", draft) else Authors()
                 return Authors(tuple(dict.fromkeys((*before.seats, effect.seat))), before.took)
-            case Synthesise(), Synthesised() if result.draft == draft:
+            case SynthesiseDrafts(), DraftsSynthesised() if result.draft == draft:
                 return Authors((effect.base,), result.took)
-            case TryMerged(), MergedTried() if result.candidate.draft == draft and effect.draft != draft:
+            case TryMerged(), MergeTried() if result.candidate.draft == draft and effect.draft != draft:
                 return authors_of(session, effect.draft)
-            case Rehearse(), Rehearsed() if result.draft == draft and effect.draft != draft:
+            case RehearseChange(), ChangeRehearsed() if result.draft == draft and effect.draft != draft:
                 return authors_of(session, effect.draft)
             case _, StageEnded() if draft and result.end.draft == draft:
                 return Authors(took=tuple(dict.fromkeys(it for end in stage_ends(session) for it in end.took)))
@@ -251,7 +251,7 @@ def provenance_words(it: Provenance) -> str:
 def diff_lines(hunk: Hunk) -> list[str]:
     """The hunk as a diff has it; what a terminal would obey is written out, but for line ends that are all alike."""
     lines = [f"{sign}{it}" for sign, side in hunk.sides for it in side]
-    crlf = all(line.endswith("\r") for line in lines if line[1:] != NO_NEWLINE)
+    crlf = all(line.endswith("\r") for line in lines if line[1:] != NO_NEWLINE_MARK)
     return [visible(line.removesuffix("\r") if crlf else line) for line in lines]
 
 
@@ -267,7 +267,7 @@ def is_text(hunk: Hunk) -> bool:
     return hunk.id.rpartition("#")[2].isdecimal()
 
 
-def written_words(applied: Applied) -> Iterator[str]:
+def written_words(applied: ChangeApplied) -> Iterator[str]:
     """What was written and how it is taken back."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
@@ -294,7 +294,7 @@ def undone_words(it: ChangeUndone) -> str:
     return f"Change {it.change} was undone{f' by {it.by}' if it.by else ''}: {', '.join(it.files)}. {it.how}".strip()
 
 
-def plan_lines(plan: Planned) -> Iterator[str]:
+def plan_lines(plan: ChangePlanned) -> Iterator[str]:
     """The plan in short: files and hunks, what nobody asked for, what is refused and what would be lost."""
     yield from diffstat(plan.hunks)
     for id in plan.unasked:
@@ -319,7 +319,7 @@ def diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
 
 
 def _length(side: Sequence[str]) -> int:
-    return sum(line != NO_NEWLINE for line in side)
+    return sum(line != NO_NEWLINE_MARK for line in side)
 
 
 def refusal_words(what: str, it: Refusal) -> str:
@@ -371,7 +371,7 @@ def _share(passed: Iterable[bool]) -> str:
     return f"{sum(ended)} of {len(ended)}" if ended else "–"
 
 
-def check_rows(rehearsed: Rehearsed) -> list[tuple[str, ...]]:
+def check_rows(rehearsed: ChangeRehearsed) -> list[tuple[str, ...]]:
     """A row per check under CHECK_HEAD."""
     before = {it.name: it for it in rehearsed.before}
     return [(it.name, _ended(before.get(it.name)), _ended(it)) for it in rehearsed.checks]
@@ -385,7 +385,7 @@ def _ended(outcome: CheckOutcome | None) -> str:
     return "passed" if outcome.passed else "stopped" if outcome.code is None else f"failed ({outcome.code})"
 
 
-def took_rows(took: Iterable[Took]) -> list[tuple[str, ...]]:
+def took_rows(took: Iterable[Contribution]) -> list[tuple[str, ...]]:
     """A row per part under TOOK_HEAD."""
     return [(it.path, it.symbol or "all of it", it.seat) for it in took]
 
@@ -408,18 +408,18 @@ def wish_lines(reply: str) -> list[str]:
 
 def _told(it: Operation) -> str:
     match it:
-        case Create() | Replace():
+        case CreateFile() | ReplaceFile():
             return f"{it.path}: whole, +{_lines(it.text)}"
         case PutSymbol():
             return f"{it.path}: {it.symbol}, +{_lines(it.text)}"
-        case Edit():
+        case EditFile():
             more, less = (
                 sum(map(_lines, side)) for side in ([b.replace for b in it.blocks], [b.search for b in it.blocks])
             )
             return f"{it.path}: +{more} -{less}"
-        case Delete():
+        case DeleteFile():
             return f"{it.path}: deleted"
-        case Rename():
+        case RenameFile():
             return f"{it.path}: renamed to {it.to}"
 
 

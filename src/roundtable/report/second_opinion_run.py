@@ -9,7 +9,7 @@ from hashlib import sha256
 import msgspec
 
 from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
-from roundtable.core.events import Recorded, encode_line
+from roundtable.core.events import Recorded, encode_event_line
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import inline, quoted
 from roundtable.core.text.sanitize import clean, one_line
@@ -187,7 +187,7 @@ def as_json(data: object) -> str:
 
 def log(records: Sequence[Recorded]) -> str:
     """Facts, one JSON object per line."""
-    return "".join(f"{encode_line(it).decode()}\n" for it in records)
+    return "".join(f"{encode_event_line(it).decode()}\n" for it in records)
 
 
 def _round(number: int, record: RoundRecord) -> RunRound:

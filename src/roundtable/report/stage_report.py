@@ -15,10 +15,24 @@ from roundtable.core.decide.program_run import how_run
 from roundtable.core.decide.ruling import judge as ruling_of
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.stage_files import ruled
-from roundtable.core.effects import Applied, CandidatesTried, CheckOutcome, ClaimsProven, Delivered, ProjectRan
-from roundtable.core.events import AHEAD, GateAnswered, Recorded
+from roundtable.core.effects import (
+    CandidatesTried,
+    ChangeApplied,
+    CheckOutcome,
+    ClaimsProven,
+    ProjectDelivered,
+    ProjectRan,
+)
+from roundtable.core.events import BY_ADVANCE_ANSWER, GateAnswered, Recorded
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.stages import HOW, How, StageEnd, after_a_stage, all_stages, attempt_of
+from roundtable.core.stages import (
+    STAGE_ENDING_WORDS,
+    StageEnd,
+    StageEnding,
+    charter_stages,
+    is_after_stage_gate,
+    parse_stage_attempt,
+)
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
@@ -34,9 +48,9 @@ _TOLD = 4_000
 """Characters of what a program printed, from its end."""
 
 
-def how_ended(how: How) -> str:
+def how_ended(how: StageEnding) -> str:
     """How a stage ended, where it is not named besides."""
-    return HOW[how].removeprefix("was ")
+    return STAGE_ENDING_WORDS[how].removeprefix("was ")
 
 
 def stage_blocks(
@@ -159,7 +173,7 @@ def answers(session: Session, gates: Sequence[Gate]) -> Iterator[Block]:
     """What a person was asked, and what they said."""
     for gate in gates:
         if said := session.answers.get(gate.id):
-            asked = "Afterwards:" if after_a_stage(gate) else gate.question
+            asked = "Afterwards:" if is_after_stage_gate(gate) else gate.question
             meant = gate.details.get(said.option, "")
             words = f"{said.option} ({meant})" if meant else said.option
             yield Points((f"{asked} {words}, {_by(said)}.",))
@@ -168,7 +182,7 @@ def answers(session: Session, gates: Sequence[Gate]) -> Iterator[Block]:
 
 
 def _by(said: GateAnswered) -> str:
-    return said.by if said.by == AHEAD or said.by_default else f"by {said.by or 'a person'}"
+    return said.by if said.by == BY_ADVANCE_ANSWER or said.by_default else f"by {said.by or 'a person'}"
 
 
 Made = Mapping[str, Sequence[Change]]
@@ -196,7 +210,7 @@ def report(session: Session, records: Sequence[Recorded], made: Made) -> Iterato
 
 def _titles(session: Session) -> dict[str, str]:
     """What people call the stages."""
-    return {it.name: it.title for it in all_stages(session.charter)}
+    return {it.name: it.title for it in charter_stages(session.charter)}
 
 
 def _heading(session: Session) -> Iterator[Block]:
@@ -239,7 +253,7 @@ def _glance(session: Session, held: Sequence[Attempt], titles: Mapping[str, str]
 
 def _stage(round: str) -> str:
     """The stage that a round belongs to; one of the handing over goes by its own beginning."""
-    return attempt_of(round)[0]
+    return parse_stage_attempt(round)[0]
 
 
 def _people(session: Session) -> Iterator[Block]:
@@ -251,8 +265,8 @@ def _people(session: Session) -> Iterator[Block]:
 
 
 def _result(session: Session, held: Sequence[Attempt], made: Made) -> Iterator[Block]:
-    given = [it for it in session.results.values() if isinstance(it, Delivered)]
-    written = [it for it in session.results.values() if isinstance(it, Applied)]
+    given = [it for it in session.results.values() if isinstance(it, ProjectDelivered)]
+    written = [it for it in session.results.values() if isinstance(it, ChangeApplied)]
     files = {change.path: change for it in held for change in made.get(it.name, ())}
     if not (given or written or files):
         return

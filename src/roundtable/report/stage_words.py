@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from roundtable.core.decide.program_run import STOPPED, how_run
 from roundtable.core.decide.ruling import listed
-from roundtable.core.effects import CutUp, Delivered, ProjectListed, ProjectRan, StageEnded
+from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
 from roundtable.core.session import Session
-from roundtable.core.stages import HOW, StageEnd, last_attempts
+from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd, last_stage_attempts
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import ended, many
 
@@ -18,20 +18,20 @@ _AGREED = 300
 
 def stage_ends(session: Session) -> tuple[StageEnd, ...]:
     """How each stage of a session ended, the last attempt at each, in the order of the stages."""
-    return last_attempts(it.end for it in session.results.values() if isinstance(it, StageEnded))
+    return last_stage_attempts(it.end for it in session.results.values() if isinstance(it, StageEnded))
 
 
-def stage_sentences(result: ProjectListed | CutUp | ProjectRan | Delivered | StageEnded) -> Iterator[str]:
+def stage_sentences(result: ProjectListed | ProjectSplit | ProjectRan | ProjectDelivered | StageEnded) -> Iterator[str]:
     """What came of a step, a sentence each."""
     match result:
         case ProjectListed():
             rest = f"; {len(result.left)} left out for room" if result.left else ""
             yield f"Shown of the project: {many(len(result.items), 'file')}{rest}."
-        case CutUp():
+        case ProjectSplit():
             yield f"To be reviewed, one after the other: {many(len(result.chunks), 'part')}."
         case ProjectRan():
             yield from _ran(result)
-        case Delivered():
+        case ProjectDelivered():
             yield f"Handed over: {one_line(result.path)}."
         case StageEnded():
             yield from end_sentences(result.end)
@@ -41,7 +41,7 @@ def end_sentences(end: StageEnd) -> Iterator[str]:
     """How a stage ended: by whom, on whose work it rests, and what has to be known about it."""
     again = f" (attempt {end.attempt})" if end.attempt > 1 else ""
     judged = f" ({one_line(end.judge)} judged)" if end.judge else ""
-    yield f"{one_line(end.stage)}{again} {HOW[end.how]}{judged}."
+    yield f"{one_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
         yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")

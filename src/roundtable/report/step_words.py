@@ -10,44 +10,44 @@ from roundtable.core.changeset import Refusal
 from roundtable.core.decide.change_outcome import NO_CHECKS
 from roundtable.core.decide.trial_outcome import reasons
 from roundtable.core.effects import (
-    Applied,
     ApplyChange,
     Candidate,
     CandidatesTried,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
     CheckOutcome,
     ChecksRun,
     ChildEnded,
     ClaimsProven,
-    CutForReview,
-    CutUp,
-    Deliver,
-    Delivered,
-    Drafted,
+    DeliverProject,
     DraftMove,
+    DraftsSynthesised,
     Effect,
+    EffectResult,
     EndStage,
     FilesRead,
-    Left,
     ListProject,
-    MergedTried,
+    MergeTried,
+    MoveDrafted,
     OpenChild,
     PlanChange,
-    Planned,
+    ProjectDelivered,
     ProjectListed,
     ProjectRan,
+    ProjectSplit,
     Proof,
     ProveClaims,
     ReadFiles,
-    Rehearse,
-    Rehearsed,
-    Result,
+    RehearseChange,
     RunChecks,
     RunProject,
+    SplitForReview,
     StageEnded,
-    Synthesise,
-    Synthesised,
+    SynthesiseDrafts,
     TryCandidates,
     TryMerged,
+    UnmergedDirective,
 )
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import ended
@@ -72,17 +72,17 @@ _BEGUN: dict[type[Effect], str] = {
     OpenChild: "Holding a meeting under this one.",
     EndStage: "Putting down what the stage came to.",
     PlanChange: "Holding the draft against the workspace.",
-    Rehearse: "Rehearsing it in a scratch tree, with the checks.",
+    RehearseChange: "Rehearsing it in a scratch tree, with the checks.",
     ApplyChange: "Writing it.",
     ProveClaims: "Running the proofs, in the sandbox.",
     ListProject: "Reading the project.",
-    CutForReview: "Reading the project and drawing its map.",
+    SplitForReview: "Reading the project and drawing its map.",
     RunProject: "Running the program, in the sandbox.",
-    Deliver: "Handing the project over.",
+    DeliverProject: "Handing the project over.",
 }
 
 
-def served_words(result: Result) -> str:
+def served_words(result: EffectResult) -> str:
     """The result in a line; names and reasons come from outside and are cleaned."""
     return " ".join(_sentences(result))
 
@@ -94,7 +94,7 @@ def begun_words(effect: Effect) -> str:
             return f"Running what {_names(effect.seats)} wrote, in the sandbox."
         case TryMerged():
             return f"Running what became of {one_line(effect.base)}'s, in the sandbox."
-        case Synthesise():
+        case SynthesiseDrafts():
             return f"Splicing into what {one_line(effect.base)} wrote."
         case DraftMove():
             return f"Drafting what {one_line(effect.seat)} wants to write."
@@ -102,7 +102,7 @@ def begun_words(effect: Effect) -> str:
             return _BEGUN[type(effect)]
 
 
-def served_lines(result: Result) -> list[str]:
+def served_lines(result: EffectResult) -> list[str]:
     """The same for a terminal: what is a table is one."""
     match result:
         case CandidatesTried():
@@ -110,16 +110,24 @@ def served_lines(result: Result) -> list[str]:
             how = [ended(one_line(result.how))] if result.how else []
             table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
             return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
-        case MergedTried():
+        case MergeTried():
             it = result.candidate
             table = _aligned(CANDIDATE_HEAD, candidate_rows(CandidatesTried((it,))))
             return [f"What became of {one_line(it.seat)}'s:", *table, *_why_not((it,))]
-        case Synthesised() if result.took:
+        case DraftsSynthesised() if result.took:
             rows = _aligned(TOOK_HEAD, took_rows(result.took))
             return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
-        case Rehearsed() if result.checks:
+        case ChangeRehearsed() if result.checks:
             return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
-        case Planned() | Applied() | Drafted() | ClaimsProven() | Synthesised() | Rehearsed() | StageEnded():
+        case (
+            ChangePlanned()
+            | ChangeApplied()
+            | MoveDrafted()
+            | ClaimsProven()
+            | DraftsSynthesised()
+            | ChangeRehearsed()
+            | StageEnded()
+        ):
             return list(_sentences(result)) or [_NOTHING]
         case _:
             return [served_words(result) or _NOTHING]
@@ -131,7 +139,7 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def _sentences(result: Result) -> Iterator[str]:
+def _sentences(result: EffectResult) -> Iterator[str]:
     match result:
         case FilesRead():
             if result.items:
@@ -144,38 +152,44 @@ def _sentences(result: Result) -> Iterator[str]:
             yield f"The meeting under it ended: {result.decision.outcome}."
         case ClaimsProven():
             yield from map(_proof, result.proofs)
-        case ProjectListed() | CutUp() | ProjectRan() | Delivered() | StageEnded():
+        case ProjectListed() | ProjectSplit() | ProjectRan() | ProjectDelivered() | StageEnded():
             yield from stage_sentences(result)
         case _:
             yield from _of_the_bench(result)
 
 
 def _of_the_bench(
-    result: CandidatesTried | MergedTried | Synthesised | Drafted | Planned | Rehearsed | Applied,
+    result: CandidatesTried
+    | MergeTried
+    | DraftsSynthesised
+    | MoveDrafted
+    | ChangePlanned
+    | ChangeRehearsed
+    | ChangeApplied,
 ) -> Iterator[str]:
     match result:
         case CandidatesTried():
             yield from map(_candidate, result.candidates)
             if result.how:
                 yield ended(one_line(result.how))
-        case MergedTried():
+        case MergeTried():
             yield _candidate(result.candidate)
-        case Synthesised():
+        case DraftsSynthesised():
             yield from (_sentence(f"{it.symbol or it.path} came from {it.seat}") for it in result.took)
             yield from _taken_out(result)
             yield from map(_unspliced, result.left)
-        case Drafted():
+        case MoveDrafted():
             if result.files:
                 yield f"Drafted: {_names(result.files)}."
             yield from map(_not_written, result.refused)
-        case Planned():
+        case ChangePlanned():
             yield from map(_sentence, plan_lines(result))
-        case Rehearsed():
+        case ChangeRehearsed():
             yield from map(_check, result.checks)
             if not result.checks and not result.refused:
                 yield NO_CHECKS
             yield from _went_wrong(result)
-        case Applied():
+        case ChangeApplied():
             yield from map(_sentence, written_words(result))
 
 
@@ -205,7 +219,7 @@ def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
             yield f"  {one_line(it.seat)}: {one_line(why, _LONGEST)}"
 
 
-def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
+def _went_wrong(rehearsed: ChangeRehearsed) -> Iterator[str]:
     if rehearsed.broke:
         yield f"Broken by the change: {_names(rehearsed.broke)}."
     if rehearsed.lost:
@@ -213,11 +227,11 @@ def _went_wrong(rehearsed: Rehearsed) -> Iterator[str]:
     yield from map(_not_written, rehearsed.refused)
 
 
-def _taken_out(result: Synthesised) -> Iterator[str]:
+def _taken_out(result: DraftsSynthesised) -> Iterator[str]:
     return (_sentence(f"{it.symbol} was taken out of {it.path}") for it in result.removed)
 
 
-def _unspliced(it: Left) -> str:
+def _unspliced(it: UnmergedDirective) -> str:
     return _sentence(f"Not spliced: {it.directive} ({it.why.rstrip('.')})")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, RecordError
-from roundtable.core.values import Digest, digest_of
+from roundtable.core.values import Digest, compute_digest
 from roundtable.store.stored_facts import unpack
 
 FACT = "seq, at, session, v, body, packed"
@@ -28,6 +28,6 @@ def read_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     found = db.execute(_BLOB, (digest,)).fetchone()
     if found is None:
         raise NotFound(f"Nothing is kept under {digest}.", "It may belong to the record of another machine.")
-    if digest_of(found[0]) != digest:
+    if compute_digest(found[0]) != digest:
         raise RecordError(f"What is kept under {digest} is damaged.", "Restore the record from a copy.")
     return found[0]

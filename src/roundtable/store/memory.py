@@ -14,12 +14,12 @@ from roundtable.core.index import (
     IndexedGate,
     SessionRow,
     WaitingGate,
-    addressed,
     gate_id,
-    index,
     index_gate,
+    match_session_address,
+    update_session_row,
 )
-from roundtable.core.ports import Lease, Removed
+from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.leases import LEASE_SECONDS, held, is_free, lost
@@ -28,7 +28,7 @@ from roundtable.store.stored_facts import (
     BLOB_LIMIT,
     admit,
     check_blob,
-    digest_of,
+    compute_digest,
     digests_in,
     pack,
     stamp,
@@ -117,7 +117,7 @@ class MemoryStore(MemoryLedger):
     async def keep(self, data: bytes) -> Digest:
         """Keep something once, under its digest."""
         check_blob(data, self._max_blob_bytes)
-        digest = digest_of(data)
+        digest = compute_digest(data)
         self._blobs[digest] = data
         return digest
 
@@ -143,7 +143,7 @@ class MemoryStore(MemoryLedger):
 
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
         """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
-        return addressed(address, self._rows.values(), workspace, owner)
+        return match_session_address(address, self._rows.values(), workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
         """The meetings held under a session, in the order in which they were opened."""
@@ -172,14 +172,14 @@ class MemoryStore(MemoryLedger):
             self._index(offset, recorded)
 
     def _index(self, offset: int, recorded: Recorded) -> None:
-        if row := index(self._rows.get(recorded.session), offset, recorded):
+        if row := update_session_row(self._rows.get(recorded.session), offset, recorded):
             self._rows[recorded.session] = row
         if isinstance(recorded.event, INDEXED_GATES):
             place = (recorded.session, gate_id(recorded.event))
             if gate := index_gate(self._gates.get(place), recorded):
                 self._gates[place] = gate
 
-    async def remove(self, sessions: Sequence[str]) -> Removed:
+    async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
         running = {session for session in self._leases if await self.holder(session)}
         gone = [it for it in dict.fromkeys(sessions) if self._facts.get(it) and it not in running]
@@ -195,7 +195,7 @@ class MemoryStore(MemoryLedger):
         for digest in named & set(self._blobs):
             named |= digests_in(self._blobs[digest].decode(errors="replace"))
         unnamed = set[Digest]() if running else set(self._blobs) - named
-        return Removed(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
+        return RemovedSessions(tuple(gone), size + sum(len(self._blobs.pop(digest)) for digest in unnamed))
 
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
         """Take the session with its record as it stands, or raise SessionHeld naming the live holder."""

@@ -10,17 +10,17 @@ import msgspec
 from roundtable.core.events import Recorded
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import (
-    INDEXED,
+    INDEXED_EVENTS,
     INDEXED_GATES,
-    LAST,
-    LISTED,
-    PREFIX,
+    LAST_SESSION,
+    MIN_PREFIX_LENGTH,
+    ROW_FIELDS,
     IndexedGate,
     SessionRow,
     WaitingGate,
     gate_id,
-    index,
     index_gate,
+    update_session_row,
 )
 from roundtable.core.values import Gate
 from roundtable.store.fact_rows import FACT, read_fact
@@ -30,7 +30,7 @@ _ROW = (
     "forgotten_at, opened_in, owner"
 )
 _ONE = f"SELECT {_ROW} FROM listed WHERE id = ?"
-_PUT_ROW = f"INSERT OR REPLACE INTO sessions ({', '.join(LISTED)}) VALUES ({', '.join('?' * len(LISTED))})"
+_PUT_ROW = f"INSERT OR REPLACE INTO sessions ({', '.join(ROW_FIELDS)}) VALUES ({', '.join('?' * len(ROW_FIELDS))})"
 _SLUG = "SELECT 1 FROM sessions WHERE slug = ?"
 _LIST = f"SELECT {_ROW} FROM listed WHERE {{}} ORDER BY pos DESC LIMIT :limit"
 _NAMED = f"""
@@ -76,10 +76,10 @@ class Scope(NamedTuple):
 def index_fact(db: sqlite3.Connection, pos: int, recorded: Recorded) -> None:
     """Bring the index up to date with one fact that was written at this offset."""
     event = recorded.event
-    if isinstance(event, INDEXED):
-        row = index(_row(db, recorded.session), pos, recorded)
+    if isinstance(event, INDEXED_EVENTS):
+        row = update_session_row(_row(db, recorded.session), pos, recorded)
         if row is not None:
-            db.execute(_PUT_ROW, tuple(getattr(row, column) for column in LISTED))
+            db.execute(_PUT_ROW, tuple(getattr(row, column) for column in ROW_FIELDS))
     elif isinstance(event, INDEXED_GATES):
         id = gate_id(event)
         known = _gate(db, recorded.session, id)
@@ -92,7 +92,7 @@ def index_fact(db: sqlite3.Connection, pos: int, recorded: Recorded) -> None:
 def rebuild_index(db: sqlite3.Connection) -> None:
     """Build the index again from the facts; a fact that cannot be read is left out."""
     db.execute("DELETE FROM gates")
-    kinds = [event.__struct_config__.tag for event in (*INDEXED, *INDEXED_GATES)]
+    kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES)]
     for pos, *row in db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
         try:
             recorded = read_fact(db, row)
@@ -114,9 +114,9 @@ def list_rows(db: sqlite3.Connection, scope: Scope, limit: int | None, more: str
 
 def candidate_rows(db: sqlite3.Connection, address: str, scope: Scope) -> list[SessionRow]:
     """Every session that an address could mean."""
-    if address == LAST:
+    if address == LAST_SESSION:
         return list_rows(db, scope, 1, "(parent = '' OR branched_at > 0)")
-    upto = f"{address}\U0010ffff" if len(address) >= PREFIX else address
+    upto = f"{address}\U0010ffff" if len(address) >= MIN_PREFIX_LENGTH else address
     return _rows(db, _NAMED, {"address": address, "upto": upto})
 
 

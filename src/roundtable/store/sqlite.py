@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import RecordError
-from roundtable.core.index import SessionRow, WaitingGate, addressed
+from roundtable.core.index import SessionRow, WaitingGate, match_session_address
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.ports import Lease, Removed
+from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store import ledgers, session_index
@@ -31,7 +31,7 @@ from roundtable.store.stored_facts import (
     Body,
     admit,
     check_blob,
-    digest_of,
+    compute_digest,
     digests_in,
     pack,
     stamp,
@@ -160,7 +160,7 @@ class SqliteStore:
     async def keep(self, data: bytes) -> Digest:
         """Keep something once, under its digest."""
         check_blob(data, self._max_blob_bytes)
-        digest = digest_of(data)
+        digest = compute_digest(data)
         await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
         self._remember(digest, data)
         return digest
@@ -195,7 +195,7 @@ class SqliteStore:
     async def find(self, address: str, workspace: str | None = None, owner: str | None = None) -> list[str]:
         """The ids an address may mean: an id, a slug, the beginning of either, a name in the workspace, or `last`."""
         rows = await self._read(lambda db: session_index.candidate_rows(db, address, Scope(workspace, owner)))
-        return addressed(address, rows, workspace, owner)
+        return match_session_address(address, rows, workspace, owner)
 
     async def children(self, session: str) -> list[SessionRow]:
         """The meetings held under a session, in the order in which they were opened."""
@@ -215,7 +215,7 @@ class SqliteStore:
         """Build the index of sessions and gates again from the record."""
         await self._writer.submit(session_index.rebuild_index)
 
-    async def remove(self, sessions: Sequence[str]) -> Removed:
+    async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Take sessions off the record, and what is kept that nobody names any more; one that somebody runs stays."""
         removed = await self._writer.submit(lambda db: remove(db, sessions))
         self._recent.clear()
@@ -320,7 +320,7 @@ _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"
 
 
-def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
+def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
     """Every fact, name and lease of these sessions, but of those that somebody runs; then what nobody names."""
     now = time.time()
     running = {session for session, holder, expires in db.execute(_LEASES) if not is_free(holder, expires, now)}
@@ -334,7 +334,7 @@ def remove(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed:
         for table, column in _TABLES.items():
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (session,))
         gone.append(session)
-    return Removed(tuple(gone), size + (0 if running else _clear_unnamed(db)))
+    return RemovedSessions(tuple(gone), size + (0 if running else _clear_unnamed(db)))
 
 
 def _clear_unnamed(db: sqlite3.Connection) -> int:

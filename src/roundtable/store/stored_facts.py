@@ -10,10 +10,18 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from roundtable.core.events import PERSONS, SCHEMA_VERSION, Event, SessionOpened, decode_event, encode_event, kind_of
+from roundtable.core.events import (
+    PERSON_EVENTS,
+    SCHEMA_VERSION,
+    Event,
+    SessionOpened,
+    decode_event,
+    encode_event,
+    event_kind,
+)
 from roundtable.core.faults import NotFound, RecordError, UsageError
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.values import Digest, digest_of
+from roundtable.core.values import Digest, compute_digest
 
 LONG_TEXT = 8192
 """Texts with more UTF-8 bytes than this are kept as blobs."""
@@ -59,9 +67,9 @@ def admit(session: str, event: Event, last: int, leased: bool) -> None:
             raise RecordError(f"Session {session} has already been opened.", "Open a new one under another id.")
     elif not last:
         raise NotFound(f"There is no session {session}.", "`roundtable list` shows those there are.")
-    elif not leased and not isinstance(event, PERSONS):
+    elif not leased and not isinstance(event, PERSON_EVENTS):
         raise RecordError(
-            f"A {kind_of(event)} fact needs the lease of its session.", "This is a bug: please report it."
+            f"A {event_kind(event)} fact needs the lease of its session.", "This is a bug: please report it."
         )
 
 
@@ -87,7 +95,7 @@ def pack(event: Event, redactor: Redactor | None) -> Body:
     if len(data) > LONG_TEXT:  # JSON is never shorter than the text in it
         short = _put_aside(msgspec.json.decode(data), blobs)
         data = msgspec.json.encode(short) if blobs else data
-    return Body(kind_of(event), event, data, blobs)
+    return Body(event_kind(event), event, data, blobs)
 
 
 def unpack(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
@@ -106,7 +114,7 @@ def _put_aside(node: Any, blobs: dict[Digest, bytes]) -> Any:
     if isinstance(node, str):
         if len(node) * 4 <= LONG_TEXT or len(raw := node.encode()) <= LONG_TEXT:
             return node
-        digest = digest_of(raw)
+        digest = compute_digest(raw)
         blobs[digest] = raw
         return {_BLOB: digest}
     if isinstance(node, dict):

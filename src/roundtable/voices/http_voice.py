@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.values import Reply, Request, Usage, Waits
+from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
 from roundtable.voices.dialects import dialect_for
 from roundtable.voices.dialects.dialect import sound
@@ -65,7 +65,7 @@ class HttpVoice:
             yield self._too_large(tokens)
             return
         if wait := self._rate.wait(tokens):
-            yield Waits(wait, f"{self.name} takes {self._rate.limit:,} tokens a minute")
+            yield WaitNotice(wait, f"{self.name} takes {self._rate.limit:,} tokens a minute")
         async with self._rate.share(tokens) as share:
             try:
                 async with self._pace.turn(request.timeout):

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from roundtable.app.opening.context_window import LEAST, MOST_MAP, SHOWN_UNKNOWN, Room, left_beside, shares
 from roundtable.app.opening.meeting_catalog import rules_of
-from roundtable.core.chunks import CHUNK_TOKENS, Sized
+from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.replies import codec
 from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.meetings import PlannedRound
-from roundtable.meetings.try_candidates import IN_PARTS, WHOLE, form_for
-from roundtable.store.stored_facts import digest_of
+from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC, choose_changes_codec
+from roundtable.store.stored_facts import compute_digest
 
 POSITION = 160
 """Bytes of a position in one line."""
@@ -151,7 +151,7 @@ class Foreseen:
         told = len(self._charter.question.encode()) + self._agreed + self._surroundings
         left = None if room.named is None else max(LEAST, left_beside(room.named, told))
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
-        return shares([Sized("", tokens, ())], left, chunk, at_once=room.all_known)[1]
+        return shares([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
 
 
 FINEST = 3
@@ -179,7 +179,7 @@ class Estimate:
     """One meeting before it is held: the sizes of its parts, and the rounds it may come to."""
 
     def __init__(self, charter: Charter, texts: Sequence[bytes], project: Project) -> None:
-        sizes = {digest_of(text): len(text) for text in texts}
+        sizes = {compute_digest(text): len(text) for text in texts}
         self._charter = charter
         self._project = project
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
@@ -239,7 +239,11 @@ class Estimate:
     def _form(self, round: PlannedRound, at_worst: bool) -> int:
         """Bytes of how an answer is to be written. At worst there are long files in the end, if there are none yet."""
         sizes = (*(it.size for it in self._charter.context), *self._project.sizes)
-        form = (IN_PARTS if at_worst else form_for(sizes)) if round.codec == WHOLE else round.codec
+        form = (
+            (FILE_PARTS_CODEC if at_worst else choose_changes_codec(sizes))
+            if round.codec == WHOLE_FILES_CODEC
+            else round.codec
+        )
         choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
         return len(codec(form).text_format(Expect(form, choices)).encode())
 

@@ -19,9 +19,9 @@ from roundtable.app.effects.project_files import Listing
 from roundtable.app.opening.context_window import Room, around, room_for
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
-from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.values import Charter, Seat, Usage
-from roundtable.core.voice_statistics import BYTES_PER_TOKEN, Measure, measures
+from roundtable.core.voice_statistics import BYTES_PER_TOKEN, VoiceStatistics, measure_voices
 from roundtable.voices.prices import price_of
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -104,7 +104,7 @@ class Quote(msgspec.Struct, frozen=True):
 class _Voice(NamedTuple):
     name: str
     tariff: Tariff
-    measure: Measure | None
+    measure: VoiceStatistics | None
 
     @property
     def overhead(self) -> int:
@@ -138,7 +138,7 @@ async def quote(desk: Roundtable, agenda: Agenda) -> Quote:
     """What holding this meeting comes to; nothing is asked, spent or put on the record."""
     charter, texts = await desk.draft(agenda)
     estimate = Estimate(charter, texts, await _project(desk, charter))
-    known = measures(await _recent(desk))
+    known = measure_voices(await _recent(desk))
 
     def voice(name: str) -> _Voice:
         return _Voice(name, desk.tariffs.of(name), known.get(name))
@@ -179,7 +179,7 @@ async def _project(desk: Roundtable, charter: Charter) -> Project:
         limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
         return room_for(desk.tariffs, charter.seats, limits, config.tokens)
 
-    if not in_stages(charter) or from_nothing(charter):
+    if not has_stages(charter) or starts_without_files(charter):
         return Project(room)
     listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
     files = (await listing.found("")).files
@@ -257,7 +257,7 @@ async def _dollars(tariff: Tariff, calls: Sequence[Call], *, cached: bool = Fals
 
 def _notices(charter: Charter, tokens: Span, usd: Money, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
-    notices = [ON_TOP] if in_stages(charter) else []
+    notices = [ON_TOP] if has_stages(charter) else []
     stops = "the meeting then stops at the end of a round, with the result it has by then."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"

@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 
 from roundtable.app.settings.config import WorktreeSettings
-from roundtable.core.changeset import Edits
+from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.text.sanitize import one_line
-from roundtable.core.values import Workplace
+from roundtable.core.values import AgentWorktree
 from roundtable.voices.agents.process import Child
 from roundtable.voices.agents.workdirs import allowed
 from roundtable.workshop.repo.worktrees import Worktree, Worktrees, branch_name
@@ -31,7 +31,7 @@ class AgentWorkplaces:
         self.worktrees = Worktrees(root, workspace)
         self._settings = settings
 
-    async def open(self, session: str, turn: str) -> Workplace | Fault:
+    async def open(self, session: str, turn: str) -> AgentWorktree | Fault:
         """The folder of one turn. What a turn that is asked again had left there goes: it begins clean."""
         round, _, seat = turn.rpartition("/")
         task = f"{session[-8:]}-{round}"
@@ -44,10 +44,10 @@ class AgentWorkplaces:
             return Fault.of(FaultKind.CRASHED, error.message, help=error.help, retryable=False)
         if not made.base:
             await asyncio.to_thread(self.worktrees.discard, made.name)
-            return Workplace()
-        return Workplace(made.folder, made.variables)
+            return AgentWorktree()
+        return AgentWorktree(made.folder, made.variables)
 
-    async def edits(self, place: str) -> Edits | Fault:
+    async def edits(self, place: str) -> FolderEdits | Fault:
         """What was changed in a folder."""
         try:
             return await asyncio.to_thread(self.worktrees.edits, Path(place).name)

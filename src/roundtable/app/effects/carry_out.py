@@ -13,18 +13,26 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.core.changeset import Changeset, Choice, DraftFile, Refusal, RefusalKind
+from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
 from roundtable.core.decide.ruling import listed
-from roundtable.core.effects import Applied, ApplyChange, CheckOutcome, PlanChange, Planned, Rehearse, Rehearsed
-from roundtable.core.events import AHEAD, EffectStarted, GateAnswered, GateOpened, Recorded
+from roundtable.core.effects import (
+    ApplyChange,
+    ChangeApplied,
+    ChangePlanned,
+    ChangeRehearsed,
+    CheckOutcome,
+    PlanChange,
+    RehearseChange,
+)
+from roundtable.core.events import BY_ADVANCE_ANSWER, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
-from roundtable.core.stages import in_stages
+from roundtable.core.stages import has_stages
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import many
-from roundtable.core.values import Digest, digest_of
+from roundtable.core.values import Digest, compute_digest
 from roundtable.report.provenance import authors_of, choice_of
 from roundtable.report.provenance import planned as shown_last
 from roundtable.workshop.edit.apply_draft import applied, applied_by
@@ -74,11 +82,11 @@ class Carrying:
         self._redactor = redactor
         self._journals = journals
 
-    async def plan(self, session: Session, effect: PlanChange) -> Planned:
+    async def plan(self, session: Session, effect: PlanChange) -> ChangePlanned:
         """The hunks, and what stands against them now."""
         files = await self._drafts.files(effect.draft)
         asked = await self._asked(session)
-        wanted = await asyncio.to_thread(_asked_for, files, "" if in_stages(session.charter) else asked)
+        wanted = await asyncio.to_thread(_asked_for, files, "" if has_stages(session.charter) else asked)
         hunks = tuple(
             it if it.path in wanted else msgspec.structs.replace(it, asked_by="")
             for it in await asyncio.to_thread(hunks_of, files)
@@ -92,7 +100,7 @@ class Carrying:
         refused = await asyncio.to_thread(self._against, files)
         lost = await asyncio.to_thread(destroyed, files, self._workspace)
         unasked = tuple(it.id for it in hunks if not it.asked_by)
-        return Planned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
+        return ChangePlanned(hunks, refused, lost, _phrase(files) if lost else "", unasked, tests)
 
     async def _asked(self, session: Session) -> str:
         """The words in which the change was asked for."""
@@ -104,16 +112,16 @@ class Carrying:
         drafting = drafted(Changeset(()), self._workspace, self._redactor.finds, files)
         return (*drafting.refused, *objections(files), *_uncommitted(files, self._workspace))
 
-    async def rehearse(self, session: Session, effect: Rehearse, sandbox: Sandbox, tell: Tell) -> Rehearsed:
+    async def rehearse(self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: Tell) -> ChangeRehearsed:
         """What was chosen, in a scratch tree that holds what its commit would, under checks and the task's examples."""
         examples = parse_task_examples(session.charter.question)
         planned = await self._drafts.files(effect.draft)
         files = await asyncio.to_thread(_taken, planned, effect.choice)
         if isinstance(files, Refusal):
-            return Rehearsed("", refused=(files,))
+            return ChangeRehearsed("", refused=(files,))
         refused = await asyncio.to_thread(self._against, files)
         if refused or not files:
-            return Rehearsed("", refused=refused or (_nothing(),))
+            return ChangeRehearsed("", refused=refused or (_nothing(),))
         lost: list[str] = []
 
         def merged(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
@@ -140,7 +148,7 @@ class Carrying:
         sandbox: Sandbox,
         tell: Tell,
         made: TreeBuilder | None = None,
-    ) -> Rehearsed:
+    ) -> ChangeRehearsed:
         """The workspace's checks and the task's examples with a draft and without; with it, its tests in Python too."""
         tests = {path: text for path, text in read_test_sources(files).items() if path.endswith(".py")}
         asked = render_example_test_file(examples, (files,))
@@ -151,7 +159,7 @@ class Carrying:
         )
         before = trials.checks.get(BASELINE, ())
         untold = self._trying.clean_words(trials.untold((_DRAFT,)))
-        return Rehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
+        return ChangeRehearsed("", self._trying.clean(checks), self._trying.clean(before), unrun=untold)
 
     async def _leaning(
         self,
@@ -171,16 +179,18 @@ class Carrying:
 
     async def apply(
         self, key: str, session: Session, records: Sequence[Recorded], effect: ApplyChange
-    ) -> Applied | Fault:
+    ) -> ChangeApplied | Fault:
         """Write it, if the record holds a person's yes to just this."""
         files = await self._drafts.files(effect.draft)
         try:
             answer = await self._allowed(session, _planned_for(records, effect.gate), effect, files)
         except NotAllowed as lacking:
             return Fault.of(FaultKind.PERMISSION, str(lacking), help="Nothing was written.")
-        rehearsals = (it for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == effect.draft)
+        rehearsals = (
+            it for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == effect.draft
+        )
         checks = next((it.checks for it in rehearsals), ())
-        person = f"{session.charter.owner} (ahead)" if answer.by == AHEAD else answer.by
+        person = f"{session.charter.owner} (ahead)" if answer.by == BY_ADVANCE_ANSWER else answer.by
         commit = Commit(
             effect.message,
             session.id,
@@ -192,11 +202,11 @@ class Carrying:
         outcome = await asyncio.to_thread(
             applied, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
         )
-        if isinstance(outcome, Applied):
+        if isinstance(outcome, ChangeApplied):
             return outcome
         return Fault.of(FaultKind.REFUSED, " ".join(it.sentence for it in outcome), help="Nothing was written.")
 
-    async def recover(self, key: str) -> Applied | None:
+    async def recover(self, key: str) -> ChangeApplied | None:
         """What a step wrote before its process ended, by the journal."""
         return await asyncio.to_thread(applied_by, self._workspace, self._journals, key)
 
@@ -246,7 +256,7 @@ def _planned_for(records: Sequence[Recorded], gate: str) -> Digest:
 
 def _confirmed(session: Session, draft: Digest) -> bool:
     """Whether the phrase of this draft's plan was typed at a gate that asks for it."""
-    plans = [it.phrase for it in session.results.values() if isinstance(it, Rehearsed) and it.draft == draft]
+    plans = [it.phrase for it in session.results.values() if isinstance(it, ChangeRehearsed) and it.draft == draft]
     said = [
         it.text.strip() for id, it in session.answers.items() if session.gates[id].writes and it.option == "confirm"
     ]
@@ -258,7 +268,7 @@ def _taken(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, ...] | R
     if not choice:
         return tuple(files)
     try:
-        told = msgspec.json.decode(choice, type=Choice)
+        told = msgspec.json.decode(choice, type=HunkChoice)
     except msgspec.MsgspecError:
         return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks were meant.")
     return chosen(files, told)
@@ -276,7 +286,7 @@ def _uncommitted(files: Sequence[DraftFile], workspace: Path) -> Sequence[Refusa
         now = {path: tree.read(path) for it in files for path in (it.was, it.path) if path}
 
         def place(data: bytes) -> Path:
-            path = Path(folder) / digest_of(data).removeprefix("sha256:")
+            path = Path(folder) / compute_digest(data).removeprefix("sha256:")
             path.write_bytes(data)
             return path
 
@@ -299,7 +309,7 @@ def _phrase(files: Sequence[DraftFile]) -> str:
     return f"delete {many(len(deleted), 'file')}" if deleted else f"write {many(len(files), 'file')} all the same"
 
 
-def _producers(session: Session, draft: Digest, choice: Choice, person: str) -> tuple[str, ...]:
+def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
     """Whose work it is: a draft of another session is its executor's, what a person wrote anew is the person's."""
     plan = shown_last(session)
     taken = {it.id for it in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
@@ -311,7 +321,7 @@ def _producers(session: Session, draft: Digest, choice: Choice, person: str) -> 
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
 
 
-async def objections_to(desk: Roundtable, draft: Digest, choice: Choice) -> tuple[str, ...]:
+async def objections_to(desk: Roundtable, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
     """Why what a choice leaves of a draft cannot be written, such as that it would not parse; a sentence each."""
     left = chosen(await Drafts(desk.store).files(draft), choice)
     if isinstance(left, Refusal):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtable.core.decide.stage_outcome import Form, place
-from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.session import Session
-from roundtable.core.stages import StageEnd, from_nothing
+from roundtable.core.stages import StageEnd, starts_without_files
 from roundtable.core.text.quotation import inline, quoted
 from roundtable.report.project_versions import Attempt, approved_by, attempts, contributors, last_checks, settled
 from roundtable.report.stage_words import end_sentences, told_of
@@ -33,7 +33,9 @@ class Delivering:
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
 
-    async def deliver(self, session: Session, records: Sequence[Recorded], effect: Deliver) -> Delivered | Fault:
+    async def deliver(
+        self, session: Session, records: Sequence[Recorded], effect: DeliverProject
+    ) -> ProjectDelivered | Fault:
         """Hand it over, if the record holds a person's yes to just this."""
         ends = [it.end for it in settled(attempts(records))]
         if lacking := _lacking(session, ends, effect):
@@ -43,16 +45,16 @@ class Delivering:
         except RoundtableError as error:
             return Fault.of(FaultKind.REFUSED, error.message, help=error.help)
 
-    async def put(self, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> Delivered:
+    async def put(self, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> ProjectDelivered:
         """Put it there, where nothing may stand yet."""
         versions = await self._versions(session, records)
         commit = await asyncio.to_thread(hand_over_project, into, form, versions, session.charter.owner)
-        return Delivered(str(into), tuple(sorted(versions[-1].files)), commit)
+        return ProjectDelivered(str(into), tuple(sorted(versions[-1].files)), commit)
 
     async def _versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
         """The project after each stage, and before the first where it was there already."""
         charter = session.charter
-        existing = not from_nothing(charter)
+        existing = not starts_without_files(charter)
         base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
         found = ProjectVersion(base, session.opened_at, Commit("The project as it was found", session.id))
         versions = [found] if existing else []
@@ -64,7 +66,7 @@ class Delivering:
         return versions
 
 
-def _lacking(session: Session, ends: Sequence[StageEnd], effect: Deliver) -> str:
+def _lacking(session: Session, ends: Sequence[StageEnd], effect: DeliverProject) -> str:
     """What the record lacks of a yes to this form, at this place, of what the stages came to; empty if nothing."""
     gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:

@@ -11,7 +11,7 @@ from roundtable.app.opening.context_files import Refused, inside, kept, read_cle
 from roundtable.app.opening.context_window import RoomOf
 from roundtable.app.opening.file_selection import setting_aside
 from roundtable.core.effects import FilesRead
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
@@ -73,7 +73,7 @@ class Requests:
                 real[name] = inside(self._workspace.resolve(), split_range(name)[0], name).as_posix()
             except Refused:
                 continue
-        paths = {path for path in real.values() if not is_sensitive(path)}
+        paths = {path for path in real.values() if not is_sensitive_path(path)}
         set_aside = setting_aside(self._ignore)
         try:
             with git_of(self._workspace) as git:

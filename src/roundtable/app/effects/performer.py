@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
 from roundtable.app.effects.file_requests import Requests
-from roundtable.core.effects import ChildEnded, Effect, EndStage, OpenChild, ReadFiles, Result, RunChecks, StageEnded
+from roundtable.core.effects import (
+    ChildEnded,
+    Effect,
+    EffectResult,
+    EndStage,
+    OpenChild,
+    ReadFiles,
+    RunChecks,
+    StageEnded,
+)
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Charter, Decision
 from roundtable.workshop.trial.listed_checks import ListedChecks
@@ -36,7 +45,7 @@ class DeskPerformer:
         """Made when a meeting first wants it: most never write code, and it takes long to load."""
         return self._make_workbench()
 
-    async def perform(self, key: str, effect: Effect) -> Result | Fault:
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
         """Do it; the key begins with the session."""
         match effect:
             case ReadFiles():
@@ -50,7 +59,7 @@ class DeskPerformer:
             case _:
                 return await self._workbench.perform(key, effect)
 
-    async def recover(self, key: str, effect: Effect) -> Result | Fault | None:
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
         """Every effect is safe to do again, but for those of the workbench that write."""
         if isinstance(effect, ReadFiles | RunChecks | OpenChild | EndStage):
             return None

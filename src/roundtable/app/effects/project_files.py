@@ -10,8 +10,8 @@ from typing import NamedTuple
 from roundtable.app.opening.context_files import Refused, clean_text, read_confined, readable
 from roundtable.app.opening.file_selection import may_be_chosen
 from roundtable.core.changeset import DraftFile
-from roundtable.core.chunks import priority
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.chunks import file_priority
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -49,10 +49,10 @@ class Listing:
             {
                 path: f"{path} is a sensitive file and is never shown to a model."
                 for path in paths
-                if is_sensitive(path)
+                if is_sensitive_path(path)
             },
         )
-        for path in sorted(may_be_chosen(paths, self._ignore), key=lambda path: (priority(path), path)):
+        for path in sorted(may_be_chosen(paths, self._ignore), key=lambda path: (file_priority(path), path)):
             try:
                 data = laid.get(path)
                 text = read_confined(self._root, path) if data is None else readable(path, path, data)

@@ -25,12 +25,12 @@ from roundtable.app.opening.context_window import (
     readers_room,
     shares,
 )
-from roundtable.core.chunks import Chunk, Sized, chunks, priority
-from roundtable.core.effects import CutForReview, CutUp, ListProject, ProjectListed, ReviewPart
+from roundtable.core.chunks import Chunk, SizedFile, file_priority, split_into_chunks
+from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
-from roundtable.core.stages import decisions
+from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.text.relevance import Candidate, weight, words_of
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import stage_ends
@@ -57,7 +57,7 @@ class Cutting:
         self._store = store
         self._room_of = room_of
 
-    async def cut(self, session: Session, effect: CutForReview, project: Found) -> CutUp | Fault:
+    async def cut(self, session: Session, effect: SplitForReview, project: Found) -> ProjectSplit | Fault:
         """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
         room = readers_room(self._room_of, session.charter, effect.seats, effect.answer)
         left = None if room.named is None else left_for(session, room.named)
@@ -68,11 +68,11 @@ class Cutting:
                 help="Name seats with larger windows for this stage.",
             )
         made = await asyncio.to_thread(_made, project.files, left, effect.tokens, at_once=room.all_known)
-        return CutUp(tuple([await self._kept(it) for it in made]), project.refused)
+        return ProjectSplit(tuple([await self._kept(it) for it in made]), project.refused)
 
-    async def _kept(self, cut: _Cut) -> ReviewPart:
+    async def _kept(self, cut: _Cut) -> ReviewChunk:
         files = [await kept(self._store, name, data) for name, data in cut.shown]
-        return ReviewPart(tuple(files), await kept(self._store, MAP, cut.map) if cut.map else None)
+        return ReviewChunk(tuple(files), await kept(self._store, MAP, cut.map) if cut.map else None)
 
 
 def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: bool) -> list[_Cut]:
@@ -80,10 +80,10 @@ def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: b
     known = build_project_map(files)
     measured = [_shown(measure_source_file(path, data)) for path, data in files.items()]
     for_map, limit = shares(measured, room, most, at_once=at_once)
-    return [_with_map(it, files, known, for_map) for it in chunks(measured, limit, known.imports)]
+    return [_with_map(it, files, known, for_map) for it in split_into_chunks(measured, limit, known.imports)]
 
 
-def _shown(file: Sized) -> Sized:
+def _shown(file: SizedFile) -> SizedFile:
     """A file as long as it is in a prompt."""
     tag = around(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
@@ -115,7 +115,7 @@ class Showing:
 
     async def shown(self, session: Session, effect: ListProject, project: Found) -> ProjectListed:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
-        about = "\n".join((effect.about, session.charter.question, *decisions(stage_ends(session))))
+        about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
         items = [await kept(self._store, path, data) for path, data in project.files.items() if path in chosen.shown]
         left = tuple(path for path in project.files if path not in chosen.shown)
@@ -150,6 +150,6 @@ def _by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
 
     def place(path: str) -> tuple[bool, float, int, str]:
         bears = weight(words, Candidate(path, text=files[path].decode(errors="replace")))
-        return path.rpartition("/")[2] not in named, -bears, priority(path), path
+        return path.rpartition("/")[2] not in named, -bears, file_priority(path), path
 
     return sorted(files, key=place)

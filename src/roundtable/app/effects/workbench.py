@@ -27,26 +27,26 @@ from roundtable.app.settings.places import Places
 from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import (
     ApplyChange,
-    AtTheBench,
-    CutForReview,
-    Deliver,
-    Drafted,
+    DeliverProject,
     DraftMove,
+    DraftsSynthesised,
+    EffectResult,
     ListProject,
+    MoveDrafted,
     PlanChange,
     ProveClaims,
-    Rehearse,
-    Result,
+    RehearseChange,
     RunProject,
-    Synthesise,
-    Synthesised,
+    SplitForReview,
+    SynthesiseDrafts,
     TryCandidates,
     TryMerged,
+    WorkshopEffect,
 )
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
-from roundtable.core.stages import from_nothing
+from roundtable.core.stages import starts_without_files
 from roundtable.core.text.redaction import Redactor
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -78,7 +78,7 @@ class Tools:
 
 
 class Workbench:
-    """The workshop of one workspace. Only `ApplyChange` writes there, and `Deliver` elsewhere."""
+    """The workshop of one workspace. Only `ApplyChange` writes there, and `DeliverProject` elsewhere."""
 
     def __init__(
         self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: RoomOf
@@ -101,9 +101,9 @@ class Workbench:
 
     def _tools(self, session: Session) -> Tools:
         """Those for the folder that a session works on."""
-        return self._fresh if from_nothing(session.charter) else self._here
+        return self._fresh if starts_without_files(session.charter) else self._here
 
-    async def perform(self, key: str, effect: AtTheBench) -> Result | Fault:
+    async def perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         """Do it; the key begins with the session."""
         try:
             return await self._perform(key, effect)
@@ -115,19 +115,19 @@ class Workbench:
         except _OURS as error:
             return await self.recover(key, effect) or _own_fault(effect, error)
 
-    async def recover(self, key: str, effect: AtTheBench) -> Result | Fault | None:
+    async def recover(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault | None:
         """What a step that was cut in half came to; only writing cannot simply be done again."""
         return await self._here.carrying.recover(key) if isinstance(effect, ApplyChange) else None
 
-    async def _perform(self, key: str, effect: AtTheBench) -> Result | Fault:
+    async def _perform(self, key: str, effect: WorkshopEffect) -> EffectResult | Fault:
         id = key.partition("/")[0]
         records = await self._store.read(id)
         session = Session.fold(id, records)
         tools = self._tools(session)
         match effect:
-            case TryCandidates() | TryMerged() | Rehearse():
+            case TryCandidates() | TryMerged() | RehearseChange():
                 return await self._run(key, session, tools, effect)
-            case Synthesise():
+            case SynthesiseDrafts():
                 return await spliced(tools.drafts, effect)
             case DraftMove():
                 return await _drafted(session, tools, effect)
@@ -139,28 +139,28 @@ class Workbench:
                 return await tools.proving.prove(session, effect)
             case ListProject():
                 return await self._showing.shown(session, effect, await tools.listing.found(effect.draft))
-            case Deliver():
+            case DeliverProject():
                 return await tools.delivering.deliver(session, records, effect)
-            case CutForReview():
+            case SplitForReview():
                 return await self._cutting.cut(session, effect, await tools.listing.found(effect.draft))
             case RunProject():
                 return await self._running.run(key, tools.root, effect)
 
     async def _run(
-        self, key: str, session: Session, tools: Tools, effect: TryCandidates | TryMerged | Rehearse
-    ) -> Result | Fault:
+        self, key: str, session: Session, tools: Tools, effect: TryCandidates | TryMerged | RehearseChange
+    ) -> EffectResult | Fault:
         sandbox: Sandbox | str = await find_sandbox(self._config.sandbox)
         if isinstance(sandbox, str):
             return Fault.of(FaultKind.MISSING, sandbox)
         tell = Telling(self._feed, key)
-        if isinstance(effect, Rehearse):
+        if isinstance(effect, RehearseChange):
             return await tools.carrying.rehearse(session, effect, sandbox, tell)
         if isinstance(effect, TryMerged):
             return await tools.trying.merged(session, effect, sandbox, tell)
         return await tools.trying.candidates(session, effect, sandbox, tell)
 
 
-def _own_fault(effect: AtTheBench, error: Exception) -> Fault:
+def _own_fault(effect: WorkshopEffect, error: Exception) -> Fault:
     """A fault of ours for the record: what it was and where, and none of the words that led to it."""
     place = extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"
@@ -168,15 +168,15 @@ def _own_fault(effect: AtTheBench, error: Exception) -> Fault:
     return Fault.of(FaultKind.CRASHED, why, help="Report this as a bug, and branch the session from an earlier point.")
 
 
-async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> Drafted:
+async def _drafted(session: Session, tools: Tools, effect: DraftMove) -> MoveDrafted:
     move = next(it for it in session.rounds[effect.round].moves() if it.seat == effect.seat)
     over = await tools.drafts.files(effect.over)
     wish = await asyncio.to_thread(tools.trying.wish, session, move, over, effect.scope)
     draft = await tools.drafts.keep(wish.files)
-    return Drafted(draft, tuple(it.path for it in wish.files), wish.refused)
+    return MoveDrafted(draft, tuple(it.path for it in wish.files), wish.refused)
 
 
-async def spliced(drafts: Drafts, effect: Synthesise) -> Synthesised:
+async def spliced(drafts: Drafts, effect: SynthesiseDrafts) -> DraftsSynthesised:
     """Take the base's draft and what the directives name of the others."""
     wrote = {seat: {it.path: it for it in await drafts.files(draft)} for seat, draft in effect.drafts.items()}
     touched = {path: it for files in wrote.values() for path, it in files.items()}
@@ -189,7 +189,7 @@ async def spliced(drafts: Drafts, effect: Synthesise) -> Synthesised:
         if path in wrote[effect.base] or made.files.get(path) != it.before
     ]
     draft = await drafts.keep(files)
-    return Synthesised(draft, made.took, made.left, made.removed)
+    return DraftsSynthesised(draft, made.took, made.left, made.removed)
 
 
 def _sources(as_it_is: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> dict[str, bytes]:

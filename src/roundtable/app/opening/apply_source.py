@@ -11,11 +11,11 @@ import msgspec
 
 from roundtable.app.opening.agenda import Agenda
 from roundtable.core.decide.lead import Leader, executor
-from roundtable.core.effects import Applied, ApplyChange, PlanChange
+from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stages import draft_after, from_nothing
-from roundtable.core.values import DECISION_ITEM, Decision, Digest, Outcome, Quorum, Right, Seat
+from roundtable.core.stages import latest_stage_draft, starts_without_files
+from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
 from roundtable.report.memory_entries import WRITING
 from roundtable.report.provenance import doubt_of, wrote_of
 from roundtable.report.stage_words import stage_ends, story
@@ -46,7 +46,7 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
         meeting=APPLY,
         settings={**wanted.settings, **of},
         limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
-        told={DECISION_ITEM: told},
+        told={DECISION_CONTEXT_NAME: told},
     )
 
 
@@ -59,20 +59,20 @@ def unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
     if what_stands(session):
         return ""
-    undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), Applied)]
+    undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), ChangeApplied)]
     plans = [it.draft for it in undone or session.effects.values() if isinstance(it, ApplyChange | PlanChange)]
     return plans[-1] if plans else ""
 
 
-def what_stands(session: Session) -> Applied | None:
+def what_stands(session: Session) -> ChangeApplied | None:
     """What a session wrote to the workspace that was not undone since."""
-    written = (it for it in session.results.values() if isinstance(it, Applied) and it.undo not in session.undone)
+    written = (it for it in session.results.values() if isinstance(it, ChangeApplied) and it.undo not in session.undone)
     return next(written, None)
 
 
 def is_new_project(session: Session) -> bool:
     """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
-    return from_nothing(session.charter) and bool(draft_after(stage_ends(session)))
+    return starts_without_files(session.charter) and bool(latest_stage_draft(stage_ends(session)))
 
 
 def project_instead(session: Session) -> UsageError:
@@ -83,7 +83,7 @@ def project_instead(session: Session) -> UsageError:
     )
 
 
-def carried_out_already(applied: Applied) -> UsageError:
+def carried_out_already(applied: ChangeApplied) -> UsageError:
     """That it was done, where, and how to have it done anew."""
     commit = f" ({applied.commit[:7]})" if applied.commit else ""
     return UsageError(
@@ -201,7 +201,7 @@ async def _carried_out(desk: Roundtable) -> dict[str, Session]:
         if row.meeting not in WRITING or row.forgotten_at:
             continue
         session = await desk.session(row.id)
-        if any(isinstance(it, Applied) for it in session.results.values()):
+        if any(isinstance(it, ChangeApplied) for it in session.results.values()):
             writer = found.setdefault(name_of(session), session)
             if of := str(session.charter.settings.get("of", "")):
                 found.setdefault(of, writer)

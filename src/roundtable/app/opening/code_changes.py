@@ -12,7 +12,7 @@ from roundtable.app.opening.file_selection import setting_aside
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, workspace_of
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import CHANGES, added, is_diff
 from roundtable.core.text.sanitize import one_line
 from roundtable.workshop.repo.git import LONGEST, Changes, Git, git_of, repository_above
@@ -45,9 +45,9 @@ def changed(start: Path) -> Found:
         changes = git.uncommitted()
         set_aside = setting_aside(ignore)
         new = [name for name in untracked.result() if not set_aside(name)]
-        sensitive = (*changes.sensitive, *filter(is_sensitive, new))
+        sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
         room = LONGEST - len(changes.diff) if changes.whole else 0
-        texts, unread = _new_files(workspace, (name for name in new if not is_sensitive(name)), room)
+        texts, unread = _new_files(workspace, (name for name in new if not is_sensitive_path(name)), room)
         changes = changes._replace(diff=changes.diff + texts, sensitive=sensitive)
         if not (changes.diff or unread):
             apart = f" Sensitive files are not looked at: {_few(sensitive)}." if sensitive else ""

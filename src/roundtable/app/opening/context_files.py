@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import ContextItem
@@ -99,7 +99,7 @@ def inside(root: Path, path: str, name: str) -> Path:
 
 def _read(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
     within = inside(root, path, name)
-    if is_sensitive(within.as_posix()) or is_sensitive(path):
+    if is_sensitive_path(within.as_posix()) or is_sensitive_path(path):
         raise Refused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
     try:
         with os.fdopen(_opened(root, within.parts), "rb") as file:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.chunks import Sized, limit_for
+from roundtable.core.chunks import SizedFile, choose_chunk_limit
 from roundtable.core.session import Session
-from roundtable.core.stages import decisions
+from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.values import Charter, Limits, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import stage_ends
@@ -102,7 +102,11 @@ def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer
 def left_for(session: Session, named: int) -> int:
     """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
     charter = session.charter
-    said = (charter.question, *decisions(stage_ends(session)), *(it.text + it.why for it in charter.recalled))
+    said = (
+        charter.question,
+        *quote_stage_decisions(stage_ends(session)),
+        *(it.text + it.why for it in charter.recalled),
+    )
     told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
     return left_beside(named, told)
 
@@ -112,11 +116,11 @@ def left_beside(named: int, told: int) -> int:
     return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
 
 
-def shares(files: Sequence[Sized], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
+def shares(files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
     """Tokens of map beside a part, and of the files in it."""
     for_map = MOST_MAP if room is None else min(MOST_MAP, room // 6)
     for_files = most if room is None else room - for_map
-    return for_map, limit_for(files, for_files, most) if at_once else min(most, for_files)
+    return for_map, choose_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
 
 
 def around(path: str) -> int:

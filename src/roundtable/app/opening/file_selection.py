@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.opening.context_files import HoldsSecret, Refused, read_clean
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.relevance import Candidate, ranked
 from roundtable.workshop.repo.git import Commit
@@ -42,7 +42,7 @@ def may_be_chosen(paths: Iterable[str], ignore: Sequence[str], folder: str = "")
         for path in paths
         if path.startswith(inside)
         and path.isprintable()
-        and not (is_sensitive(path) or _NOT_TEXT.search(path) or set_aside(path))
+        and not (is_sensitive_path(path) or _NOT_TEXT.search(path) or set_aside(path))
     ]
 
 

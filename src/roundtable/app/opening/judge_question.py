@@ -13,9 +13,9 @@ from roundtable.app.records.session_ids import new_session_id, slug_of
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stages import draft_after
-from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, digest_of
-from roundtable.meetings.chat import PROTOCOL as CHAT
+from roundtable.core.stages import latest_stage_draft
+from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
+from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.stage_words import end_sentences, stage_ends
 from roundtable.report.step_words import served_words
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -48,8 +48,8 @@ async def open_chat(desk: Roundtable, about: Session, question: str, before: Seq
         meeting=CHAT.name,
         version=CHAT.version,
         limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
-        context=tuple(ContextItem(name, digest_of(data), len(data)) for name, data in texts.items()),
-        templates={name: digest_of(text) for name, text in words.items()},
+        context=tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in texts.items()),
+        templates={name: compute_digest(text) for name, text in words.items()},
         slug=slug_of(question, datetime.now(UTC).strftime("%Y-%m-%d")),
         workspace=about.charter.workspace,
         owner=about.charter.owner,
@@ -99,6 +99,6 @@ def _last_findings(session: Session) -> str:
 
 
 async def _files(desk: Roundtable, session: Session) -> list[str]:
-    files = await Drafts(desk.store).files(draft_after(stage_ends(session)))
+    files = await Drafts(desk.store).files(latest_stage_draft(stage_ends(session)))
     listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

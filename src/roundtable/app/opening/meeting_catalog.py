@@ -28,9 +28,9 @@ from roundtable.app.settings.template_files import (
 from roundtable.core.decide.named_rules import RULES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
 from roundtable.core.values import Charter, Seat
-from roundtable.engine.run import Meeting
-from roundtable.meetings import PROTOCOLS, Protocol, protocol
-from roundtable.meetings.recipe import BALLOT, PLACEHOLDERS, Recipe, as_protocol
+from roundtable.engine.run import MeetingRules
+from roundtable.meetings import MEETINGS, Meeting, find_meeting
+from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, recipe_to_meeting
 from roundtable.voices.data_file import fill, nearest, parse_table
 
 ALWAYS = frozenset({"seat", "label"})
@@ -63,19 +63,19 @@ Own = Sequence[Mapping[str, Path]]
 """The files that lie in each place, the nearest place first."""
 
 
-def prompts(rules: Protocol, words: Mapping[str, str], own: Own, language: str) -> dict[str, bytes]:
+def prompts(rules: Meeting, words: Mapping[str, str], own: Own, language: str) -> dict[str, bytes]:
     """Every prompt of a meeting, from the first of these places that has it; `words` are those of a data file."""
     return {name: _prompt(rules, words, own, _files(name, language)).encode() for name in rules.templates}
 
 
-def check_words(rules: Protocol, words: Mapping[str, str], where: str) -> None:
+def check_words(rules: Meeting, words: Mapping[str, str], where: str) -> None:
     """Check the prompts that a data file brings itself."""
     for name, text in words.items():
         if text:
             _holes(rules, words, name).check(text, f"{where}: the prompt of {name}")
 
 
-def _prompt(rules: Protocol, words: Mapping[str, str], own: Own, files: Sequence[str]) -> str:
+def _prompt(rules: Meeting, words: Mapping[str, str], own: Own, files: Sequence[str]) -> str:
     """In each place the language's own words come first."""
     name = files[-1]
     path = next((place[file] for place in own for file in files if file in place), None)
@@ -86,7 +86,7 @@ def _prompt(rules: Protocol, words: Mapping[str, str], own: Own, files: Sequence
     return text
 
 
-def _shipped(rules: Protocol, words: Mapping[str, str], files: Sequence[str]) -> str:
+def _shipped(rules: Meeting, words: Mapping[str, str], files: Sequence[str]) -> str:
     """The shipped words. The seats of a data file's meeting are told who they are in words of ours."""
     if words and files[-1] != "system":
         place = f"prompts/{rules.name}/{files[-1]}.md"
@@ -106,11 +106,11 @@ def _files(name: str, language: str) -> list[str]:
     return list(dict.fromkeys((f"{name}.{language}", f"{name}.{language.partition('-')[0]}", name)))
 
 
-def _holes(rules: Protocol, words: Mapping[str, str], name: str) -> Holes:
+def _holes(rules: Meeting, words: Mapping[str, str], name: str) -> Holes:
     """A shipped prompt shows what its round fills in; in a data file's meeting, only a ballot needs something."""
     if words:
         ballots = [it.template for it in rules.plan(None, ()) if it.codec == BALLOT]
-        return Holes(frozenset({"candidates"} if name in ballots else ()), PLACEHOLDERS)
+        return Holes(frozenset({"candidates"} if name in ballots else ()), PROMPT_PLACEHOLDERS)
     used = frozenset(Template(_shipped(rules, words, [name])).get_identifiers())
     return Holes(used - ALWAYS, used | ALWAYS)
 
@@ -140,7 +140,7 @@ class Chosen(msgspec.Struct, frozen=True):
     name: str
     summary: str
     source: Source
-    rules: Protocol
+    rules: Meeting
     settings: dict[str, Any] = {}
     limits: dict[str, Any] = {}
     seats: tuple[Seat, ...] = ()
@@ -158,7 +158,7 @@ class Meetings:
     def listed(self) -> list[Chosen]:
         """All of them, by name."""
         known = known_meetings(self._places, self._workspace)
-        there = {*PROTOCOLS, *presets(), *self._own()}
+        there = {*MEETINGS, *presets(), *self._own()}
         return [self.find(name) for name in known if name in there]
 
     def find(self, name: str) -> Chosen:
@@ -166,11 +166,11 @@ class Meetings:
         own = self._own()
         if name in own:
             source, path = own[name]
-            if name in PROTOCOLS or name in presets():
+            if name in MEETINGS or name in presets():
                 raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
             return _read(name, text_of(path), str(path), source)
-        if name in PROTOCOLS:
-            return Chosen(name, PROTOCOLS[name].summary, "shipped", PROTOCOLS[name])
+        if name in MEETINGS:
+            return Chosen(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
         if name in presets():
             return _read(name, presets()[name], f"preset {name}", "preset")
         if name in of_workspace(self._workspace, MEETING_FILES):
@@ -197,18 +197,18 @@ class Meetings:
         return of_workspace(self._workspace, pattern) if self._is_trusted() else {}
 
 
-def rules_of(charter: Charter) -> Protocol:
+def rules_of(charter: Charter) -> Meeting:
     """The rules a session was opened under; those of a data file travel with it."""
     if "recipe" in charter.settings:
         text = str(charter.settings["recipe"])
         return _read(charter.meeting, text, f"meeting {charter.meeting}", "yours").rules
-    return protocol(charter.meeting)
+    return find_meeting(charter.meeting)
 
 
-def meeting_of(charter: Charter) -> Meeting:
+def meeting_of(charter: Charter) -> MeetingRules:
     """The meeting a session was opened as."""
     rules = rules_of(charter)
-    return Meeting(rules.name, rules.version, rules.hold)
+    return MeetingRules(rules.name, rules.version, rules.hold)
 
 
 def _read(name: str, text: str, where: str, source: Source) -> Chosen:
@@ -218,14 +218,16 @@ def _read(name: str, text: str, where: str, source: Source) -> Chosen:
     data = parse_table(text.encode(), where)
     if "meeting" in data:
         preset = fill(Preset, data, where)
-        if preset.meeting not in PROTOCOLS:
-            raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(PROTOCOLS)}.")
+        if preset.meeting not in MEETINGS:
+            raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(MEETINGS)}.")
         seats = tuple(fill(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items())
-        rules = PROTOCOLS[preset.meeting]
+        rules = MEETINGS[preset.meeting]
         return Chosen(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
     recipe = _recipe(data, where)
     words = {"system": recipe.system, **{it.purpose: it.prompt for it in recipe.rounds}}
-    chosen = Chosen(name, recipe.summary, source, as_protocol(name, recipe), {"recipe": text}, recipe.limits, (), words)
+    chosen = Chosen(
+        name, recipe.summary, source, recipe_to_meeting(name, recipe), {"recipe": text}, recipe.limits, (), words
+    )
     check_words(chosen.rules, words, where)
     return chosen
 

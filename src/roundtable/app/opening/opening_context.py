@@ -12,7 +12,7 @@ from roundtable.app.opening.context_files import Refused, inside, read_clean
 from roundtable.app.opening.context_window import Room
 from roundtable.app.opening.file_selection import Chosen, chosen, may_be_chosen
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import fitting, sections
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.relevance import words_of
@@ -76,7 +76,7 @@ class Gathering:
     def _diff(self, pile: _Pile, words: Sequence[str], name: str, text: str, room: int) -> None:
         """A text, file by file if it is a diff: without sensitive files and secrets, cut where it has no room."""
         found = sections(text)
-        sensitive = [it.path for it in found if any(map(is_sensitive, it.paths))]
+        sensitive = [it.path for it in found if any(map(is_sensitive_path, it.paths))]
         secret = [it.path or name for it in found if it.path not in sensitive and self._redactor.finds(it.text)]
         kept = [it for it in found if it.path not in sensitive and (it.path or name) not in secret]
         cut = fitting(words, kept, room)
@@ -117,7 +117,7 @@ class Gathering:
         pile.add(PROJECT, self._redactor.redact(described).encode())
         if git.repository:
             self._diff(pile, words, UNCOMMITTED, git.uncommitted().diff, pile.room // 2)
-        pile.say("Sensitive, so not shown", tuple(filter(is_sensitive, files)))
+        pile.say("Sensitive, so not shown", tuple(filter(is_sensitive_path, files)))
         found = self._choose(pile, words, paths, commits)
         if found.among:
             pile.tell(f"{len(found.files)} of {found.among} files of the project are shown{_rest(found)}.")

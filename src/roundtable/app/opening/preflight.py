@@ -12,7 +12,7 @@ from pathlib import Path
 
 from roundtable.core.decide.ruling import listed
 from roundtable.core.faults import UsageError
-from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Charter
 from roundtable.report.memory_entries import WRITING
@@ -59,7 +59,7 @@ def unwritable_notices(workspace: Path, charter: Charter, shown: Collection[str]
 
     They are looked for among those that are shown. Where a project is gone through in stages, any may be changed.
     """
-    if from_nothing(charter):
+    if starts_without_files(charter):
         return ()
     try:
         repository = Repository.of(workspace)
@@ -67,7 +67,7 @@ def unwritable_notices(workspace: Path, charter: Charter, shown: Collection[str]
             return ()
         with git_of(workspace) as git:
             unsaved = set(git.unsaved())
-            concerned = sorted(unsaved) if in_stages(charter) else shown
+            concerned = sorted(unsaved) if has_stages(charter) else shown
             paths = {name.partition(":")[0]: name for name in concerned}
             converted = repository.converted(_standing(workspace, paths.keys() & git.files()))
             unsaved -= set(converted)

@@ -17,10 +17,10 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import STAGE_FILES, of_person, of_workspace, text_of
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import STAGE_NAME, Stage, decoded, encoded, is_gate_name
+from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages, is_reserved_stage_name
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Limits, NextStep, Seat
-from roundtable.meetings.sdlc import MOST_ATTEMPTS
+from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
 from roundtable.meetings.stages.delivery import DELIVER
 from roundtable.voices.data_file import fill, nearest, parse_table
 
@@ -116,7 +116,7 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     names = [it.name for it in stages]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
-    if taken := next((it for it in names if it == DELIVER or is_gate_name(it)), ""):
+    if taken := next((it for it in names if it == DELIVER or is_reserved_stage_name(it)), ""):
         raise ConfigError(
             f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
             f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
@@ -160,7 +160,7 @@ def with_stages(
     What is answered ahead must be asked at all. No seat's answer may be longer than `longest`, which is what their
     windows and the person's limits leave for one.
     """
-    stages = decoded(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
+    stages = decode_stages(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
     names = [seat.name for seat in seats]
     for it in stages:
         named = {seat: "take part in" for seat in it.seats} | ({it.judge: "judge"} if it.judge else {})
@@ -173,7 +173,7 @@ def with_stages(
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
         _check_delivery(stages, existing=bool(settings.get("existing")))
     fitting = [msgspec.structs.replace(it, tokens=min(it.tokens, longest)) for it in stages]
-    return {**settings, "stages": encoded(fitting)}
+    return {**settings, "stages": encode_stages(fitting)}
 
 
 def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
@@ -198,5 +198,7 @@ def room_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
     """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
     if limits.rounds != Limits().rounds:
         return limits
-    rounds = sum(it.rounds * ROOM[it.kind] * MOST_ATTEMPTS for it in decoded(settings["stages"]) if it.enabled)
+    rounds = sum(
+        it.rounds * ROOM[it.kind] * MAX_STAGE_ATTEMPTS for it in decode_stages(settings["stages"]) if it.enabled
+    )
     return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

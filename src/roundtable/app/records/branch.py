@@ -22,7 +22,14 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stages import after_a_stage, all_stages, encoded, gate_after, goes_back, in_stages
+from roundtable.core.stages import (
+    after_stage_gate_id,
+    charter_stages,
+    encode_stages,
+    has_stages,
+    is_after_stage_gate,
+    is_back_to_stage_answer,
+)
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.report.stage_words import stage_ends
@@ -45,7 +52,7 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await store.read(session)
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
-    stages = all_stages(opened.charter) if opened else ()
+    stages = charter_stages(opened.charter) if opened else ()
     cuts = {it.name: cut for it in stages if (cut := _beginning(records, it.name)) is not None}
     ended = _ended_before(records, [it.name for it in stages if it.enabled and it.name not in cuts])
     _check_held(stage, [*cuts, *ended])
@@ -57,7 +64,7 @@ async def before_stage(store: SqliteStore, session: str, stage: str, instruction
     )
 
     def told(charter: Charter) -> Charter:
-        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encoded(added)})
+        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encode_stages(added)})
 
     if answer := ended.get(stage):
         # Who goes on with the stage that would have come next says yes to the one before.
@@ -84,7 +91,9 @@ class _Answered(NamedTuple):
 
 def _ended_before(records: Sequence[Recorded], waiting: Sequence[str]) -> dict[str, _Answered]:
     """The stage that would have come next, with the answer that ended the session before it."""
-    between = {it.event.gate.id for it in records if isinstance(it.event, GateOpened) and after_a_stage(it.event.gate)}
+    between = {
+        it.event.gate.id for it in records if isinstance(it.event, GateOpened) and is_after_stage_gate(it.event.gate)
+    }
     answers = [_Answered(it.seq, it.event) for it in records if isinstance(it.event, GateAnswered)]
     last = next((it for it in reversed(answers) if it.event.gate in between), None)
     return {waiting[0]: last} if waiting and last and last.event.option in _ENDING else {}
@@ -101,7 +110,7 @@ def _belongs(event: Event, stage: str) -> bool:
         case EffectStarted():
             return event.step.startswith(f"{stage}/")
         case GateOpened():
-            return event.gate.id == gate_after(stage)
+            return event.gate.id == after_stage_gate_id(stage)
         case _:
             return False
 
@@ -139,9 +148,9 @@ def where_back(words: str) -> tuple[str, str]:
 
 def went_back(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
-    if session.decision is None or session.decision.next_step != NextStep.BACK or not in_stages(session.charter):
+    if session.decision is None or session.decision.next_step != NextStep.BACK or not has_stages(session.charter):
         return None
-    said = [it.text for it in session.answers.values() if goes_back(session.gates[it.gate], it.option)]
+    said = [it.text for it in session.answers.values() if is_back_to_stage_answer(session.gates[it.gate], it.option)]
     return where_back(said[-1]) if said else None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
-from roundtable.core.stages import draft_after
+from roundtable.core.stages import latest_stage_draft
 from roundtable.report.comparison import Compared, Files, compared
 from roundtable.report.stage_words import stage_ends
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -25,7 +25,7 @@ async def compare(desk: Roundtable, first: Session, second: Session) -> Compared
 
 
 async def _drafted(desk: Roundtable, session: Session) -> dict[str, DraftFile]:
-    files = await Drafts(desk.store).files(draft_after(stage_ends(session)))
+    files = await Drafts(desk.store).files(latest_stage_draft(stage_ends(session)))
     return {it.path: it for it in files}
 
 

@@ -11,7 +11,7 @@ from roundtable.app.records.workspace_files import NO_FILE, Tree
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.stages import in_stages
+from roundtable.core.stages import has_stages
 from roundtable.report.document import as_markdown
 from roundtable.report.html import as_page, page, round_page
 from roundtable.report.layouts import LAYOUTS
@@ -46,7 +46,7 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
 
 async def reported(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
     """The report on a meeting in stages, in one of its formats."""
-    if not in_stages(session.charter):
+    if not has_stages(session.charter):
         raise UsageError(
             "This session was not held in stages, and only such have a report.",
             "`roundtable export` with markdown or html writes any session.",

@@ -14,12 +14,12 @@ from roundtable.app.settings.config import MemorySettings
 from roundtable.app.settings.secrets import Keys
 from roundtable.core.events import EntryWritten, SessionOpened
 from roundtable.core.faults import NotFound, RecordError, RoundtableError, UsageError
-from roundtable.core.ledger import BINDING, NO_REASON, Entry, EntryKind, State
+from roundtable.core.ledger import BINDING_KINDS, NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.ports import Ledger, Store
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import content_words, ended, in_full, words
-from roundtable.core.values import Charter, Outcome, Recalled
+from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.report.memory_entries import LONGEST, entries_of
 from roundtable.store.stored_facts import stamp
 from roundtable.workshop.identity import person
@@ -28,7 +28,7 @@ NOTEBOOK = "notebook"
 """What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held
 under the workspace itself, so that no list takes it for a meeting."""
 
-_TOLD = (EntryKind.DECISION, *BINDING, EntryKind.ERROR)
+_TOLD = (EntryKind.DECISION, *BINDING_KINDS, EntryKind.ERROR)
 
 MOST_RECALLED = 12
 LEAST_BINDING = 4
@@ -96,7 +96,7 @@ class Memory:
             raise NotFound(f"There is no {what} {one_line(id, 40)} in this workspace.", _LISTS.get(kinds[:1], ""))
         return found
 
-    async def recalled(self, question: str) -> tuple[list[Recalled], list[Recalled]]:
+    async def recalled(self, question: str) -> tuple[list[RecalledEntry], list[RecalledEntry]]:
         """The entries that bear on a question, the most relevant first and few enough to be read; and every other no.
 
         A no is kept in mind whatever the question, and however much else there is to tell.
@@ -109,14 +109,14 @@ class Memory:
         near = [entry for entry in found if entry.bears and _share(asked, entry.searchable) >= LEAST_SHARED]
         same = [entry for entry in near if words(entry.question) == words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        every = [entry for entry in await self._ledger.entries(self._workspace, BINDING, None) if entry.bears]
-        binding = _each_once((*(entry for entry in near if entry.kind in BINDING), *every))
+        every = [entry for entry in await self._ledger.entries(self._workspace, BINDING_KINDS, None) if entry.bears]
+        binding = _each_once((*(entry for entry in near if entry.kind in BINDING_KINDS), *every))
         wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
         room = {it.id for it in _bounded(map(self._told, wanted))}
         told = [self._told(entry) for entry in _each_once((*same, *near, *binding)) if entry.id in room]
         return told, [self._told(entry) for entry in binding if entry.id not in room]
 
-    def _told(self, entry: Entry) -> Recalled:
+    def _told(self, entry: Entry) -> RecalledEntry:
         """An entry as seats read it. A no is told in the words of the proposal, for that is what is compared."""
         text = entry.text
         if entry.kind is EntryKind.DECISION:
@@ -125,7 +125,7 @@ class Memory:
         elif entry.kind is EntryKind.ERROR:
             text = f"{entry.text} (seen as: {entry.question})"
         clean = self._keys.redactor.redact
-        return Recalled(
+        return RecalledEntry(
             entry.id,
             str(entry.kind),
             one_line(clean(text), LONGEST_TEXT),
@@ -141,21 +141,21 @@ class Memory:
             raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
         id = f"R-{secrets.token_hex(3)}"
         entry = Entry(
-            id, EntryKind.DECREE, text, why or NO_REASON, State.STANDING, workspace=self._workspace, at=stamp()
+            id, EntryKind.DECREE, text, why or NO_REASON, EntryState.STANDING, workspace=self._workspace, at=stamp()
         )
         return await self._write(entry)
 
     async def lift(self, id: str) -> Entry:
         """What was rejected, or has failed, may be proposed again."""
-        entry = await self.entry(id, *BINDING)
-        if entry.state == State.LIFTED:
+        entry = await self.entry(id, *BINDING_KINDS)
+        if entry.state == EntryState.LIFTED:
             raise UsageError(f"{entry.id} is lifted already.")
-        return await self._write(_changed(entry, state=State.LIFTED))
+        return await self._write(_changed(entry, state=EntryState.LIFTED))
 
     async def fail(self, id: str, why: str) -> Entry:
         """A decision did not work out: it is remembered as a failed approach, and why."""
         decision = await self.entry(id, EntryKind.DECISION)
-        if decision.state == State.FAILED:
+        if decision.state == EntryState.FAILED:
             raise UsageError(f"{decision.id} is marked as failed already.", "`roundtable decrees` says why.")
         if decision.state != Outcome.REACHED:
             raise UsageError(
@@ -168,31 +168,31 @@ class Memory:
             kind=EntryKind.FAILURE,
             text=in_full(decision.question, decision.text),
             why=why,
-            state=State.STANDING,
+            state=EntryState.STANDING,
             at=stamp(),
         )
-        return await self._write(failure, _changed(decision, state=State.FAILED))
+        return await self._write(failure, _changed(decision, state=EntryState.FAILED))
 
     async def close(self, id: str, how: str) -> Entry:
         """An error is dealt with."""
         entry = await self.entry(id, EntryKind.ERROR)
-        if entry.state == State.CLOSED:
+        if entry.state == EntryState.CLOSED:
             raise UsageError(f"{entry.id} is closed already.", f"Reopen it first: roundtable errors reopen {entry.id}")
-        return await self._write(_changed(entry, why=_and_then(entry.why, f"Closed: {how}"), state=State.CLOSED))
+        return await self._write(_changed(entry, why=_and_then(entry.why, f"Closed: {how}"), state=EntryState.CLOSED))
 
     async def reopen(self, id: str, why: str = "") -> Entry:
         """An error is back."""
         entry = await self.entry(id, EntryKind.ERROR)
-        if entry.state != State.CLOSED:
+        if entry.state != EntryState.CLOSED:
             raise UsageError(f"{entry.id} is not closed: it is {entry.state}.")
         told = _and_then(entry.why, f"Reopened: {why}" if why else "Reopened")
-        return await self._write(_changed(entry, why=told, state=State.LOGGED))
+        return await self._write(_changed(entry, why=told, state=EntryState.LOGGED))
 
     async def settle(self, id: str, right: bool, seen: str) -> Entry:
         """Time has told about a prediction; saying it again corrects it."""
         entry = await self.entry(id, EntryKind.PREDICTION)
         told = _and_then(entry.why.partition(" Seen: ")[0], f"Seen: {seen}")
-        return await self._write(_changed(entry, why=told, state=State.RIGHT if right else State.WRONG))
+        return await self._write(_changed(entry, why=told, state=EntryState.RIGHT if right else EntryState.WRONG))
 
     async def _write(self, *entries: Entry) -> Entry:
         """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
@@ -237,7 +237,7 @@ def _cut(entry: Entry) -> Entry:
 
 def overdue(entry: Entry) -> bool:
     """Whether a prediction waits for somebody to say how it turned out."""
-    return entry.state == State.OPEN and entry.due <= datetime.now(UTC).date().isoformat()
+    return entry.state == EntryState.OPEN and entry.due <= datetime.now(UTC).date().isoformat()
 
 
 def _share(asked: set[str], text: str) -> float:
@@ -248,7 +248,7 @@ def _each_once(entries: Iterable[Entry]) -> list[Entry]:
     return list({entry.id: entry for entry in entries}.values())
 
 
-def _bounded(told: Iterable[Recalled]) -> Iterator[Recalled]:
+def _bounded(told: Iterable[RecalledEntry]) -> Iterator[RecalledEntry]:
     """As many as may be told, and no more bytes than that."""
     room = MOST_BYTES
     for number, it in enumerate(told):

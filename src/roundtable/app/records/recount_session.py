@@ -6,8 +6,8 @@ from roundtable.app.opening.meeting_catalog import rules_of
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
-from roundtable.engine.replay import Untold, replay
-from roundtable.meetings import Protocol
+from roundtable.engine.replay import NotOnRecord, replay_meeting
+from roundtable.meetings import Meeting
 from roundtable.report.recount import Absent, Recount, compared, recounted
 
 
@@ -27,7 +27,7 @@ async def recount(session: Session) -> Recount:
     return recounted(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
 
 
-async def _obstacle(session: Session, decision: Decision, rules: Protocol) -> str:
+async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str:
     """Why these rules say nothing about this record, if they do not: with everybody, they must come to what was."""
     charter = session.charter
     if rules.version != charter.version:
@@ -38,8 +38,8 @@ async def _obstacle(session: Session, decision: Decision, rules: Protocol) -> st
     return again.why if again.changed is None else "The meeting's rules did not decide it." if again.changed else ""
 
 
-async def _without(session: Session, decision: Decision, rules: Protocol, seat: str) -> Absent:
+async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> Absent:
     try:
-        return compared(decision, await replay(session, rules.hold, {seat}), seat)
-    except Untold as untold:
+        return compared(decision, await replay_meeting(session, rules.hold, {seat}), seat)
+    except NotOnRecord as untold:
         return Absent(None, why=str(untold))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from roundtable.app.effects.deliver_project import Delivering
 from roundtable.core.changeset import Draft
 from roundtable.core.decide.stage_outcome import Form
-from roundtable.core.effects import Delivered
+from roundtable.core.effects import ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound
 from roundtable.core.ports import Store
@@ -69,7 +69,9 @@ async def file_of(store: Store, all: Sequence[Version], path: str, name: str = "
     return await store.fetch(files[path])
 
 
-async def handed_over(store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path) -> Delivered:
+async def handed_over(
+    store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path
+) -> ProjectDelivered:
     """Hand the project over as it stands now, at the person's own command."""
     if not any(it.end.draft for it in settled(attempts(records))):
         raise no_project()

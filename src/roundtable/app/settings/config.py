@@ -22,8 +22,8 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import brought, known_meetings, no_such_meeting
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, random_looking, telling
-from roundtable.core.values import LEAST, Limits, Quorum, Right, within
-from roundtable.meetings import Protocol, protocol
+from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
+from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import with_own
 from roundtable.voices.data_file import fill, utf8
 from roundtable.voices.endpoints import own_endpoint
@@ -303,7 +303,7 @@ def _read_own(kind: str, name: str, data: object, path: str) -> None:
 
 def _read_meeting(name: str, values: dict[str, Any], path: str) -> None:
     try:
-        meeting_settings(protocol(name), values, {})
+        meeting_settings(find_meeting(name), values, {})
     except UsageError as error:
         raise ConfigError(f"{path}{error.message}", error.help) from None
 
@@ -315,8 +315,8 @@ def _read_limits(data: dict[str, Any], path: str) -> None:
 def _check_limits(limits: LimitSettings, where: object) -> None:
     """Only what the command line would take."""
     values = {**msgspec.structs.asdict(limits), "quorum": limits.quorum.seats}
-    for name, least in LEAST.items():
-        if values[name] is not None and not within(name, values[name]):
+    for name, least in LIMIT_MINIMUMS.items():
+        if values[name] is not None and not is_limit_in_range(name, values[name]):
             setting = "limits.quorum.seats" if name == "quorum" else f"limits.{name}"
             raise ConfigError(f"{where}: {setting} cannot be {values[name]}.", f"Give a number, {least:g} or more.")
 
@@ -329,7 +329,7 @@ def limits_with(limits: LimitSettings, changes: dict[str, Any], where: str) -> L
 
 
 def meeting_settings(
-    rules: Protocol, values: dict[str, Any], filled: dict[str, Any]
+    rules: Meeting, values: dict[str, Any], filled: dict[str, Any]
 ) -> dict[str, int | float | str | bool]:
     """What files set for a meeting, what the agenda fills in over it, and what both leave out."""
     for name in values:
@@ -338,9 +338,9 @@ def meeting_settings(
             raise UsageError(message, "Take it out; what you may choose of it is an option of the command.")
     told = msgspec.structs.asdict(fill(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
-        if name in LEAST and not within(name, value):
+        if name in LIMIT_MINIMUMS and not is_limit_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."
-            raise UsageError(message, f"Give a number, {LEAST[name]:g} or more.")
+            raise UsageError(message, f"Give a number, {LIMIT_MINIMUMS[name]:g} or more.")
     return told
 
 

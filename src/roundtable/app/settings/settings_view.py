@@ -15,7 +15,7 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import dotted, path_of, placed, with_setting
 from roundtable.app.settings.write_config import put_config
 from roundtable.core.faults import ConfigError, NotFound
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 from roundtable.voices.data_file import nearest
 
 Source = Literal["default", "you", "workspace", "withheld"]
@@ -98,7 +98,7 @@ def _readings(typed: str) -> Iterator[Any]:
 
 
 def _defaults() -> dict[str, Any]:
-    return {**_plain(config.Config()), "meetings": {name: it.may_be_set() for name, it in PROTOCOLS.items()}}
+    return {**_plain(config.Config()), "meetings": {name: it.may_be_set() for name, it in MEETINGS.items()}}
 
 
 def _plain(value: msgspec.Struct) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound
 from roundtable.core.text.sanitize import one_line
-from roundtable.meetings import PROTOCOLS
+from roundtable.meetings import MEETINGS
 from roundtable.voices.data_file import nearest
 
 LARGEST = 64_000
@@ -63,7 +63,7 @@ def text_of(path: Path) -> str:
 def known_meetings(places: Places, workspace: Path) -> list[str]:
     """The name of every meeting there is, in the order in which they are listed."""
     own = (*of_person(places, MEETING_FILES), *of_workspace(workspace, MEETING_FILES))
-    return list(dict.fromkeys((*PROTOCOLS, *presets(), *own)))
+    return list(dict.fromkeys((*MEETINGS, *presets(), *own)))
 
 
 def no_such_meeting(name: str, known: Iterable[str]) -> NotFound:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.changeset import Choice, RefusalKind
+from roundtable.core.changeset import HunkChoice, RefusalKind
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import TOLD, check_words, failure_words, position, refusal_words
-from roundtable.core.effects import Applied, Planned, Rehearsed
+from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed
 from roundtable.core.faults import Fault
 from roundtable.core.text.wording import ended, many, unbroken
 from roundtable.core.values import Decision, NextStep, Outcome
@@ -19,7 +19,7 @@ SHOWN_AGAIN = "`roundtable apply` with this session shows it again."
 _SUBJECT = 72
 
 
-def against(planned: Planned, slug: str) -> str:
+def against(planned: ChangePlanned, slug: str) -> str:
     """Why the plan of a session cannot be carried out, and how it can be once the person has made room for it.
 
     What was drafted on uncommitted work needs it committed; what was drafted without it needs it out of the way.
@@ -35,7 +35,7 @@ def against(planned: Planned, slug: str) -> str:
     return why
 
 
-def approval(planned: Planned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
+def approval(planned: ChangePlanned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
     """What the person is asked about a plan of these seats; first, what they have to know before."""
     paths = list(dict.fromkeys(it.path for it in planned.hunks))
     size = f"{many(len(planned.hunks), 'hunk')} in {listed([unbroken(path) for path in paths])}"
@@ -45,7 +45,7 @@ def approval(planned: Planned, seats: Sequence[str], before: str = "", branch: s
     return " ".join(filter(None, (before, wants, changes_tests(planned), asked)))
 
 
-def changes_tests(planned: Planned) -> str:
+def changes_tests(planned: ChangePlanned) -> str:
     """Which tests that were there would be others, without anybody having asked for that."""
     names = listed([unbroken(it) for it in planned.tests])
     return f"It changes tests that were there: {names}." if names else ""
@@ -61,24 +61,24 @@ def mended(why: str, seat: str) -> str:
     return f"Nothing is written yet. {why} {seat} has mended it."
 
 
-def took(choice: str) -> Choice:
+def took(choice: str) -> HunkChoice:
     """Which hunks a person left or wrote anew, by their answer."""
-    return msgspec.json.decode(choice, type=Choice) if choice else Choice()
+    return msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
 
 
-def asked_about(planned: Planned, words: str) -> str:
+def asked_about(planned: ChangePlanned, words: str) -> str:
     """The hunks the person's words name, or all of them, as a diff."""
     named = [it for it in planned.hunks if it.id in words] or planned.hunks
     return "\n".join("\n".join((it.id, *(f"{sign}{line}" for sign, side in it.sides for line in side))) for it in named)
 
 
-def destruction(rehearsed: Rehearsed) -> str:
+def destruction(rehearsed: ChangeRehearsed) -> str:
     """What the person must type a phrase for."""
     lost = " ".join(ended(unbroken(it)) for it in rehearsed.destroys)
     return f"This would be lost for good: {lost} To allow it, confirm with the words: {rehearsed.phrase}"
 
 
-def trouble(rehearsed: Rehearsed, held: Collection[str] = ()) -> str:
+def trouble(rehearsed: ChangeRehearsed, held: Collection[str] = ()) -> str:
     """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
     said = [refusal_words(it) for it in rehearsed.refused]
     said += [f"The hunk {unbroken(id)} did not survive the merge." for id in rehearsed.lost]
@@ -91,13 +91,13 @@ def trouble(rehearsed: Rehearsed, held: Collection[str] = ()) -> str:
     return " ".join((*said, _leaning(rehearsed) if broke else "")).strip()
 
 
-def _leaning(rehearsed: Rehearsed) -> str:
+def _leaning(rehearsed: ChangeRehearsed) -> str:
     """That the checks need what the commit does not have."""
     names = listed([unbroken(path) for path in rehearsed.leans])
     return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
 
 
-def weaker(part: Rehearsed, whole: Rehearsed) -> str:
+def weaker(part: ChangeRehearsed, whole: ChangeRehearsed) -> str:
     """What fails with the part that a person took, and passes with all of it."""
     sound = {it.name for it in whole.checks if it.passed}
     names = [unbroken(it.name) for it in part.checks if not it.passed and it.name in sound]
@@ -109,7 +109,7 @@ def weaker(part: Rehearsed, whole: Rehearsed) -> str:
     )
 
 
-def what_broke(rehearsed: Rehearsed) -> str:
+def what_broke(rehearsed: ChangeRehearsed) -> str:
     """The same for the seats, with what the checks said."""
     broke = [f"{check_words(it)}\n{it.output[-TOLD:]}".strip() for it in rehearsed.checks if it.name in rehearsed.broke]
     return "\n".join((*map(refusal_words, rehearsed.refused), *broke))
@@ -134,7 +134,7 @@ def unwritten(decision: Decision, why: str) -> Decision:
     return _without(decision, Outcome.DEADLOCK, f"Nothing was written. {why}")
 
 
-def left(decision: Decision, planned: Planned, trouble: str = "", *, answered: bool) -> Decision:
+def left(decision: Decision, planned: ChangePlanned, trouble: str = "", *, answered: bool) -> Decision:
     """The person took none of it, or nobody was there to say yes; `trouble` is what an earlier yes came to."""
     if answered:
         return _without(decision, Outcome.REJECTED, f"The person said no, so nothing was written. {SHOWN_AGAIN}")
@@ -152,7 +152,7 @@ def unclear(decision: Decision, why: str) -> Decision:
     return msgspec.structs.replace(_without(decision, Outcome.DEADLOCK, how), next_step=NextStep.LATER)
 
 
-def only_shown(decision: Decision, planned: Planned) -> Decision:
+def only_shown(decision: Decision, planned: ChangePlanned) -> Decision:
     """A plan was all that was asked for."""
     shown = f"This was a dry run: nothing was written of {many(len(planned.hunks), 'hunk')}."
     return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=NextStep.LATER)
@@ -166,7 +166,7 @@ def not_applied(decision: Decision, fault: Fault) -> Decision:
 
 
 def written(
-    decision: Decision, applied: Applied, rehearsed: Rehearsed, question: str = "", choice: str = ""
+    decision: Decision, applied: ChangeApplied, rehearsed: ChangeRehearsed, question: str = "", choice: str = ""
 ) -> Decision:
     """It stands in the workspace. What running showed of a candidate is not said of what the person made of it."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
@@ -190,7 +190,7 @@ def written(
     )
 
 
-def _checked(rehearsed: Rehearsed) -> str:
+def _checked(rehearsed: ChangeRehearsed) -> str:
     """How the checks ended on the merged tree."""
     if not rehearsed.checks:
         return ""
@@ -199,7 +199,7 @@ def _checked(rehearsed: Rehearsed) -> str:
     return f" after {many(len(rehearsed.checks), 'check')} on the merged tree{failed}"
 
 
-def _made_of_it(choice: Choice) -> str:
+def _made_of_it(choice: HunkChoice) -> str:
     """What a person did to a change before they took it."""
     left, anew = (listed([unbroken(id) for id in ids]) for ids in (choice.rejected, choice.edited))
     did = [f"left out {left}" if left else "", f"wrote {anew} anew" if anew else ""]

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import msgspec
 
-from roundtable.core.ledger import BINDING, EntryKind
+from roundtable.core.ledger import BINDING_KINDS, EntryKind
 from roundtable.core.text.wording import content_words, ended, in_full, telling_words
-from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, Recalled
+from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
 GATE = "decree"
 UPHOLD, ALLOW = "uphold", "allow"
@@ -109,13 +109,13 @@ def _alike(one: Word, other: Word) -> bool:
     )
 
 
-def repeats(question: str, position: str, recalled: Iterable[Recalled]) -> list[Recalled]:
+def repeats(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
     """The decrees and failed approaches that an answer to a question comes to again."""
     text = in_full(question, position)
     return [
         it
         for it in recalled
-        if it.kind in BINDING and _same_matter(question, it.question) and same_proposal(text, it.text)
+        if it.kind in BINDING_KINDS and _same_matter(question, it.question) and same_proposal(text, it.text)
     ]
 
 
@@ -125,44 +125,44 @@ def _same_matter(question: str, earlier: str) -> bool:
     return not earlier or len(new & old) >= _LEAST_ASKED * min(len(new), len(old))
 
 
-def names(entry: Recalled, text: str) -> bool:
+def names(entry: RecalledEntry, text: str) -> bool:
     """Whether a text names an entry by its id, and not by a longer one."""
     return _id_of(entry).search(text) is not None
 
 
-def answers(entry: Recalled, texts: Iterable[str]) -> bool:
+def answers(entry: RecalledEntry, texts: Iterable[str]) -> bool:
     """Whether somebody says something on an entry: its id is named, and not only among the words it rejects."""
     id, rejected = _id_of(entry), set(telling_words(entry.text))
     lines = [line for text in texts for line in text.splitlines() if id.search(line)]
     return any(len(set(telling_words(id.sub(" ", line))) - rejected) >= _LEAST_SAID for line in lines)
 
 
-def _id_of(entry: Recalled) -> re.Pattern[str]:
+def _id_of(entry: RecalledEntry) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){re.escape(entry.id)}(?![\w-])", re.IGNORECASE)
 
 
-def unanswered(charter: Charter, position: str, text: str) -> Recalled | None:
+def unanswered(charter: Charter, position: str, text: str) -> RecalledEntry | None:
     """What a seat's proposal repeats without a word on it."""
     return next((it for it in _repeated(charter, position) if not answers(it, (text,))), None)
 
 
-def against(charter: Charter, decision: Decision) -> list[Recalled]:
+def against(charter: Charter, decision: Decision) -> list[RecalledEntry]:
     """What a decision repeats: it cannot stand unless each of these is answered, or no longer holds."""
     return _repeated(charter, decision.position) if decision.outcome is Outcome.REACHED else []
 
 
-def _repeated(charter: Charter, position: str) -> list[Recalled]:
+def _repeated(charter: Charter, position: str) -> list[RecalledEntry]:
     return repeats(charter.question, position, (*charter.recalled, *charter.untold)) if position else []
 
 
-def answered(entry: Recalled, decision: Decision, moves: Iterable[Move]) -> bool:
+def answered(entry: RecalledEntry, decision: Decision, moves: Iterable[Move]) -> bool:
     """Whether a decision says what has changed, in its own words or in those of the seats that proposed it."""
     authors = {seat for it in decision.proposals if it.id == decision.winner for seat in it.authors}
     own = (move.text for move in moves if move.seat in {*authors, decision.author})
     return answers(entry, (decision.text, decision.position, *own))
 
 
-def gate(entry: Recalled, decision: Decision, number: int = 1) -> Gate:
+def gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
     """The question that only a person may answer: does the earlier no still hold?"""
     what = "rejected" if entry.kind == EntryKind.DECREE else "failed before"
     told = f"{entry.text} (why: {entry.why})" if entry.why else entry.text
@@ -178,7 +178,7 @@ def gate(entry: Recalled, decision: Decision, number: int = 1) -> Gate:
     return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details)
 
 
-def ruled(entry: Recalled, decision: Decision, option: str) -> Decision:
+def ruled(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
     """The decision after that answer."""
     what = f"{decision.position} repeats {entry.id} ({entry.text}) and does not answer it"
     if option == ALLOW:

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.changeset import Create, Delete, Edit, Operation, PutSymbol, Rename, Replace
+from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operation, PutSymbol, RenameFile, ReplaceFile
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import why_not
-from roundtable.core.effects import Candidate, Synthesised
+from roundtable.core.effects import Candidate, DraftsSynthesised
 from roundtable.core.text.wording import unbroken
 from roundtable.core.verdict import Directives
 
@@ -60,16 +60,16 @@ def unsigned(operations: Sequence[Operation]) -> str:
 
 def _operation(it: Operation) -> str:
     match it:
-        case Create() | Replace():
+        case CreateFile() | ReplaceFile():
             return f"{it.path}, whole:\n{it.text}"
         case PutSymbol():
             return f"{it.path}, {it.symbol}:\n{it.text}"
-        case Edit():
+        case EditFile():
             blocks = "\n".join(f"instead of:\n{block.search}\nthis:\n{block.replace}" for block in it.blocks)
             return f"{it.path}:\n{blocks}"
-        case Delete():
+        case DeleteFile():
             return f"{it.path} is deleted."
-        case Rename():
+        case RenameFile():
             return f"{it.path} becomes {it.to}."
 
 
@@ -127,20 +127,20 @@ def _by_order(base: str) -> str:
     return f"{base}'s was taken because it came first of those that running could not tell apart."
 
 
-def left_over(made: Synthesised) -> str:
+def left_over(made: DraftsSynthesised) -> str:
     """What could not be spliced, for the seat that is asked to do it."""
     return "\n".join(
         f"- {it.directive} (only in {listed(it.files)})" if it.files else f"- {it.directive}" for it in made.left
     )
 
 
-def spoken_of(made: Synthesised, seats: Collection[str]) -> tuple[str, ...]:
+def spoken_of(made: DraftsSynthesised, seats: Collection[str]) -> tuple[str, ...]:
     """The seats whose work is named in what could not be spliced."""
     words = {word.strip(".:-").lower() for it in made.left for word in _WORD.findall(it.directive)}
     return tuple(seat for seat in seats if seat.lower() in words)
 
 
-def concerned(made: Synthesised) -> tuple[str, ...]:
+def concerned(made: DraftsSynthesised) -> tuple[str, ...]:
     """The only files that may change for what could not be spliced; none where it does not say which."""
     known = all(it.files for it in made.left)
     return tuple(dict.fromkeys(path for it in made.left for path in it.files)) if known else ()
@@ -155,7 +155,7 @@ def worse(again: Candidate, base: Candidate) -> str:
     return why or (f"It no longer passes {listed([unbroken(it) for it in lost])}." if lost else "")
 
 
-def spliced(made: Synthesised, base: str) -> str:
+def spliced(made: DraftsSynthesised, base: str) -> str:
     """What came from whom, in a sentence."""
     if not made.took and not made.removed:
         return f"All of it is {base}'s."

@@ -9,7 +9,7 @@ import msgspec
 from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
-from roundtable.core.stages import Took
+from roundtable.core.stages import Contribution
 from roundtable.core.text.wording import ended, many, unbroken
 
 LONGEST = 6_000
@@ -88,7 +88,7 @@ def install_question(argv: Sequence[str]) -> str:
     )
 
 
-def rerun_question(ran: ProjectRan, took: Sequence[Took]) -> str:
+def rerun_question(ran: ProjectRan, took: Sequence[Contribution]) -> str:
     """Whether the program is run again with what was mended, and by whom."""
     by = listed(list(dict.fromkeys(it.seat for it in took)))
     files = _line(listed(list(dict.fromkeys(it.path for it in took))), _SHORT)

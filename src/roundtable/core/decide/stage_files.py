@@ -10,8 +10,8 @@ from roundtable.core.changeset import Operation
 from roundtable.core.decide.merge_ruling import unsigned, with_seats
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import does, told_of, why_not
-from roundtable.core.effects import Candidate, CandidatesTried, Synthesised
-from roundtable.core.stages import Took
+from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised
+from roundtable.core.stages import Contribution
 from roundtable.core.text.wording import ended, unbroken
 from roundtable.core.verdict import Directives
 
@@ -60,13 +60,13 @@ def _differing(it: Candidate, tried: CandidatesTried) -> str:
     return f"Where they do not do the same: {said}." if said else ""
 
 
-def took_of(base: Candidate, made: Synthesised) -> tuple[Took, ...]:
+def took_of(base: Candidate, made: DraftsSynthesised) -> tuple[Contribution, ...]:
     """Whose every file is, and every part of one that came from somebody else."""
     whole = {it.path for it in made.took if not it.symbol}
-    return (*(Took(path, "", base.seat) for path in base.files if path not in whole), *made.took)
+    return (*(Contribution(path, "", base.seat) for path in base.files if path not in whole), *made.took)
 
 
-def wrote(took: Sequence[Took], ruling: str) -> str:
+def wrote(took: Sequence[Contribution], ruling: str) -> str:
     """What a stage came to, for the next ones: the files, and by what they were settled."""
     paths = sorted({unbroken(it.path) for it in took})
     return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))

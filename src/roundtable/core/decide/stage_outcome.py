@@ -11,9 +11,16 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide.ruling import listed
-from roundtable.core.effects import Delivered, ProjectListed
+from roundtable.core.effects import ProjectDelivered, ProjectListed
 from roundtable.core.faults import Fault
-from roundtable.core.stages import HOW, Stage, StageEnd, all_stages, draft_after, settings_of
+from roundtable.core.stages import (
+    STAGE_ENDING_WORDS,
+    Stage,
+    StageEnd,
+    charter_stages,
+    latest_stage_draft,
+    sdlc_settings,
+)
 from roundtable.core.text.wording import ended, many
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
@@ -47,7 +54,7 @@ _LISTED = 100
 
 def after(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """What the person is asked after a stage."""
-    said = [f"{stage.title} is over. It {HOW[end.how]}."]
+    said = [f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."]
     said += map(ended, end.remarks)
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
 
@@ -94,9 +101,9 @@ def left(ends: Sequence[StageEnd], answer: str, *, answered: bool) -> Decision:
 
 def run_trouble(charter: Charter, ends: Sequence[StageEnd]) -> str:
     """What its last run says against a project that is finished; empty where it ran, or was not to be run."""
-    runs = {it.name for it in all_stages(charter) if it.kind == "run"}
+    runs = {it.name for it in charter_stages(charter) if it.kind == "run"}
     last = next((it for it in reversed(ends) if it.stage in runs and it.how != "skipped"), None)
-    if last is None or last.how != "failed" or not draft_after(ends):
+    if last is None or last.how != "failed" or not latest_stage_draft(ends):
         return ""
     return f"The project is finished, but {'its last run failed' if last.text else 'it could not be run'}."
 
@@ -115,7 +122,7 @@ def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Dec
     notices += [f"{it.stage}: {told}" for it in ends for told in it.notices]
     outcome = Outcome.DEADLOCK if len(failed) == len(begun) else Outcome.REACHED
     text = "\n\n".join(f"{it.id} {it.stage}\n{it.text}" for it in ends if it.text)
-    later = NextStep.LATER if outcome is Outcome.REACHED and draft_after(ends) else ""
+    later = NextStep.LATER if outcome is Outcome.REACHED and latest_stage_draft(ends) else ""
     how = " ".join(filter(None, (*said, where)))
     return Decision(outcome, how, text=text, notices=tuple(notices), next_step=later)
 
@@ -137,7 +144,7 @@ def is_nameless(name: str) -> bool:
 
 def place(charter: Charter, form: Form) -> str:
     """Where a project goes: where the person said at the opening, else into the workspace under the session's name."""
-    into = settings_of(charter).into or charter.slug
+    into = sdlc_settings(charter).into or charter.slug
     path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
     return named_as(path, form)
 
@@ -169,7 +176,7 @@ def extended(decision: Decision) -> Decision:
     return msgspec.structs.replace(decision, outcome=Outcome.REACHED) if waits else decision
 
 
-def handed_over(charter: Charter, ends: Sequence[StageEnd], given: Delivered | Fault) -> Decision:
+def handed_over(charter: Charter, ends: Sequence[StageEnd], given: ProjectDelivered | Fault) -> Decision:
     """It is finished, and stands where it was wanted; or it could not be put there."""
     if isinstance(given, Fault):
         why = f"It could not be handed over. {given.message} {given.help} {_ANY_TIME}"

@@ -11,7 +11,7 @@ from roundtable.core.replies.relaxed_json import Fields
 from roundtable.core.replies.schema import out_of_ten, record, several, spoken, words
 from roundtable.core.replies.structured import form
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Verdict, Wants
+from roundtable.core.verdict import SeatRequests, Verdict
 
 _WORDS = re.compile(r"[^\W_]+")
 _FORM = "lower-case-with-dashes"
@@ -75,8 +75,8 @@ def _read_triage(block: Fields, expect: Expect) -> Verdict | None:
     return Verdict(points=suspects, wants=_wants(block)) if suspects else None
 
 
-def _wants(block: Fields) -> Wants:
-    return Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
+def _wants(block: Fields) -> SeatRequests:
+    return SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
 
 
 def key(value: object) -> str:

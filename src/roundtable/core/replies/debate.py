@@ -14,7 +14,7 @@ from roundtable.core.replies.schema import one_of, several, spoken, words
 from roundtable.core.replies.structured import form
 from roundtable.core.replies.tags import masked, sections
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Claim, Issue, Parse, Stance, Verdict, Wants
+from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
 
 _TAGS = ("AGREE", "DISAGREE", "OBJECT", "ADD", "PREDICT", "FILE", "CHECK", "PROVE")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
@@ -32,7 +32,7 @@ class _Said(msgspec.Struct, frozen=True):
     objections: tuple[str, ...]
     additions: tuple[str, ...]
     prediction: str
-    wants: Wants
+    wants: SeatRequests
     claims: tuple[Claim, ...]
 
 
@@ -66,7 +66,7 @@ def _tag_format(expect: Expect) -> str:
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    wants = Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
+    wants = SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
     agree, objections, additions = (fields.texts(block[name]) for name in ("agree", "object", "add"))
     said = _Said(agree, objections, additions, fields.foretold(block), wants, claims(block.get("claims")))
     return _verdict(said, expect)
@@ -81,7 +81,7 @@ def _read_tags(reply: str, expect: Expect) -> Verdict | None:
             tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in found if tag == "ADD"),
             next((fields.line(body) for tag, body in found if tag == "PREDICT"), ""),
-            Wants(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
+            SeatRequests(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
             tagged_claims(reply),
         ),
         expect,
@@ -121,7 +121,7 @@ def _inferred(reply: str) -> Verdict | None:
         Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
         for match in _SPOKEN.finditer(masked(reply))
     }
-    return Verdict(stances.pop(), parse=Parse.INFERRED) if len(stances) == 1 else None
+    return Verdict(stances.pop(), parse=ParseStatus.INFERRED) if len(stances) == 1 else None
 
 
 DEBATE = form(

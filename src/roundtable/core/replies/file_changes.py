@@ -8,7 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from roundtable.core.changeset import Block, Changeset, Delete, Edit, Operation, PutSymbol, Rename, Replace
+from roundtable.core.changeset import (
+    Changeset,
+    DeleteFile,
+    EditBlock,
+    EditFile,
+    Operation,
+    PutSymbol,
+    RenameFile,
+    ReplaceFile,
+)
 from roundtable.core.replies.codec import Codec, Reading, Unreadable
 from roundtable.core.replies.file_blocks import (
     ASIDE,
@@ -96,11 +105,11 @@ def _in_line(line: str) -> Iterator[Operation]:
     if match := _RENAME.fullmatch(line):
         old, new = _told(match[1], match[2]), _told(match[1], match[3])
         if old and new:
-            yield Rename(old, new, asked_by=match[4] or "")
+            yield RenameFile(old, new, asked_by=match[4] or "")
     elif match := _DELETE.fullmatch(line):
         known = spoken if match[2][0] in "`\"'" else ends_as_files_do  # `Remove try/except` is a remark
         if old := _told(match[1], match[2], known):
-            yield Delete(old, asked_by=match[3] or "")
+            yield DeleteFile(old, asked_by=match[3] or "")
 
 
 def _told(verb: str, words: str, known: Callable[[str], bool] = spoken) -> str:
@@ -120,7 +129,7 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
         for line in block.text.split("\n"):
             yield from _in_line(line)
     elif _MARKED.search(block.text):
-        yield Edit(named.path, tuple(_edits(block, named.path)), asked_by=named.asked_by)
+        yield EditFile(named.path, tuple(_edits(block, named.path)), asked_by=named.asked_by)
     else:
         text = _without_the_example(block.text)
         _check_whole(text, named.path)
@@ -131,7 +140,7 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
         if named.symbol:
             yield PutSymbol(named.path, named.symbol, text, asked_by=named.asked_by)
         else:
-            yield Replace(named.path, text, asked_by=named.asked_by)
+            yield ReplaceFile(named.path, text, asked_by=named.asked_by)
 
 
 def _without_the_example(text: str) -> str:
@@ -144,7 +153,7 @@ def _is_unfilled(text: str) -> bool:
     return text.strip().casefold() == _UNFILLED
 
 
-def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
+def _edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
     """The old and the new lines between the marks of one block, besides which it has nothing but its name."""
     parts: list[list[str]] = []
     for line in block.text.removesuffix("\n").split("\n"):
@@ -162,7 +171,7 @@ def _edits(block: FencedBlock, path: str) -> Iterator[Block]:
             old, new = parts
             known = set(old)
             _check_whole("\n".join(line for line in new if line not in known), path)
-            yield Block("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
+            yield EditBlock("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
             parts = []
     if parts:
         raise _not_plain(path, "".join(parts[-1][:1]))

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from roundtable.core.changeset import Block, Create, Delete, Edit, Operation, Rename
+from roundtable.core.changeset import CreateFile, DeleteFile, EditBlock, EditFile, Operation, RenameFile
 from roundtable.core.replies.codec import Unreadable
 from roundtable.core.text.diffs import without_prefix
-from roundtable.core.values import digest_of
+from roundtable.core.values import compute_digest
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _QUOTED = re.compile(r"\\([0-7]{3}|.)")
@@ -134,9 +134,9 @@ def _unquoted(name: str) -> str:
     return raw.decode(errors="replace")
 
 
-def _blocks(lines: list[str], at: int) -> tuple[list[Block], int]:
+def _blocks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
     """The hunks from a line on, and where they end."""
-    found: list[Block] = []
+    found: list[EditBlock] = []
     while at < len(lines) and (match := _HUNK.match(lines[at])):
         first, counts = int(match[1]), (int(match[2] or 1), int(match[3] or 1))
         block, at = _block(lines, at + 1, first, counts)
@@ -148,7 +148,7 @@ def _blocks(lines: list[str], at: int) -> tuple[list[Block], int]:
     return found, at
 
 
-def _block(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tuple[Block, int]:
+def _block(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tuple[EditBlock, int]:
     """One hunk; it has as many lines as it says, and ends there."""
     old: list[str] = []
     new: list[str] = []
@@ -158,7 +158,7 @@ def _block(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tu
         raise Unreadable("A hunk of the diff has not as many lines as its head says.")
     if at < len(lines) and lines[at].startswith(_NO_NEWLINE):
         at = _take(lines, at, old, new)
-    return Block("".join(old), "".join(new), first), at
+    return EditBlock("".join(old), "".join(new), first), at
 
 
 def _take(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
@@ -184,18 +184,18 @@ def _cut_newline(mark: str, old: list[str], new: list[str]) -> None:
             side[-1] = side[-1].removesuffix("\n")
 
 
-def _operations(head: _Head, blocks: list[Block], asked_by: str) -> Iterator[Operation]:
+def _operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Iterator[Operation]:
     if head.copied:
         raise Unreadable(f"The diff copies {head.old}. Send the new file as a whole instead.")
     if head.deleted:
         gone = "".join(block.search for block in blocks)
-        yield Delete(head.old, digest_of(gone.encode()) if blocks else "", asked_by)
+        yield DeleteFile(head.old, compute_digest(gone.encode()) if blocks else "", asked_by)
         return
     executable = head.mode == _EXECUTABLE
     if head.created:
-        yield Create(head.new, "".join(block.replace for block in blocks), executable, asked_by=asked_by)
+        yield CreateFile(head.new, "".join(block.replace for block in blocks), executable, asked_by=asked_by)
         return
     if head.old != head.new:
-        yield Rename(head.old, head.new, asked_by=asked_by)
+        yield RenameFile(head.old, head.new, asked_by=asked_by)
     if blocks or head.mode:
-        yield Edit(head.new, tuple(blocks), executable=executable if head.mode else None, asked_by=asked_by)
+        yield EditFile(head.new, tuple(blocks), executable=executable if head.mode else None, asked_by=asked_by)

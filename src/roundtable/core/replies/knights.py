@@ -9,7 +9,7 @@ from roundtable.core.replies.relaxed_json import Fields
 from roundtable.core.replies.schema import flag, one_of, out_of_ten, record, several, spoken, words
 from roundtable.core.replies.structured import form
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Stance, Verdict, Wants
+from roundtable.core.verdict import SeatRequests, Stance, Verdict
 
 
 def _schema(expect: Expect) -> Schema:
@@ -45,7 +45,7 @@ def _read(block: Fields, expect: Expect) -> Verdict | None:
         issues=fields.issues(block["pending_issues"]),
         prediction=fields.foretold(block),
         scope=fields.texts(block.get("scope")),
-        wants=Wants(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
+        wants=SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
         claims=claims(block.get("claims")),
     )
 

@@ -12,13 +12,13 @@ from roundtable.core.replies.relaxed_json import Fields, Found
 from roundtable.core.replies.schema import ANSWER, block_format, field_format
 from roundtable.core.replies.tags import last_object, sections, without
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Parse, Verdict
+from roundtable.core.verdict import ParseStatus, Verdict
 
 ReadFields = Callable[[Fields, Expect], Verdict | None]
 """Reads a block: None where it is no answer; raises Unreadable where its writer can be told what is wrong."""
 ReadTags = Callable[[str, Expect], Verdict | None]
 
-FAILED = Verdict(parse=Parse.FAILED)
+FAILED = Verdict(parse=ParseStatus.FAILED)
 """The verdict of a reply nobody could read: it stands for nothing and counts for nothing."""
 
 
@@ -76,8 +76,8 @@ def form(
 
 def _verdict(block: Found, expect: Expect, read_fields: ReadFields) -> Verdict:
     verdict = read_fields(block.value, expect) or FAILED
-    if block.repaired and verdict.parse is Parse.EXACT:
-        return msgspec.structs.replace(verdict, parse=Parse.REPAIRED)
+    if block.repaired and verdict.parse is ParseStatus.EXACT:
+        return msgspec.structs.replace(verdict, parse=ParseStatus.REPAIRED)
     return verdict
 
 

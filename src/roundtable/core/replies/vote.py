@@ -12,7 +12,7 @@ from roundtable.core.replies.schema import one_of, several, spoken, words
 from roundtable.core.replies.structured import form
 from roundtable.core.replies.tags import items, masked, sections
 from roundtable.core.values import Expect
-from roundtable.core.verdict import Issue, Parse, Stance, Verdict
+from roundtable.core.verdict import Issue, ParseStatus, Stance, Verdict
 
 _NUMBERED = re.compile(r"^[ \t]*[*_]{0,3}(\d{1,2})[.)][ \t]+(.+)$", re.MULTILINE)
 _RANKING = ("RANKING",)
@@ -61,7 +61,7 @@ def _ranked(names: Sequence[str], matched: Sequence[str]) -> Verdict | None:
     ranking = tuple(dict.fromkeys(id for id in matched if id))
     if not ranking:
         return None
-    return Verdict(ranking=ranking, parse=Parse.EXACT if len(ranking) == len(names) else Parse.REPAIRED)
+    return Verdict(ranking=ranking, parse=ParseStatus.EXACT if len(ranking) == len(names) else ParseStatus.REPAIRED)
 
 
 def _ranking_format(expect: Expect) -> str:

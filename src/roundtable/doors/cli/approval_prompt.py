@@ -20,7 +20,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from roundtable.core.changeset import NO_NEWLINE, Choice, Hunk
+from roundtable.core.changeset import NO_NEWLINE_MARK, Hunk, HunkChoice
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.text.wording import many
@@ -103,7 +103,7 @@ DEFAULT_EDITOR = "vi"
 SYSTEM_STYLE, DIM_STYLE, WARNING_STYLE = "yellow", "dim", "red"
 
 
-CheckChoice = Callable[[Digest, Choice], Awaitable[Sequence[str]]]
+CheckChoice = Callable[[Digest, HunkChoice], Awaitable[Sequence[str]]]
 """Says why what a choice leaves of a draft cannot be written."""
 
 
@@ -226,7 +226,7 @@ class HunkPrompt:
 
     async def _edit(self, parley: Parley, hunk: Hunk, draft: Digest) -> None:
         """Let the person edit the new lines; what is left as it was, or cannot be written, settles nothing."""
-        text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE}\n", "")
+        text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE_MARK}\n", "")
         written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
         if written is None or written == text:
             self._own.pop(hunk, None)

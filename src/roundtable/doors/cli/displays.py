@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from roundtable.core.events import Delta, Recorded, encode_line
+from roundtable.core.events import Delta, Recorded, encode_event_line
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import View
@@ -84,7 +84,7 @@ class JsonLines:
 
     def take(self, item: Recorded | Delta) -> None:
         """One line."""
-        self.outlet.put(encode_line(item) + b"\n")
+        self.outlet.put(encode_event_line(item) + b"\n")
 
     def tell(self, lines: Iterable[Line]) -> None:
         """Words for people do not belong here; errors go to standard error by themselves."""

@@ -12,7 +12,7 @@ import click
 from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import SessionHeld
 from roundtable.core.session import Session
-from roundtable.core.stages import in_stages
+from roundtable.core.stages import has_stages
 from roundtable.doors.cli.displays import Display, OutputMode, create_display
 from roundtable.doors.cli.options import (
     SectionCommand,
@@ -158,7 +158,7 @@ async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headl
 async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool) -> int:
     by_round = f"a round on: roundtable branch {address} --at ROUND"
     by_stage = f"a stage on: roundtable rollback {address} STAGE"
-    way = by_stage if in_stages(state.charter) else by_round
+    way = by_stage if has_stages(state.charter) else by_round
     print_note(f"This session has ended. To go another way from {way}")
     show = create_display(manner, View(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:

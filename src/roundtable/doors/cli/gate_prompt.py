@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
-from roundtable.core.events import HEADLESS, Event, GateAnswered, GateOpened, Recorded, RunStarted
+from roundtable.core.events import BY_HEADLESS_DEFAULT, Event, GateAnswered, GateOpened, Recorded, RunStarted
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
-from roundtable.core.stages import goes_back, in_own_words
+from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage
 from roundtable.live.fact_words import Line, gate_words
@@ -74,7 +74,7 @@ class GatePrompt:
         event = recorded.event
         if isinstance(event, GateOpened) and self._is_ours(event.gate):
             if not self._asks:
-                await self._answer(event.gate.id, event.gate.default, by=HEADLESS)
+                await self._answer(event.gate.id, event.gate.default, by=BY_HEADLESS_DEFAULT)
             elif recorded.seq > self._known:
                 self._start_asking(event.gate)
             else:
@@ -171,11 +171,11 @@ class GatePrompt:
 
     async def _words_with(self, gate: Gate, option: str, said: str) -> str | None:
         """What the person adds to an option that means little without it; None where they left."""
-        if goes_back(gate, option):
+        if is_back_to_stage_answer(gate, option):
             return await prompt_rollback_stage(await self._desk.session(self._session), said, self._read_line)
         if said or option not in REASONS:
             return said
-        if not in_own_words(gate, option):
+        if not is_own_words_answer(gate, option):
             return await self._read_line(f"{REASONS[option]} [Enter for nothing]: ")
         typed: str | None = ""
         while typed == "":

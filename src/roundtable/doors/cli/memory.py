@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from roundtable.core.ledger import BINDING, Entry, EntryKind, State, foresight
+from roundtable.core.ledger import BINDING_KINDS, Entry, EntryKind, EntryState, score_predictions
 from roundtable.doors.cli.output import print_note, run_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
@@ -148,7 +148,7 @@ def list_decrees_command(everything: bool, as_json: bool) -> None:
     Example:
       roundtable decrees list --all
     """
-    found = [it for it in _entries(BINDING) if everything or it.state != State.LIFTED]
+    found = [it for it in _entries(BINDING_KINDS) if everything or it.state != EntryState.LIFTED]
     rows = [
         (it.id, "failed" if it.kind is EntryKind.FAILURE else "rejected", it.state, it.text, it.why) for it in found
     ]
@@ -268,7 +268,7 @@ def list_predictions_command(as_json: bool) -> None:
     """
     from roundtable.app.records.memory import overdue
 
-    found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != State.OPEN, it.due))
+    found = sorted(_entries((EntryKind.PREDICTION,)), key=lambda it: (it.state != EntryState.OPEN, it.due))
     rows = [(it.id, "due" if overdue(it) else it.state, it.due, it.seat, it.text, it.why) for it in found]
     none = NO_PREDICTIONS
     _show(found, ("prediction", "state", "due", "seat", "foretold", "about"), rows, none, as_json)
@@ -276,7 +276,7 @@ def list_predictions_command(as_json: bool) -> None:
 
 @predictions_group.command("settle")
 @click.argument("id")
-@click.argument("verdict", type=click.Choice([str(State.RIGHT), str(State.WRONG)]))
+@click.argument("verdict", type=click.Choice([str(EntryState.RIGHT), str(EntryState.WRONG)]))
 @click.argument("seen")
 def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
     """Say whether a prediction came true, and what was SEEN.
@@ -285,7 +285,7 @@ def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
     Example:
       roundtable predictions settle P-1a2b3c wrong "p99 stayed under 300 ms."
     """
-    entry = run_at_desk(lambda desk: desk.memory.settle(id, verdict == State.RIGHT, seen))
+    entry = run_at_desk(lambda desk: desk.memory.settle(id, verdict == EntryState.RIGHT, seen))
     click.echo(f"{entry.id}: {entry.seat} was {entry.state}")
 
 
@@ -298,7 +298,7 @@ def prediction_record_command(as_json: bool) -> None:
     Example:
       roundtable predictions record
     """
-    found = foresight(_entries((EntryKind.PREDICTION,)))
+    found = score_predictions(_entries((EntryKind.PREDICTION,)))
     if as_json:
         print_json({"v": 1, "seats": [msgspec.structs.asdict(it) for it in found]})
         return

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from roundtable.core.values import LEAST, within
+from roundtable.core.values import LIMIT_MINIMUMS, is_limit_in_range
 from roundtable.doors.cli import complete_words
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,12 +47,12 @@ def section_option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]
 
 def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
     """An option that sets a limit; it takes what a config file may say."""
-    return section_option("Limits", flag, name, type=kind(LEAST[name]), callback=_countable, **kwargs)
+    return section_option("Limits", flag, name, type=kind(LIMIT_MINIMUMS[name]), callback=_countable, **kwargs)
 
 
 def _countable(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A range lets infinity pass, and what is not a number at all."""
-    if value is not None and not within(str(param.name), value):
+    if value is not None and not is_limit_in_range(str(param.name), value):
         raise click.BadParameter(f"{value} is too large, or not a number.")
     return value
 

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from roundtable.core.decide.stage_outcome import Form, named_as
-from roundtable.core.effects import Delivered
+from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import clean, one_line
 from roundtable.doors.cli import complete_words
@@ -94,7 +94,7 @@ async def _file(desk: Roundtable, address: str, path: str, version: str) -> byte
     return await file_of(desk.store, await _versions(desk, address), path, version)
 
 
-async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -> Delivered:
+async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -> ProjectDelivered:
     from roundtable.app.records.session_project import handed_over
 
     id = await desk.find(address)
@@ -125,7 +125,7 @@ def _shape(it: Version) -> dict[str, object]:
     return {"name": it.name, "stage": it.end.stage, "decision": it.end.id, "seat": it.seat, "files": files}
 
 
-def _told(done: Delivered, form: Form, as_json: bool) -> None:
+def _told(done: ProjectDelivered, form: Form, as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "path": done.path, "form": form, "files": done.files, "commit": done.commit})
         return

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.changeset import Choice, Hunk
+from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.stages import after_a_stage, goes_back
+from roundtable.core.stages import is_after_stage_gate, is_back_to_stage_answer
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import check_rollback_answer
@@ -25,7 +25,7 @@ MAX_STAGE_LINES = 20
 
 def gate_context_lines(session: Session, gate: Gate) -> list[Line]:
     """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
-    if after_a_stage(gate):
+    if is_after_stage_gate(gate):
         return _came_to(session)
     found = planned(session) if asks_for_approval(gate) else None
     if found is None:
@@ -45,7 +45,7 @@ def _came_to(session: Session) -> list[Line]:
 
 def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
     """Refuse an answer at once that would come to nothing later."""
-    if goes_back(gate, option):
+    if is_back_to_stage_answer(gate, option):
         check_rollback_answer(session, text)
     found = planned(session) if gate.writes else None
     if found is None:
@@ -63,7 +63,7 @@ def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
     if not text.strip():
         return "`some` needs --text: which hunks are left out?"
     try:
-        choice = msgspec.json.decode(text, type=Choice, strict=True)
+        choice = msgspec.json.decode(text, type=HunkChoice, strict=True)
     except msgspec.MsgspecError:
         return "The text of `some` does not say which hunks are left out or rewritten."
     named, known = [*choice.rejected, *choice.edited], {it.id for it in hunks}

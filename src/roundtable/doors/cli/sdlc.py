@@ -99,12 +99,12 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
 
 def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: Wanted) -> MeetingRequest:
     from roundtable.app.opening.stage_lists import as_wanted
-    from roundtable.core.stages import encoded
+    from roundtable.core.stages import encode_stages
 
     stages = as_wanted(desk.stages.find(wanted.way), wanted)
     if given.settings["existing"]:
         print_note(f"The project is {one_line(str(desk.workspace))}.")
-    return msgspec.structs.replace(given, settings={**given.settings, "stages": encoded(stages)})
+    return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
 def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:

@@ -23,7 +23,7 @@ from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.fact_words import Line, gate_words, plain
 from roundtable.live.gate_options import on_enter
-from roundtable.report.costs import NOTHING, costs, money
+from roundtable.report.costs import NOTHING, costs, format_money
 from roundtable.report.phrases import spoke_through
 from roundtable.report.status import seat_states, status_words
 from roundtable.report.summary import summary
@@ -185,7 +185,7 @@ def _spent(session: Session) -> str:
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     nothing = "nothing" if session.ended else "nothing yet"
     cost = {NOTHING: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
-    cost += f" of {money(limits.budget_usd)}" if limits.budget_usd is not None else ""
+    cost += f" of {format_money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"
 
 

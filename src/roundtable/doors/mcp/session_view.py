@@ -25,7 +25,7 @@ from roundtable.core.events import (
     SessionEnded,
     StopAsked,
     TurnDelayed,
-    kind_of,
+    event_kind,
 )
 from roundtable.core.ledger import Entry
 from roundtable.core.session import Session
@@ -54,7 +54,7 @@ def meeting(session: Session, records: Iterable[Recorded], holder: str | None, t
     """Where a session stands, with what `records` add to what the reader knows."""
     gate = session.open_gate
     stands = status(session, holder)
-    facts = [Fact(it.seq, kind_of(it.event), said) for it in records if (said := words(it.event))]
+    facts = [Fact(it.seq, event_kind(it.event), said) for it in records if (said := words(it.event))]
     return Meeting(
         session=session.id,
         address=session.charter.slug,

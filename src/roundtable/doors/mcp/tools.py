@@ -24,7 +24,7 @@ from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import clean, one_line
-from roundtable.core.values import LEAST, MOST, Limits, Seat
+from roundtable.core.values import LIMIT_MAXIMUM, LIMIT_MINIMUMS, Limits, Seat
 from roundtable.doors.mcp import session_view
 from roundtable.doors.mcp.shapes import Listed, Meeting, Meetings, Memories
 
@@ -42,8 +42,8 @@ Files = Annotated[list[str] | None, Field(description="Files of the workspace to
 Budget = Annotated[
     float | None,
     Field(
-        ge=LEAST["budget_usd"],
-        le=MOST,
+        ge=LIMIT_MINIMUMS["budget_usd"],
+        le=LIMIT_MAXIMUM,
         allow_inf_nan=False,
         description="Dollars that may be spent; the config's own budget is never exceeded.",
     ),

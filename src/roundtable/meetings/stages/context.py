@@ -8,23 +8,23 @@ from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
 from roundtable.core.stages import (
-    How,
-    Settings,
+    Contribution,
+    SdlcSettings,
     Stage,
     StageEnd,
-    Took,
-    attempt_name,
-    decisions,
-    draft_after,
-    settings_of,
+    StageEnding,
+    latest_stage_draft,
+    quote_stage_decisions,
+    sdlc_settings,
+    stage_attempt_name,
 )
 from roundtable.core.values import Digest, Expect, Prompt, Turns
-from roundtable.meetings.try_candidates import done, form_of
+from roundtable.meetings.try_candidates import expect_changes, require_effect
 
-NOTHING_SHOWN = ProjectListed()
+EMPTY_LISTING = ProjectListed()
 
 
-class Setting(msgspec.Struct, frozen=True):
+class StageContext(msgspec.Struct, frozen=True):
     """One attempt at one stage. `index` counts all stages of the meeting, so that the judge's seat goes round.
 
     `instructions` are the person's, from the opening and from every gate at which they sent the stage back.
@@ -40,12 +40,12 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What its rounds and steps begin with."""
-        return attempt_name(self.stage.name, self.attempt)
+        return stage_attempt_name(self.stage.name, self.attempt)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SdlcSettings:
         """What holds for all stages."""
-        return settings_of(self.table.charter)
+        return sdlc_settings(self.table.charter)
 
     @property
     def id(self) -> str:
@@ -55,7 +55,7 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def draft(self) -> Digest:
         """The project as the earlier stages left it."""
-        return draft_after(self.before)
+        return latest_stage_draft(self.before)
 
     @property
     def seats(self) -> tuple[str, ...]:
@@ -70,31 +70,31 @@ class Setting(msgspec.Struct, frozen=True):
         return Turns("sequential", "same_round", order="shuffle", stage=self.name)
 
     def prompt(
-        self, template: str, quotes: dict[str, str] | None = None, shown: ProjectListed = NOTHING_SHOWN
+        self, template: str, quotes: dict[str, str] | None = None, shown: ProjectListed = EMPTY_LISTING
     ) -> Prompt:
         """A prompt of this stage: who the seats are in it, what it is to do, what is decided and what is shown."""
         values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
         asked = f"The person asks for this in particular: {self.instructions}" if self.instructions else ""
         values |= {"instructions": asked, "rest": rule.REST if shown.left else ""}
-        told = decisions(self.before) or "Nothing yet: this is the first stage."
+        told = quote_stage_decisions(self.before) or "Nothing yet: this is the first stage."
         beside = (shown.map,) if shown.map else ()
         quoted = {"decisions": told, "unshown": rule.unshown(shown), **(quotes or {})}
         return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
 
     async def project(self) -> ProjectListed:
         """The project's files as far as the seats have room for them; of a larger one, its map and what is left out."""
-        return await self.listed("files", self.draft) if self.draft or self.settings.existing else NOTHING_SHOWN
+        return await self.listed("files", self.draft) if self.draft or self.settings.existing else EMPTY_LISTING
 
     async def listed(self, step: str, draft: Digest, about: str = "") -> ProjectListed:
         """The same of the project with another draft, and first of all what it is about."""
         answers = len(self.seats) if self.stage.speaking == "sequential" else 1
         about = "\n".join(filter(None, (about, self.instructions)))
         effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
-        return await done(self.table, f"{self.name}/{step}", effect, ProjectListed)
+        return await require_effect(self.table, f"{self.name}/{step}", effect, ProjectListed)
 
     def changes(self, shown: ProjectListed) -> Expect:
         """How files are to be written by seats who are shown these, and how much of them at once."""
-        return msgspec.structs.replace(form_of(self.table, shown.items), tokens=self.stage.tokens)
+        return msgspec.structs.replace(expect_changes(self.table, shown.items), tokens=self.stage.tokens)
 
     async def with_unshown(self, end: StageEnd) -> StageEnd:
         """The end of a stage that showed the project, with a word on what of it was not shown."""
@@ -108,12 +108,12 @@ class Setting(msgspec.Struct, frozen=True):
     def end(
         self,
         *,
-        how: How,
+        how: StageEnding,
         text: str = "",
         draft: Digest = "",
         judge: str = "",
         base: str = "",
-        took: tuple[Took, ...] = (),
+        took: tuple[Contribution, ...] = (),
         notices: tuple[str, ...] = (),
         own_words: bool = False,
     ) -> StageEnd:

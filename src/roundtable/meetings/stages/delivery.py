@@ -12,42 +12,42 @@ import msgspec
 from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.change_outcome import unwritten
 from roundtable.core.decide.stage_outcome import finished, run_trouble
-from roundtable.core.effects import Deliver, Delivered
+from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.stages import StageEnd, draft_after, settings_of
+from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
-from roundtable.meetings.try_candidates import NotDone
-from roundtable.meetings.write_change import Course, carried_out
+from roundtable.meetings.try_candidates import StepFailed
+from roundtable.meetings.write_change import ChangeProgress, carry_out_change
 from roundtable.report.project_versions import contributors
 from roundtable.report.stage_words import story
 
 DELIVER = "deliver"
 
 
-async def delivered(table: Table, ends: Sequence[StageEnd]) -> Decision:
+async def deliver_finished_project(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how the project is to be handed over, and do so; words alone are on the record, and need no handing over."""
-    charter, draft = table.charter, draft_after(ends)
+    charter, draft = table.charter, latest_stage_draft(ends)
     decision = finished(charter, ends)
     if not draft or decision.outcome is not Outcome.REACHED:
         return decision
-    if settings_of(charter).existing:
+    if sdlc_settings(charter).existing:
         return await _extended(table, ends, decision, draft)
     details = dict(rule.choices(charter))
     question = rule.question(charter, ends)
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
         return rule.kept(charter, ends)
-    effect = Deliver(draft, form, rule.place(charter, form), DELIVER)
+    effect = DeliverProject(draft, form, rule.place(charter, form), DELIVER)
     given = await table.do(f"{DELIVER}/hand-over", effect)
-    assert isinstance(given, Delivered | Fault)
+    assert isinstance(given, ProjectDelivered | Fault)
     return rule.handed_over(charter, ends, given)
 
 
 async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:
     """Write it to the person's own project, as far as they allow."""
     bases = [it.base for it in ends if it.base]
-    course = Course(
+    course = ChangeProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
         before=run_trouble(table.charter, ends),
@@ -57,6 +57,6 @@ async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, 
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.extended(await carried_out(table, course, decision, draft))
-    except NotDone as stop:
+        return rule.extended(await carry_out_change(table, course, decision, draft))
+    except StepFailed as stop:
         return unwritten(decision, f"{stop.fault.message} {stop.fault.help}".strip())

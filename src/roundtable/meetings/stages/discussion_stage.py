@@ -10,20 +10,20 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.stage_outcome import missing
-from roundtable.core.stages import OWN, StageEnd, gate_within
+from roundtable.core.stages import OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
 from roundtable.core.text.wording import many
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.judge import NEITHER, Judged, judged, unsigned
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, unsign_answers
 
 
-async def discussed(setting: Setting) -> StageEnd:
+async def hold_discussion_stage(setting: StageContext) -> StageEnd:
     """Hold the stage."""
     return await setting.with_unshown(await _held(setting))
 
 
-async def _held(setting: Setting) -> StageEnd:
-    verdict, rounds = Judged(), tuple[Round, ...]()
+async def _held(setting: StageContext) -> StageEnd:
+    verdict, rounds = JudgeResult(), tuple[Round, ...]()
     for number in range(1, setting.stage.rounds + 1):
         round = f"{setting.name}/{number}"
         if not await setting.table.may_open(_name(round, number)):
@@ -48,7 +48,7 @@ def _name(round: str, number: int) -> str:
     return f"{round}-draft" if number == 1 else f"{round}-discuss"
 
 
-async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> Round:
+async def _asked(setting: StageContext, round: str, number: int, verdict: JudgeResult) -> Round:
     """Drafts first, then what the others think of what is open."""
     expect = Expect(tokens=setting.stage.tokens)
     if number == 1:
@@ -62,15 +62,15 @@ async def _asked(setting: Setting, round: str, number: int, verdict: Judged) -> 
     return await setting.table.ask(_name(round, number), prompt, expect=expect, seats=setting.seats, turns=turns)
 
 
-async def _judged(setting: Setting, round: str, held: Round) -> Judged:
+async def _judged(setting: StageContext, round: str, held: Round) -> JudgeResult:
     """The judge reads the last round, each answer under no name and in an order of its own."""
     prompt = setting.prompt("judge")
-    prompt = msgspec.structs.replace(prompt, lists={"answers": unsigned(setting, held.moves)})
+    prompt = msgspec.structs.replace(prompt, lists={"answers": unsign_answers(setting, held.moves)})
     expect = Expect("judge-discussion", tokens=setting.stage.tokens)
-    return await judged(setting, round, prompt, expect, [it.seat for it in held.moves])
+    return await ask_stage_judge(setting, round, prompt, expect, [it.seat for it in held.moves])
 
 
-async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
+async def _heeded(setting: StageContext, end: StageEnd) -> StageEnd:
     """What becomes of an agreement of which a line repeats what was rejected or has failed: the person is asked."""
     notices = list(end.notices)
     for line in filter(None, map(str.strip, end.text.splitlines())):
@@ -81,17 +81,21 @@ async def _heeded(setting: Setting, end: StageEnd) -> StageEnd:
     return msgspec.structs.replace(end, notices=tuple(notices))
 
 
-async def _disputed(setting: Setting, verdict: Judged, rounds: Sequence[Round]) -> StageEnd:
+async def _disputed(setting: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:
     """The person chooses a direction; their own words go before any of the options."""
     options = {f"option-{number}": it for number, it in enumerate(verdict.shown, 1)}
-    details = {**options, OWN: "say it in your own words", NEITHER: "leave it open and end the stage here"}
-    gate = gate_within(setting.name, "dispute")
+    details = {
+        **options,
+        OWN_WORDS_OPTION: "say it in your own words",
+        NONE_OPTION: "leave it open and end the stage here",
+    }
+    gate = stage_question_gate_id(setting.name, "dispute")
     after = many(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
     question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
-    answer = await setting.table.gate(Gate(gate, question, tuple(details), NEITHER, details))
+    answer = await setting.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))
     words = setting.table.words(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
-    how = "chosen" if text and answer != NEITHER else "failed"
+    how = "chosen" if text and answer != NONE_OPTION else "failed"
     notices = (*missing(rounds), *verdict.notices)
     return setting.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.own_words)

@@ -13,22 +13,22 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.core.decide import program_run as rule
-from roundtable.core.effects import PlanChange, Planned, ProjectRan, RunProject
-from roundtable.core.stages import Asked, How, StageEnd, Took, gate_within
+from roundtable.core.effects import ChangePlanned, PlanChange, ProjectRan, RunProject
+from roundtable.core.stages import Contribution, StageEnd, StageEnding, StageQuestion, stage_question_gate_id
 from roundtable.core.values import Digest, Gate
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.files_stage import written
-from roundtable.meetings.try_candidates import done
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.stages.files_stage import hold_files_stage
+from roundtable.meetings.try_candidates import require_effect
 
-RERUN = "rerun"
+RERUN_GATE = "rerun"
 """What is answered ahead to the question whether a mended program is run again."""
 
 YES, NO, SHOW = "yes", "no", "show"
-INSTALL = {YES: "run its install step, with a network", NO: "do without it"}
-AGAIN = {YES: "run it with what was mended", NO: "leave it as it is now", SHOW: "show what was mended first"}
+INSTALL_CHOICES = {YES: "run its install step, with a network", NO: "do without it"}
+RERUN_CHOICES = {YES: "run it with what was mended", NO: "leave it as it is now", SHOW: "show what was mended first"}
 
 
-class Course(msgspec.Struct):
+class ExecutionProgress(msgspec.Struct):
     """The project on its way through the stage, and which install steps the person has allowed or refused."""
 
     stage: str
@@ -38,7 +38,7 @@ class Course(msgspec.Struct):
     refused: tuple[tuple[str, ...], ...] = ()
     judge: str = ""
     base: str = ""
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
     notices: tuple[str, ...] = ()
     own_words: bool = False
 
@@ -48,14 +48,14 @@ class Course(msgspec.Struct):
         self.draft, self.base = fixes.draft, fixes.base
         self.took += fixes.took
 
-    def gate(self, what: Asked) -> str:
+    def gate(self, what: StageQuestion) -> str:
         """The name of a question to the person, numbered from the second run on."""
-        return gate_within(self.stage, what, self.number)
+        return stage_question_gate_id(self.stage, what, self.number)
 
 
-async def ran(setting: Setting) -> StageEnd:
+async def hold_execution_stage(setting: StageContext) -> StageEnd:
     """Hold the stage."""
-    course = Course(setting.name, setting.draft)
+    course = ExecutionProgress(setting.name, setting.draft)
     while True:
         lap = _lap(setting, course)
         result = await _run(lap, course)
@@ -68,11 +68,11 @@ async def ran(setting: Setting) -> StageEnd:
         course.number += 1
 
 
-async def _mended(lap: Setting, course: Course, result: ProjectRan) -> bool:
+async def _mended(lap: StageContext, course: ExecutionProgress, result: ProjectRan) -> bool:
     """Whether the seats have mended it and the person wants it to be run again."""
     if course.number > lap.settings.runs:
         return False
-    fixes = await written(lap, "analyse")
+    fixes = await hold_files_stage(lap, "analyse")
     course.judge, course.own_words, course.notices = fixes.judge, fixes.own_words, fixes.notices
     if fixes.how == "failed":
         return False
@@ -82,41 +82,43 @@ async def _mended(lap: Setting, course: Course, result: ProjectRan) -> bool:
     return again
 
 
-def _lap(setting: Setting, course: Course) -> Setting:
+def _lap(setting: StageContext, course: ExecutionProgress) -> StageContext:
     """The stage as it stands before this run: with the project as it was mended, and steps and rounds of its own."""
     stage = msgspec.structs.replace(setting.stage, name=f"{setting.name}/{course.number}")
     now = setting.end(how="failed", draft=course.draft)
     return msgspec.structs.replace(setting, stage=stage, attempt=1, before=(*setting.before, now))
 
 
-async def _run(lap: Setting, course: Course) -> ProjectRan:
+async def _run(lap: StageContext, course: ExecutionProgress) -> ProjectRan:
     """Run it; with its install step where the person allows that."""
     table = lap.table
-    result = await done(table, f"{lap.name}/run", RunProject(course.draft, course.allowed), ProjectRan)
+    result = await require_effect(table, f"{lap.name}/run", RunProject(course.draft, course.allowed), ProjectRan)
     wants = result.wants_install
     if result.passed or result.stopped or not wants or wants in course.refused:
         return result
-    gate = Gate(course.gate("install"), rule.install_question(wants), tuple(INSTALL), NO, INSTALL, writes=True)
+    gate = Gate(
+        course.gate("install"), rule.install_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
+    )
     if await table.gate(gate) == NO:
         course.refused += (wants,)
         return result
     course.allowed = wants
-    return await done(table, f"{lap.name}/run-installed", RunProject(course.draft, wants), ProjectRan)
+    return await require_effect(table, f"{lap.name}/run-installed", RunProject(course.draft, wants), ProjectRan)
 
 
-async def _again(lap: Setting, course: Course, result: ProjectRan, fixes: StageEnd) -> bool:
+async def _again(lap: StageContext, course: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
     """Whether the person wants it to be run with what was mended, which they can look at first."""
     question = rule.rerun_question(result, fixes.took)
-    gate = Gate(course.gate("rerun"), question, tuple(AGAIN), NO, AGAIN, again_of=RERUN)
+    gate = Gate(course.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await done(lap.table, f"{lap.name}/shown", PlanChange(course.draft), Planned)
-        sure = {option: AGAIN[option] for option in (YES, NO)}
+        await require_effect(lap.table, f"{lap.name}/shown", PlanChange(course.draft), ChangePlanned)
+        sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
         answer = await lap.table.gate(Gate(course.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES
 
 
-def _end(setting: Setting, course: Course, how: How, text: str, *notices: str) -> StageEnd:
+def _end(setting: StageContext, course: ExecutionProgress, how: StageEnding, text: str, *notices: str) -> StageEnd:
     return setting.end(
         how=how,
         text=text,

@@ -15,21 +15,21 @@ import msgspec
 from roundtable.core.decide import stage_files as rule
 from roundtable.core.decide.merge_ruling import candidate_names, with_seats
 from roundtable.core.decide.stage_outcome import missing
-from roundtable.core.effects import Candidate, CandidatesTried, ProjectListed, Synthesised
-from roundtable.core.stages import How, StageEnd, gate_within
+from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
+from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.values import Expect, Gate, Prompt, Round, Turns
-from roundtable.meetings.merge_candidates import Refining, Spliced, spliced, written_as
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.judge import LIMITED, NEITHER, Judged, judged
-from roundtable.meetings.try_candidates import all_written, done
+from roundtable.meetings.merge_candidates import RefineRequest, SpliceOutcome, candidate_operations, splice_candidates
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.stages.judge import NO_JUDGE_LIMITS_REACHED, NONE_OPTION, JudgeResult, ask_stage_judge
+from roundtable.meetings.try_candidates import build_trial_effect, require_effect
 
 
-class Work(msgspec.Struct, frozen=True):
+class FilesStageWork(msgspec.Struct, frozen=True):
     """What was written, what running it showed, and what the judge said of it."""
 
     rounds: tuple[Round, ...]
     result: CandidatesTried
-    verdict: Judged
+    verdict: JudgeResult
 
     @property
     def found(self) -> tuple[Candidate, ...]:
@@ -37,7 +37,7 @@ class Work(msgspec.Struct, frozen=True):
         return rule.eligible(self.result)
 
 
-async def agreed(setting: Setting, work: Work) -> StageEnd:
+async def finish_agreed_files(setting: StageContext, work: FilesStageWork) -> StageEnd:
     """The judge's base with what it wants of the others."""
     move = work.verdict.move
     assert move is not None
@@ -50,15 +50,15 @@ async def agreed(setting: Setting, work: Work) -> StageEnd:
     if wanted:
         drafts = {it.seat: it.draft for it in work.found}
         refining = await _refining(setting, len(work.rounds))
-        tried = all_written(work.rounds, setting.draft)
-        made = await spliced(setting.table, setting.name, base, drafts, wanted, refining, tried)
+        tried = build_trial_effect(work.rounds, setting.draft)
+        made = await splice_candidates(setting.table, setting.name, base, drafts, wanted, refining, tried)
     return _end(setting, work, base, made, "agreed", rule.ruled(directives, tuple(names)))
 
 
-async def _refining(setting: Setting, number: int) -> Refining:
+async def _refining(setting: StageContext, number: int) -> RefineRequest:
     """What is left is asked of the base's author, who is shown the files as they have become."""
 
-    async def prompt(made: Synthesised) -> Prompt:
+    async def prompt(made: DraftsSynthesised) -> Prompt:
         concerned = sorted({path for it in made.left for path in it.files})
         listed = await setting.listed("merged", made.draft, " ".join(concerned))
         if concerned:
@@ -67,10 +67,10 @@ async def _refining(setting: Setting, number: int) -> Refining:
 
     expect = setting.changes(await setting.project())
     turns = Turns(visibility="own", stage=setting.name)
-    return Refining(f"{setting.name}/{number}-refine", prompt, expect, turns)
+    return RefineRequest(f"{setting.name}/{number}-refine", prompt, expect, turns)
 
 
-async def undecided(setting: Setting, work: Work) -> StageEnd:
+async def finish_undecided_files(setting: StageContext, work: FilesStageWork) -> StageEnd:
     """The person chooses; of one candidate there is no choice, and of none nothing comes.
 
     Where no judge can be heard at all, running them decides if it puts one before the others.
@@ -90,20 +90,20 @@ async def undecided(setting: Setting, work: Work) -> StageEnd:
     return _end(setting, work, chosen, _as_it_is(chosen), "chosen", setting.table.words(gate.id))
 
 
-def _gate(setting: Setting, work: Work) -> Gate:
+def _gate(setting: StageContext, work: FilesStageWork) -> Gate:
     details = {it.seat: rule.ran_as(it, work.result) for it in work.found} | {
-        NEITHER: "take none of them and end the stage here"
+        NONE_OPTION: "take none of them and end the stage here"
     }
     verdict = work.verdict
     question = rule.whose(setting.stage.title, tuple(filter(None, (*verdict.shown, verdict.unshown))), verdict.heard)
-    return Gate(gate_within(setting.name, "dispute"), question, tuple(details), NEITHER, details)
+    return Gate(stage_question_gate_id(setting.name, "dispute"), question, tuple(details), NONE_OPTION, details)
 
 
-def _as_it_is(base: Candidate) -> Spliced:
-    return Spliced(base.draft, Synthesised(base.draft))
+def _as_it_is(base: Candidate) -> SpliceOutcome:
+    return SpliceOutcome(base.draft, DraftsSynthesised(base.draft))
 
 
-def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
+def _nothing(setting: StageContext, work: FilesStageWork, *why: str) -> StageEnd:
     return setting.end(
         how="failed",
         judge=work.verdict.judge,
@@ -112,7 +112,14 @@ def _nothing(setting: Setting, work: Work, *why: str) -> StageEnd:
     )
 
 
-def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How, ruling: str = "") -> StageEnd:
+def _end(
+    setting: StageContext,
+    work: FilesStageWork,
+    base: Candidate,
+    made: SpliceOutcome,
+    how: StageEnding,
+    ruling: str = "",
+) -> StageEnd:
     """Whose the files are, and what has to be known of them."""
     took = rule.took_of(base, made.made)
     return setting.end(
@@ -133,17 +140,17 @@ def _end(setting: Setting, work: Work, base: Candidate, made: Spliced, how: How,
     )
 
 
-async def written(setting: Setting, template: str = "write") -> StageEnd:
+async def hold_files_stage(setting: StageContext, template: str = "write") -> StageEnd:
     """Hold the stage, or whatever else comes to files; `template` is what is asked first."""
     return await setting.with_unshown(await _held(setting, template))
 
 
-async def _held(setting: Setting, template: str) -> StageEnd:
-    rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), Judged()
+async def _held(setting: StageContext, template: str) -> StageEnd:
+    rounds, result, verdict = tuple[Round, ...](), CandidatesTried(()), JudgeResult()
     for number in range(1, setting.stage.rounds + 1):
         name = f"{setting.name}/{number}-{template}"
         if not await setting.table.may_open(name):
-            verdict = verdict if verdict.move else Judged(notices=(f"{LIMITED}.",), limited=True)
+            verdict = verdict if verdict.move else JudgeResult(notices=(f"{NO_JUDGE_LIMITS_REACHED}.",), limited=True)
             break
         held = await _asked(setting, name, number, verdict, template)
         rounds = (*rounds, held)
@@ -151,20 +158,22 @@ async def _held(setting: Setting, template: str) -> StageEnd:
             break
         result = await _run(setting, number, rounds)
         found, last = rule.eligible(result), number == setting.stage.rounds
-        verdict = Judged()
+        verdict = JudgeResult()
         if not last and not any(it.passed for it in found):
             continue
         if len(found) < 2:
             break
         verdict = await _judged(setting, rounds, result)
         if verdict.consensus:
-            return await agreed(setting, Work(rounds, result, verdict))
+            return await finish_agreed_files(setting, FilesStageWork(rounds, result, verdict))
         if verdict.move is None:
             break
-    return await undecided(setting, Work(rounds, result, verdict)) if rounds else setting.not_held()
+    return (
+        await finish_undecided_files(setting, FilesStageWork(rounds, result, verdict)) if rounds else setting.not_held()
+    )
 
 
-async def _asked(setting: Setting, name: str, number: int, verdict: Judged, template: str) -> Round:
+async def _asked(setting: StageContext, name: str, number: int, verdict: JudgeResult, template: str) -> Round:
     """All files, blind; later with what is open, what running the seat's own showed, and the others' work."""
     shown = await setting.project()
     expect = setting.changes(shown)
@@ -183,21 +192,21 @@ async def _asked(setting: Setting, name: str, number: int, verdict: Judged, temp
     return await setting.table.ask(name, prompt, expect=expect, seats=setting.seats, turns=turns)
 
 
-def _in_the_workspace(setting: Setting) -> bool:
+def _in_the_workspace(setting: StageContext) -> bool:
     """Whether the project is as the workspace has it, so that a voice with hands can work on a copy of that."""
     return setting.settings.existing and not setting.draft
 
 
-async def _run(setting: Setting, number: int, rounds: Sequence[Round]) -> CandidatesTried:
-    effect = all_written(rounds, setting.draft)
-    return await done(setting.table, f"{setting.name}/{number}-try", effect, CandidatesTried)
+async def _run(setting: StageContext, number: int, rounds: Sequence[Round]) -> CandidatesTried:
+    effect = build_trial_effect(rounds, setting.draft)
+    return await require_effect(setting.table, f"{setting.name}/{number}-try", effect, CandidatesTried)
 
 
-async def _judged(setting: Setting, rounds: Sequence[Round], result: CandidatesTried) -> Judged:
+async def _judged(setting: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """The judge reads the candidates under no name and in an order of its own."""
     found, labels = rule.eligible(result), setting.table.labels
-    texts = [rule.before_the_judge(it, result, written_as(it, rounds), labels) for it in found]
+    texts = [rule.before_the_judge(it, result, candidate_operations(it, rounds), labels) for it in found]
     prompt = setting.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
     expect = Expect("judge-merge", tuple(candidate_names(found, labels)), setting.stage.tokens)
-    return await judged(setting, f"{setting.name}/{len(rounds)}", prompt, expect, [it.seat for it in found])
+    return await ask_stage_judge(setting, f"{setting.name}/{len(rounds)}", prompt, expect, [it.seat for it in found])

@@ -13,17 +13,17 @@ import msgspec
 from roundtable.core.decide.ruling import judge as ruling_of
 from roundtable.core.decide.ruling import listed
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
-from roundtable.meetings.stages.context import Setting
+from roundtable.meetings.stages.context import StageContext
 
-NEITHER = "none"
+NONE_OPTION = "none"
 """What the person answers who wants none of what is open."""
-LIMITED = "No judge was asked: the limits of the session were reached"
-MOST_SHOWN = 8
-LONGEST = 2_000
+NO_JUDGE_LIMITS_REACHED = "No judge was asked: the limits of the session were reached"
+MAX_OPTIONS_SHOWN = 8
+MAX_OPTION_LENGTH = 2_000
 """How many ways a person is asked to choose from, and the letters of one: a judge can write thousands."""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgeResult(msgspec.Struct, frozen=True):
     """What the judge said, if one could be heard: its move, and what has to be known of who it was.
 
     `own_words` says that it could only read its own among the others', since everybody who can judge had spoken;
@@ -59,12 +59,15 @@ class Judged(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> tuple[str, ...]:
         """The same for the person, no more and no longer than they can choose from."""
-        return tuple(it if len(it) <= LONGEST else f"{it[: LONGEST - 1]}…" for it in self.options[:MOST_SHOWN])
+        return tuple(
+            it if len(it) <= MAX_OPTION_LENGTH else f"{it[: MAX_OPTION_LENGTH - 1]}…"
+            for it in self.options[:MAX_OPTIONS_SHOWN]
+        )
 
     @property
     def unshown(self) -> str:
         """How much more is open than is shown to the person; empty where that is all."""
-        more = len(self.options) - MOST_SHOWN
+        more = len(self.options) - MAX_OPTIONS_SHOWN
         return f"{more} more of what it calls open {'is' if more == 1 else 'are'} on the record." if more > 0 else ""
 
     @property
@@ -72,15 +75,15 @@ class Judged(msgspec.Struct, frozen=True):
         """What the person is told of it where they have to decide themselves."""
         if self.judge:
             return "The judge sees no consensus"
-        return LIMITED if self.limited else "No judge could be heard"
+        return NO_JUDGE_LIMITS_REACHED if self.limited else "No judge could be heard"
 
 
-def unsigned(setting: Setting, moves: Sequence[Move]) -> tuple[str, ...]:
+def unsign_answers(setting: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
     """What was said, each under no name but its label."""
     return tuple(f"{setting.table.labels[it.seat]}:\n{it.text}" for it in moves)
 
 
-def judges(setting: Setting, wrote: Sequence[str]) -> tuple[str, ...]:
+def order_judges(setting: StageContext, wrote: Sequence[str]) -> tuple[str, ...]:
     """Who is asked to judge, one after the other until one can be heard.
 
     First whom the stage names, then the seats from where the turn has come to, those before all who wrote nothing.
@@ -93,28 +96,30 @@ def judges(setting: Setting, wrote: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *apart, *rotated)))
 
 
-async def judged(setting: Setting, round: str, prompt: Prompt, expect: Expect, wrote: Sequence[str]) -> Judged:
+async def ask_stage_judge(
+    setting: StageContext, round: str, prompt: Prompt, expect: Expect, wrote: Sequence[str]
+) -> JudgeResult:
     """The first judge who can be heard on this round's words; nobody where none can."""
     turns = Turns(visibility="none", secret=True, judging=True, stage=setting.name)
     failed: list[str] = []
-    for number, seat in enumerate(judges(setting, wrote), 1):
+    for number, seat in enumerate(order_judges(setting, wrote), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await setting.table.may_open(name):
-            said = () if failed else (f"{LIMITED}.",)
-            return Judged(notices=(*_notices(setting, "", wrote, failed), *said), limited=not failed)
+            said = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
+            return JudgeResult(notices=(*_notices(setting, "", wrote, failed), *said), limited=not failed)
         heard = (await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).by(seat)
         if heard is not None and heard.verdict.counts:
             notices = _notices(setting, seat, wrote, failed)
-            return Judged(heard, notices, own_words=seat in wrote and _read_among_all(setting, wrote))
+            return JudgeResult(heard, notices, own_words=seat in wrote and _read_among_all(setting, wrote))
         failed.append(seat)
-    return Judged(notices=_notices(setting, "", wrote, failed))
+    return JudgeResult(notices=_notices(setting, "", wrote, failed))
 
 
-def _able(setting: Setting) -> list[str]:
+def _able(setting: StageContext) -> list[str]:
     return [seat.name for seat in setting.table.charter.seats if Right.JUDGE in seat.rights]
 
 
-def _notices(setting: Setting, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
+def _notices(setting: StageContext, judge: str, wrote: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
     said = [f"{listed(failed)} could not be heard as judge."] if failed else []
     if judge in wrote and not _read_among_all(setting, wrote):
         others = [it for it in _able(setting) if it not in wrote]
@@ -125,6 +130,6 @@ def _notices(setting: Setting, judge: str, wrote: Sequence[str], failed: Sequenc
     return tuple(said)
 
 
-def _read_among_all(setting: Setting, wrote: Sequence[str]) -> bool:
+def _read_among_all(setting: StageContext, wrote: Sequence[str]) -> bool:
     """Whether whoever judges reads its own words among others', since all who can judge have spoken."""
     return len(wrote) > 1 and set(_able(setting)) <= set(wrote)

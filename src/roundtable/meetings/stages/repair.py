@@ -11,30 +11,32 @@ import msgspec
 from roundtable.core.decide.findings import MENDED, NOT_MENDED, Finding, Place, place_of
 from roundtable.core.decide.lead import executor
 from roundtable.core.decide.ruling import listed
-from roundtable.core.effects import CheckOutcome, Drafted, DraftMove, Rehearse, Rehearsed, ReviewPart
+from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.stages import Took
+from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.try_candidates import IN_PARTS, done, form_of
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, expect_changes, require_effect
 
 
-class Mended(msgspec.Struct, frozen=True):
+class RepairResult(msgspec.Struct, frozen=True):
     """The project after it, which checks fail on it, and by a finding's id what became of that."""
 
     draft: Digest
     became: dict[str, str] = {}
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
     notices: tuple[str, ...] = ()
     failing: frozenset[str] | None = None
 
 
-async def mended(setting: Setting, chunks: Sequence[ReviewPart], critical: Sequence[Finding]) -> Mended:
+async def repair_findings(
+    setting: StageContext, chunks: Sequence[ReviewChunk], critical: Sequence[Finding]
+) -> RepairResult:
     """Mend these findings, as far as they have a place in the project."""
     homes = {it.id: _home(it.place, chunks) for it in critical}
     nowhere = {id: f"{NOT_MENDED}it names no file of the project." for id, home in homes.items() if home is None}
-    state = Mended(setting.draft, nowhere)
+    state = RepairResult(setting.draft, nowhere)
     for number, chunk in enumerate(chunks, 1):
         wrong = [it for it in critical if homes[it.id] == number]
         if not wrong:
@@ -47,7 +49,7 @@ async def mended(setting: Setting, chunks: Sequence[ReviewPart], critical: Seque
     return state
 
 
-def _home(place: Place, chunks: Sequence[ReviewPart]) -> int | None:
+def _home(place: Place, chunks: Sequence[ReviewChunk]) -> int | None:
     """The number of the part that a place lies in, of several parts of a long file the one with the line."""
     having = [
         (number, part)
@@ -59,20 +61,24 @@ def _home(place: Place, chunks: Sequence[ReviewPart]) -> int | None:
     return next(iter((*exact, *(number for number, _ in having))), None)
 
 
-async def _fixed(setting: Setting, name: str, chunk: ReviewPart, wrong: Sequence[Finding], state: Mended) -> Mended:
+async def _fixed(
+    setting: StageContext, name: str, chunk: ReviewChunk, wrong: Sequence[Finding], state: RepairResult
+) -> RepairResult:
     """Ask one seat, once, for the part it knows; take over what it writes if nothing breaks by it."""
     paths = tuple(dict.fromkeys(place_of(it.name).path for it in chunk.files))
     seat = _writer(setting, paths)
     prompt = setting.prompt("fix", {"findings": "\n".join(it.line for it in wrong)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
     cut = any(place_of(it.name).first for it in chunk.files)
-    form = IN_PARTS if cut else form_of(setting.table, chunk.files).codec
+    form = FILE_PARTS_CODEC if cut else expect_changes(setting.table, chunk.files).codec
     expect = Expect(form, paths, setting.stage.tokens)
     held = await setting.table.ask(name, prompt, expect=expect, seats=(seat,), turns=setting.turns(blind=True))
     move = held.by(seat)
     if move is None:
         return _left(state, wrong, "who was asked to did not answer.")
-    drafted = await done(setting.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), Drafted)
+    drafted = await require_effect(
+        setting.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
+    )
     if drafted.refused:
         return _left(state, wrong, drafted.refused[0].sentence)
     if drafted.draft in ("", state.draft):
@@ -80,12 +86,12 @@ async def _fixed(setting: Setting, name: str, chunk: ReviewPart, wrong: Sequence
     state, broken = await _rehearsed(setting, name, drafted.draft, state)
     if broken:
         return _left(state, wrong, f"the fix was dropped, since {listed(broken)} passed before it and not with it.")
-    took = [Took(it.path, "", seat) for it in changes_of(move.text).operations]
+    took = [Contribution(it.path, "", seat) for it in changes_of(move.text).operations]
     became = state.became | {it.id: MENDED for it in wrong}
     return msgspec.structs.replace(state, became=became, took=(*state.took, *dict.fromkeys(took)))
 
 
-def _writer(setting: Setting, paths: Sequence[str]) -> str:
+def _writer(setting: StageContext, paths: Sequence[str]) -> str:
     """Who wrote most of these files; where nobody here did, the seat that carries things out."""
     seats = [it for it in setting.table.charter.seats if it.name in setting.seats]
     names = {it.name for it in seats}
@@ -94,15 +100,17 @@ def _writer(setting: Setting, paths: Sequence[str]) -> str:
     return wrote.most_common(1)[0][0] if wrote else lead.seat if lead else setting.seats[0]
 
 
-async def _rehearsed(setting: Setting, name: str, draft: Digest, state: Mended) -> tuple[Mended, tuple[str, ...]]:
+async def _rehearsed(
+    setting: StageContext, name: str, draft: Digest, state: RepairResult
+) -> tuple[RepairResult, tuple[str, ...]]:
     """The project with a fix, if nothing that passed before fails with it; else as it was, and what fails."""
     if state.failing is None and state.draft:
-        before = await setting.table.do(f"{setting.name}/before", Rehearse(state.draft))
+        before = await setting.table.do(f"{setting.name}/before", RehearseChange(state.draft))
         state = msgspec.structs.replace(state, failing=_failing(before.checks) if _ran(before) else None)
-    after = await setting.table.do(f"{name}/rehearsal", Rehearse(draft))
+    after = await setting.table.do(f"{name}/rehearsal", RehearseChange(draft))
     if not _ran(after):
-        assert isinstance(after, Rehearsed | Fault)
-        why = after.refused[0].sentence if isinstance(after, Rehearsed) else after.message
+        assert isinstance(after, ChangeRehearsed | Fault)
+        why = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
         return msgspec.structs.replace(state, draft=draft, notices=(f"Fixes could not be run: {why}",)), ()
     failing = _failing(after.checks)
     known = state.failing if state.failing is not None else _failing(after.before)
@@ -111,14 +119,14 @@ async def _rehearsed(setting: Setting, name: str, draft: Digest, state: Mended) 
     return msgspec.structs.replace(state, draft=draft, failing=failing), ()
 
 
-def _ran(result: object) -> TypeGuard[Rehearsed]:
-    return isinstance(result, Rehearsed) and not result.refused
+def _ran(result: object) -> TypeGuard[ChangeRehearsed]:
+    return isinstance(result, ChangeRehearsed) and not result.refused
 
 
 def _failing(checks: Sequence[CheckOutcome]) -> frozenset[str]:
     return frozenset(it.name for it in checks if not it.passed)
 
 
-def _left(state: Mended, wrong: Sequence[Finding], why: str) -> Mended:
+def _left(state: RepairResult, wrong: Sequence[Finding], why: str) -> RepairResult:
     """The project as it is, with what these findings came to."""
     return msgspec.structs.replace(state, became=state.became | {it.id: f"{NOT_MENDED}{why}" for it in wrong})

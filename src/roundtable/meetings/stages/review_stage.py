@@ -34,27 +34,29 @@ from roundtable.core.decide.findings import (
 )
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.stage_outcome import refused
-from roundtable.core.effects import ClaimsProven, CutForReview, CutUp, ProveClaims, ReviewPart
-from roundtable.core.stages import How, StageEnd, gate_within
+from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
+from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
 from roundtable.core.text.wording import many
 from roundtable.core.values import Digest, Expect, Gate, Move, Round
-from roundtable.meetings.stages.context import Setting
-from roundtable.meetings.stages.judge import Judged, judged, unsigned
-from roundtable.meetings.stages.repair import Mended, mended
-from roundtable.meetings.try_candidates import done
+from roundtable.meetings.stages.context import StageContext
+from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, unsign_answers
+from roundtable.meetings.stages.repair import RepairResult, repair_findings
+from roundtable.meetings.try_candidates import require_effect
 
-MEND, LEAVE = "mend", "leave"
+REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
 
 
-class Weighing(msgspec.Struct, frozen=True):
+class FindingsRuling(msgspec.Struct, frozen=True):
     """How findings were weighed, and what the judge said; `ruled` is None where nobody weighed them."""
 
     ruled: Ruled | None
-    how: How
-    verdict: Judged
+    how: StageEnding
+    verdict: JudgeResult
 
 
-async def weighing_of(setting: Setting, last: int, rounds: Sequence[Round], found: Sequence[Weighed]) -> Weighing:
+async def weigh_findings(
+    setting: StageContext, last: int, rounds: Sequence[Round], found: Sequence[Weighed]
+) -> FindingsRuling:
     """One judge on all findings; once more after the seats have said what they think of what is open."""
     wrote = list(dict.fromkeys(move.seat for it in rounds for move in it.moves))
     lines = tuple(shown(it, len(wrote)) for it in found)
@@ -66,40 +68,40 @@ async def weighing_of(setting: Setting, last: int, rounds: Sequence[Round], foun
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines})
     expect = Expect(tokens=setting.stage.tokens)
     again = await setting.table.ask(looked, prompt, expect=expect, seats=setting.seats, turns=setting.turns(blind=True))
-    verdict = await _judged(setting, f"{setting.name}/{last + 2}", lines, unsigned(setting, again.moves), wrote)
+    verdict = await _judged(setting, f"{setting.name}/{last + 2}", lines, unsign_answers(setting, again.moves), wrote)
     return await _ended(setting, verdict, found)
 
 
 async def _judged(
-    setting: Setting, round: str, lines: tuple[str, ...], answers: tuple[str, ...], wrote: Sequence[str]
-) -> Judged:
+    setting: StageContext, round: str, lines: tuple[str, ...], answers: tuple[str, ...], wrote: Sequence[str]
+) -> JudgeResult:
     prompt = setting.prompt("findings-judge")
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines, "answers": answers})
-    return await judged(setting, round, prompt, Expect("judge-review", tokens=setting.stage.tokens), wrote)
+    return await ask_stage_judge(setting, round, prompt, Expect("judge-review", tokens=setting.stage.tokens), wrote)
 
 
-async def _ended(setting: Setting, verdict: Judged, found: Sequence[Weighed]) -> Weighing:
+async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[Weighed]) -> FindingsRuling:
     """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
     said = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and said is not None:
-        return Weighing(by_judge(found, said), "agreed", verdict)
-    gate = gate_within(setting.name, "dispute")
+        return FindingsRuling(by_judge(found, said), "agreed", verdict)
+    gate = stage_question_gate_id(setting.name, "dispute")
     findings = many(len(found), "finding")
     question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
     details = {
-        MEND: "mend what the seats themselves call critical or high",
-        LEAVE: "mend nothing; all findings are listed as they are",
+        REPAIR_OPTION: "mend what the seats themselves call critical or high",
+        LEAVE_OPTION: "mend nothing; all findings are listed as they are",
     }
-    answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE, details))
+    answer = await setting.table.gate(Gate(gate, question, tuple(details), LEAVE_OPTION, details))
     how = "failed" if setting.table.by_default(gate) else "chosen"
-    ruled = by_severity(found) if answer == MEND else None
-    return Weighing(ruled, how, verdict)
+    ruled = by_severity(found) if answer == REPAIR_OPTION else None
+    return FindingsRuling(ruled, how, verdict)
 
 
-async def reviewed(setting: Setting) -> StageEnd:
+async def hold_review_stage(setting: StageContext) -> StageEnd:
     """Hold the stage."""
-    cut = CutForReview(setting.draft, setting.settings.chunk, setting.stage.tokens, setting.stage.seats)
-    parts = await done(setting.table, f"{setting.name}/cut", cut, CutUp)
+    cut = SplitForReview(setting.draft, setting.settings.chunk, setting.stage.tokens, setting.stage.seats)
+    parts = await require_effect(setting.table, f"{setting.name}/cut", cut, ProjectSplit)
     if not parts.chunks:
         return setting.end(how="failed", notices=("There is no code to review.",))
     rounds = await _read(setting, parts.chunks)
@@ -110,10 +112,10 @@ async def reviewed(setting: Setting) -> StageEnd:
     if not found:
         text = "Nobody found anything wrong."
         return setting.end(how="agreed", text=text, notices=notices)
-    weighing = await weighing_of(setting, len(parts.chunks), rounds, found)
+    weighing = await weigh_findings(setting, len(parts.chunks), rounds, found)
     ruled = weighing.ruled or by_severity(found)
     critical = [it.finding for it in ruled.weighing(Weight.CRITICAL, found)] if weighing.ruled else []
-    mending = await mended(setting, parts.chunks, critical)
+    mending = await repair_findings(setting, parts.chunks, critical)
     became = mending.became | await _still_shown(setting, rounds, found, mending)
     return setting.end(
         how=weighing.how,
@@ -126,7 +128,7 @@ async def reviewed(setting: Setting) -> StageEnd:
     )
 
 
-async def _read(setting: Setting, chunks: Sequence[ReviewPart]) -> list[Round]:
+async def _read(setting: StageContext, chunks: Sequence[ReviewChunk]) -> list[Round]:
     """All seats on each part, alone, as far as the limits of the session leave room for it."""
     prompt = setting.prompt("chunk")
     expect, turns = Expect("findings", tokens=setting.stage.tokens), setting.turns(blind=True)
@@ -142,7 +144,7 @@ async def _read(setting: Setting, chunks: Sequence[ReviewPart]) -> list[Round]:
     return rounds
 
 
-async def _proofs(setting: Setting, rounds: Sequence[Round], draft: Digest, step: str) -> tuple[ClaimsProven, ...]:
+async def _proofs(setting: StageContext, rounds: Sequence[Round], draft: Digest, step: str) -> tuple[ClaimsProven, ...]:
     """What the seats' programs show, once every part was read: nobody is told of them before."""
     claimed = tuple(it.name for it in rounds if any(move.verdict.claims for move in _heard(it)))
     ran = await setting.table.do(f"{setting.name}/{step}", ProveClaims(claimed, draft=draft)) if claimed else None
@@ -150,7 +152,7 @@ async def _proofs(setting: Setting, rounds: Sequence[Round], draft: Digest, step
 
 
 async def _still_shown(
-    setting: Setting, rounds: Sequence[Round], found: Sequence[Weighed], mending: Mended
+    setting: StageContext, rounds: Sequence[Round], found: Sequence[Weighed], mending: RepairResult
 ) -> dict[str, str]:
     """What a program showed must not show any more where it was mended; no seat is taken at its word."""
     claimed = [it for it in found if it.standing is Standing.REPRODUCED and mending.became.get(it.finding.id) == MENDED]
@@ -168,7 +170,7 @@ def _heard(round: Round) -> list[Move]:
     return [it for it in round.moves if it.verdict.counts]
 
 
-def _unheard(parts: CutUp, rounds: Sequence[Round]) -> tuple[str, ...]:
+def _unheard(parts: ProjectSplit, rounds: Sequence[Round]) -> tuple[str, ...]:
     """Who did not look at which parts, and which nobody did."""
     total = len(parts.chunks)
     missing: dict[str, list[str]] = {}

@@ -10,19 +10,19 @@ from typing import Literal
 
 from roundtable.core.stages import Stage
 from roundtable.core.values import Turns
-from roundtable.meetings.meeting import PlannedRound, Shown
-from roundtable.meetings.try_candidates import WHOLE
-from roundtable.meetings.write_change import REPAIR, Course
+from roundtable.meetings.meeting import PlannedRound, ShownContent
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC
+from roundtable.meetings.write_change import REPAIR_ROUND, ChangeProgress
 
-_FILES: tuple[Shown, ...] = ("files",)
-_PRINTED: tuple[Shown, ...] = ("printed",)
+_FILES: tuple[ShownContent, ...] = ("files",)
+_PRINTED: tuple[ShownContent, ...] = ("printed",)
 
 
-def planned(stages: Sequence[Stage], runs: int, *, existing: bool) -> tuple[PlannedRound, ...]:
+def plan_stage_rounds(stages: Sequence[Stage], runs: int, *, existing: bool) -> tuple[PlannedRound, ...]:
     """The rounds of all stages; what extends a project that is there is written to it, and mended if that fails."""
     found = [it for stage in stages for it in _of(stage, runs)]
     if existing and any(it.writes for it in found):
-        found += [REPAIR] * Course("", "").repairs
+        found += [REPAIR_ROUND] * ChangeProgress("", "").repairs
     return tuple(found)
 
 
@@ -53,10 +53,10 @@ def _written(stage: Stage, name: str, template: str, *, likely: bool = True) -> 
         first = number == 0
         asked, shows = (template, shown) if first else ("rewrite", _PRINTED)
         turns, expected = _turns(stage, name, first=first), likely and first
-        yield _asked(stage, asked, WHOLE, turns, shows, "each", likely=expected)
+        yield _asked(stage, asked, WHOLE_FILES_CODEC, turns, shows, "each", likely=expected)
         yield _judged(stage, "judge-files", "judge-merge", ("answers", "printed"), likely=expected)
     own = Turns(visibility="own", stage=name)
-    yield _asked(stage, "refine", WHOLE, own, ("files", "printed"), "one", likely=False)
+    yield _asked(stage, "refine", WHOLE_FILES_CODEC, own, ("files", "printed"), "one", likely=False)
 
 
 def _reviewed(stage: Stage) -> Iterator[PlannedRound]:
@@ -65,7 +65,7 @@ def _reviewed(stage: Stage) -> Iterator[PlannedRound]:
     yield _judged(stage, "findings-judge", "judge-review", ("found",))
     yield _asked(stage, "look", "free", blind, ("found", "printed"), likely=False)
     yield _judged(stage, "findings-judge", "judge-review", ("found", "answers"), likely=False)
-    yield _asked(stage, "fix", WHOLE, blind, ("part", "found", "printed"), "one", likely=False)
+    yield _asked(stage, "fix", WHOLE_FILES_CODEC, blind, ("part", "found", "printed"), "one", likely=False)
 
 
 def _turns(stage: Stage, name: str, *, first: bool) -> Turns:
@@ -80,7 +80,7 @@ def _asked(
     template: str,
     codec: str,
     turns: Turns,
-    shows: tuple[Shown, ...],
+    shows: tuple[ShownContent, ...],
     writes: Literal["", "one", "each"] = "",
     *,
     likely: bool = True,
@@ -89,6 +89,8 @@ def _asked(
     return PlannedRound(template, codec, turns, likely, stage.tokens, words, shows, writes)
 
 
-def _judged(stage: Stage, template: str, codec: str, shows: tuple[Shown, ...], *, likely: bool = True) -> PlannedRound:
+def _judged(
+    stage: Stage, template: str, codec: str, shows: tuple[ShownContent, ...], *, likely: bool = True
+) -> PlannedRound:
     turns = Turns(visibility="none", secret=True, judging=True, stage=stage.name)
     return _asked(stage, template, codec, turns, shows, likely=likely)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.changeset import Refusal, RefusalKind
-from roundtable.core.effects import Applied
+from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import UsageError
 from roundtable.workshop.edit.journal import DONE, UNDONE, Draft, Journal, entries_of, folder_of, listed, now
 from roundtable.workshop.edit.settlement import Carried, Place, States, carried_out, opened, recover, same
@@ -34,7 +34,7 @@ def applied(
     key: str = "",
     commit: Commit | None = None,
     branch: str = "",
-) -> Applied | tuple[Refusal, ...]:
+) -> ChangeApplied | tuple[Refusal, ...]:
     """Write a draft, or say what stands against it. `key` is the step that asked; see `applied_by`.
 
     With a commit, and a repository to take it, the draft is committed too; with a branch it is only that: a new
@@ -67,7 +67,7 @@ def applied(
         return _told(journal, carried)
 
 
-def applied_by(workspace: Path, journals: Path, key: str) -> Applied | None:
+def applied_by(workspace: Path, journals: Path, key: str) -> ChangeApplied | None:
     """What a step wrote before the process ended, once what it left half done is settled; None if it wrote nothing."""
     recover(workspace, journals)
     found = ((it, part) for part in (DONE, UNDONE) for it in listed(folder_of(journals, workspace), part))
@@ -152,6 +152,6 @@ def _planned(
     return msgspec.structs.replace(plan, ref=move, passed_over=repository.passed_over())
 
 
-def _told(journal: Journal, carried: Carried) -> Applied:
+def _told(journal: Journal, carried: Carried) -> ChangeApplied:
     note = " ".join(filter(None, (carried.note, journal.passed_over)))
-    return Applied(journal.id, journal.files, journal.commit, journal.branch, carried.left, note)
+    return ChangeApplied(journal.id, journal.files, journal.commit, journal.branch, carried.left, note)

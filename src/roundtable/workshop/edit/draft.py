@@ -10,18 +10,18 @@ import msgspec
 
 from roundtable.core.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     DraftFile,
-    Edit,
+    EditFile,
     Operation,
     PutSymbol,
     Refusal,
     RefusalKind,
-    Rename,
-    Replace,
+    RenameFile,
+    ReplaceFile,
 )
-from roundtable.core.values import Digest, digest_of
+from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.path_rules import (
     hook_objection,
     in_scope,
@@ -68,7 +68,7 @@ def drafted(changes: Changeset, root: Path, finds: Finds, over: Sequence[DraftFi
 
 
 def _paths(operation: Operation) -> tuple[str, ...]:
-    return (operation.path, operation.to) if isinstance(operation, Rename) else (operation.path,)
+    return (operation.path, operation.to) if isinstance(operation, RenameFile) else (operation.path,)
 
 
 def _told_by_git(root: Path, paths: set[str], scope: Sequence[str]) -> tuple[set[str], Sequence[str]]:
@@ -193,40 +193,40 @@ class _Paper:
 
     def _check_base(self, operation: Operation) -> None:
         """Whoever wrote this knew the file as it was before any of their own operations."""
-        base: Digest = "" if isinstance(operation, Create) else operation.base
+        base: Digest = "" if isinstance(operation, CreateFile) else operation.base
         if not base:
             return
         path = self._came.get(operation.path, operation.path)
         file = self._start[path] if path in self._start else self._disk.get(path)
-        if file is None or digest_of(file.data) != base:
+        if file is None or compute_digest(file.data) != base:
             sentence = f"{operation.path} is not as it was when this change of it was written."
             raise _Refuse(operation.path, RefusalKind.STALE, sentence)
 
     def _do(self, operation: Operation, changes: Changeset) -> str:
         """Carry it out; the path that it left something at."""
         match operation:
-            case Create():
+            case CreateFile():
                 self._create(operation)
-            case Replace():
+            case ReplaceFile():
                 self._replace(operation, alone=[it.path for it in changes.operations].count(operation.path) == 1)
-            case Edit():
+            case EditFile():
                 self._edit(operation)
             case PutSymbol():
                 self._put(operation)
-            case Delete():
+            case DeleteFile():
                 self._there(operation.path)
                 self._now[operation.path] = None
                 self._deleted.add(operation.path)
-            case Rename():
+            case RenameFile():
                 return self._rename(operation)
         return operation.path
 
-    def _create(self, operation: Create) -> None:
+    def _create(self, operation: CreateFile) -> None:
         if self._at(operation.path) is not None:
             raise _Refuse(operation.path, RefusalKind.EXISTS, f"{operation.path} is to be new and is already there.")
         self._now[operation.path] = _File(_bytes(operation.path, operation.text), operation.executable)
 
-    def _replace(self, operation: Replace, *, alone: bool) -> None:
+    def _replace(self, operation: ReplaceFile, *, alone: bool) -> None:
         path = operation.path
         old = self._at(path)
         if path in self._deleted:
@@ -243,7 +243,7 @@ class _Paper:
         self._whole.add(path)
         self._now[path] = _File(data, _executable(operation.executable, old))
 
-    def _edit(self, operation: Edit) -> None:
+    def _edit(self, operation: EditFile) -> None:
         path = operation.path
         new = len(operation.blocks) == 1 and not operation.blocks[0].search
         old = _File(b"") if new and self._at(path) is None else self._there(path)
@@ -271,7 +271,7 @@ class _Paper:
         for symbol in symbols:
             self._put(PutSymbol(path, symbol, donor.decode()))
 
-    def _rename(self, operation: Rename) -> str:
+    def _rename(self, operation: RenameFile) -> str:
         file = self._there(operation.path)
         if operation.path == operation.to:
             raise _Refuse(operation.path, RefusalKind.CONTRADICTION, f"{operation.path} is renamed to itself.")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.changeset import NO_NEWLINE, Choice, DraftFile, Hunk, Refusal, RefusalKind
+from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
 
 _STEPS = 10_000_000
 """How long alike lines may be weighed against each other; beyond that, what is left of a text is one run."""
@@ -96,7 +96,7 @@ def hunks_of(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
     return tuple(hunk for file in files for hunk in _hunks(file))
 
 
-def chosen(files: Sequence[DraftFile], choice: Choice) -> tuple[DraftFile, ...] | Refusal:
+def chosen(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
     """What a choice leaves of a draft; files of which nothing is left are not in it."""
     ids = {hunk.id: hunk.path for hunk in hunks_of(files)}
     for named in (*choice.rejected, *choice.edited):
@@ -128,7 +128,7 @@ def _hunks(file: DraftFile) -> Iterable[Hunk]:
         yield Hunk(id, file.path, start + 1, before, after, file.asked_by, *around, whole)
 
 
-def _chosen(file: DraftFile, choice: Choice) -> DraftFile | None:
+def _chosen(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
     after = _content(file, choice)
     renamed = bool(file.was) and _id(file, "rename") not in choice.rejected
     kept_mode = file.after is None or _id(file, "mode") in choice.rejected
@@ -144,7 +144,7 @@ def _chosen(file: DraftFile, choice: Choice) -> DraftFile | None:
     )
 
 
-def _content(file: DraftFile, choice: Choice) -> bytes | None:
+def _content(file: DraftFile, choice: HunkChoice) -> bytes | None:
     old, new = _lines(file.before), _lines(file.after)
     if file.before is None or file.after is None:
         return _whole(file, choice)
@@ -162,7 +162,7 @@ def _content(file: DraftFile, choice: Choice) -> bytes | None:
     return b"".join((*pieces, *old[at:]))
 
 
-def _whole(file: DraftFile, choice: Choice) -> bytes | None:
+def _whole(file: DraftFile, choice: HunkChoice) -> bytes | None:
     """A file that comes or goes does so as a whole, or has the person's text instead."""
     hunk = _id(file, "1")
     if hunk in choice.edited:
@@ -173,8 +173,8 @@ def _whole(file: DraftFile, choice: Choice) -> bytes | None:
 def _own(text: str, model: Sequence[bytes]) -> bytes:
     """A person's own lines, ending as the lines do in whose place they stand."""
     plain = text.replace("\r\n", "\n")
-    if plain.rstrip("\n").endswith(f"\n{NO_NEWLINE}"):
-        plain = plain.rstrip("\n").removesuffix(f"\n{NO_NEWLINE}")
+    if plain.rstrip("\n").endswith(f"\n{NO_NEWLINE_MARK}"):
+        plain = plain.rstrip("\n").removesuffix(f"\n{NO_NEWLINE_MARK}")
     elif plain and not plain.endswith("\n") and (not model or model[-1].endswith(b"\n")):
         plain += "\n"
     crlf = bool(model) and model[0].endswith(b"\r\n")
@@ -206,4 +206,4 @@ def _lines(data: bytes | None) -> list[bytes]:
 def _shown(lines: Sequence[bytes]) -> tuple[str, ...]:
     """Lines for people, and git's own word for a last one that does not end."""
     texts = [line.decode(errors="replace").removesuffix("\n") for line in lines]
-    return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, NO_NEWLINE])
+    return tuple(texts if not lines or lines[-1].endswith(b"\n") else [*texts, NO_NEWLINE_MARK])

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.core.file_kinds import holds_tests, is_test_file
+from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 
@@ -109,7 +109,7 @@ def _matters(path: str) -> bool:
 
 def _still_run(file: DraftFile) -> bool:
     """Whether tests in a file are still found by its name: one that was called a test has to be called one again."""
-    return _matters(file.path) and not (holds_tests(file.was) and not holds_tests(file.path))
+    return _matters(file.path) and not (is_collected_test_file(file.was) and not is_collected_test_file(file.path))
 
 
 def _lost(file: DraftFile, before: Mapping[str, Case], elsewhere: _Elsewhere) -> Refusal | None:

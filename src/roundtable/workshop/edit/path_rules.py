@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from roundtable.core.changeset import Refusal, RefusalKind
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.sanitize import visible
 
 LONGEST_PATH = 1024
@@ -216,7 +216,7 @@ def _kept(path: str) -> Refusal | None:
             return Refusal(path, RefusalKind.REPOSITORY, f"{path} belongs to git, or makes it fetch or run something.")
         if _OURS.fullmatch(plain):
             return Refusal(path, RefusalKind.OURS, f"{path} is part of the record of these meetings.")
-    if is_sensitive(path) or is_sensitive("/".join(name.rstrip(". ") for name in path.split("/"))):
+    if is_sensitive_path(path) or is_sensitive_path("/".join(name.rstrip(". ") for name in path.split("/"))):
         return Refusal(path, RefusalKind.SENSITIVE, f"{path} is a file of secrets by its name.")
     return None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Hunk
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.workshop.edit.hunks import hunks_of
 from roundtable.workshop.repo.git import git_of, own_head
 from roundtable.workshop.repo.scratch_trees import checked_out, copied, laid_over, made_tree, names_in_submodules
@@ -67,4 +67,4 @@ def uncommitted_beside(workspace: Path, files: Sequence[DraftFile]) -> tuple[str
         return ()
     own = {name for it in files for name in (it.path, it.was)}
     with git_of(workspace) as git:
-        return tuple(name for name in git.differing() if name not in own and not is_sensitive(name))
+        return tuple(name for name in git.differing() if name not in own and not is_sensitive_path(name))

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import msgspec
 
-from roundtable.core.changeset import Block, RefusalKind
+from roundtable.core.changeset import EditBlock, RefusalKind
 
 BOM = "\ufeff"
 
@@ -30,7 +30,7 @@ class _Place(msgspec.Struct, frozen=True):
     text: str
 
 
-def edited(text: str, blocks: Sequence[Block]) -> str:
+def edited(text: str, blocks: Sequence[EditBlock]) -> str:
     """All blocks put in place. Each is looked for in the text as it was, so their order does not matter."""
     bom = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
@@ -62,7 +62,7 @@ def uses_crlf(text: str) -> bool:
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
 
 
-def _place(text: str, block: Block) -> _Place:
+def _place(text: str, block: EditBlock) -> _Place:
     if not block.search:
         if text.strip():
             raise Unmatched(RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces.")
@@ -80,7 +80,7 @@ def _place(text: str, block: Block) -> _Place:
     raise Unmatched(RefusalKind.NOT_FOUND, f"The lines that an edit looks for are not in it: {head[:80]!r}….")
 
 
-def _exact(text: str, block: Block) -> list[int]:
+def _exact(text: str, block: EditBlock) -> list[int]:
     """Every place where the very text stands; text that ends a line begins one, and so does text with a line number."""
     whole = block.search.endswith("\n") or block.line > 0
     found: list[int] = []
@@ -95,7 +95,7 @@ def _exact(text: str, block: Block) -> list[int]:
     return found
 
 
-def _only(starts: Sequence[int], text: str, block: Block) -> int:
+def _only(starts: Sequence[int], text: str, block: EditBlock) -> int:
     if len(starts) == 1:
         return starts[0]
     told = [start for start in starts if text.count("\n", 0, start) + 1 == block.line]
@@ -127,7 +127,7 @@ def _indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
     return indent if fits and not indent.strip() else None
 
 
-def _by_lines(text: str, block: Block, same: _Same) -> _Place | None:
+def _by_lines(text: str, block: EditBlock, same: _Same) -> _Place | None:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     wanted = block.search.removesuffix("\n").split("\n")
     found: list[tuple[int, str]] = []

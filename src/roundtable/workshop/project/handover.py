@@ -26,7 +26,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.stage_outcome import Form, is_nameless
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import one_line
-from roundtable.core.values import digest_of
+from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import twins_among
 from roundtable.workshop.identity import is_orphan, own_folder, own_name
 from roundtable.workshop.repo.commits import Commit, GitRefused, RefMove, Repository
@@ -199,7 +199,7 @@ def _placed(folder: Path, files: ProjectFiles) -> dict[str, tuple[Path, bool]]:
     places: dict[str, tuple[Path, bool]] = {}
     for path, file in sorted(files.items()):
         data = file.after or b""
-        place = folder / digest_of(data).removeprefix("sha256:")
+        place = folder / compute_digest(data).removeprefix("sha256:")
         place.write_bytes(data)
         places[path] = place, file.executable
     return places

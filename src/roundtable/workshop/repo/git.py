@@ -15,7 +15,7 @@ from threading import Timer
 from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.workshop.identity import own_folder
 
 PATIENCE = 30.0
@@ -141,7 +141,7 @@ class Git:
 
         Git looks into those that were touched, and a file that is the same again is not among them.
         """
-        sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive(path))
+        sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive_path(path))
         how = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
         told = self._names("status", *how, "--", ".", *sensitive)
         beneath = self._line("rev-parse", "--show-prefix")
@@ -184,7 +184,7 @@ class Git:
 
     def _diff(self, revisions: str, paths: Iterable[str]) -> Changes:
         """The difference in all but those of these paths that are sensitive."""
-        sensitive = tuple(filter(is_sensitive, paths))
+        sensitive = tuple(filter(is_sensitive_path, paths))
         told = self._ask("diff", *DIFF, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive))
         return Changes(_SAME.sub("", told.decode(errors="replace")), sensitive, whole=len(told) < LONGEST)
 

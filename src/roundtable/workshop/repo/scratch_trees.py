@@ -19,7 +19,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.identity import is_orphan, own_folder
 from roundtable.workshop.repo.git import git_of, names_in, no_filters, run_git
@@ -86,14 +86,14 @@ def fitting(workspace: Path, names: Sequence[str]) -> Sequence[str]:
 def _names(workspace: Path) -> tuple[str, ...]:
     with git_of(workspace) as git:
         listed = git.files()
-    return tuple(name for name in (*listed, *_within(workspace, listed)) if not is_sensitive(name))
+    return tuple(name for name in (*listed, *_within(workspace, listed)) if not is_sensitive_path(name))
 
 
 def names_in_submodules(workspace: Path) -> tuple[str, ...]:
     """The files of the submodules that are checked out here: git names only the folder of each."""
     with git_of(workspace) as git:
         listed = git.files()
-    return tuple(name for name in _within(workspace, listed) if not is_sensitive(name))
+    return tuple(name for name in _within(workspace, listed) if not is_sensitive_path(name))
 
 
 def _within(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
@@ -137,7 +137,7 @@ def named_by_rule(workspace: Path, patterns: Iterable[str]) -> Iterable[str]:
             raise UsageError(f"worktrees.copy cannot be {pattern}.", "Name something inside the workspace.")
         for found in glob(pattern, root_dir=workspace, include_hidden=True):
             for name in every_file(workspace, found.rstrip("/")):
-                if name == pattern or not is_sensitive(name):
+                if name == pattern or not is_sensitive_path(name):
                     yield name
 
 
@@ -175,7 +175,7 @@ def _copied(path: str, source: int, target: int) -> None:
         found = os.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
             to = os.readlink(name, dir_fd=source)
-            if stays_inside(to, folder) and not is_sensitive(os.path.normpath(os.path.join(folder, to))):
+            if stays_inside(to, folder) and not is_sensitive_path(os.path.normpath(os.path.join(folder, to))):
                 os.symlink(to, name, dir_fd=target)
         elif stat.S_ISREG(found.st_mode):
             _file_copied(name, source, target, stat.S_IMODE(found.st_mode) & 0o777)
@@ -235,7 +235,7 @@ def checked_out(workspace: Path, commit: str, into: Path) -> None:
             return done.said
 
         git("read-tree", f"{commit}:{prefix.strip()}")
-        sensitive = [name for name in names_in(git("ls-files", "-z")) if is_sensitive(name)]
+        sensitive = [name for name in names_in(git("ls-files", "-z")) if is_sensitive_path(name)]
         if sensitive:
             listing = b"".join(os.fsencode(name) + b"\0" for name in sensitive)
             git("update-index", "-z", "--force-remove", "--stdin", input=listing)

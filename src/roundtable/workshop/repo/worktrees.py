@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.core.changeset import Edits
+from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.workshop.repo.commits import WORKTREE_REFS, Repository
 from roundtable.workshop.repo.git import git_of
@@ -147,7 +147,7 @@ class Worktrees:
             made = [it for it in ignored if not all(_alike(there, here, path) for path in _own(worktree.path, it))]
         return Standing(tuple(changed), tuple(lost), tuple(made))
 
-    def edits(self, name: str) -> Edits:
+    def edits(self, name: str) -> FolderEdits:
         """What was done in it since it began, committed there or not, as git tells it.
 
         Files that are no text are left out and named, and so are links, a repository within it, made there or a
@@ -162,7 +162,9 @@ class Worktrees:
             told, inner = changes.diff(without=before | links), changes.inner
         files = {diff: _text_of(diff) for diff in _FILE_OF_DIFF.split(told) if diff}
         no_text = tuple(_name_of(diff) for diff, text in files.items() if not text)
-        return Edits("".join(files.values()), _shown(inner), no_text, _shown(sorted(links)), _shown(sorted(on_top)))
+        return FolderEdits(
+            "".join(files.values()), _shown(inner), no_text, _shown(sorted(links)), _shown(sorted(on_top))
+        )
 
     def discard(self, name: str) -> None:
         """Take a worktree away, whatever is in it."""

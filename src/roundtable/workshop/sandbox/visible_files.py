@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.sandbox import Job
 
 
@@ -204,11 +204,11 @@ def emptied(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         inside = os.path.relpath(place, folder)
         for name in (*folders, *files):
             path = os.path.join(place, name)
-            if name != ".git" and is_sensitive(os.path.join(inside, name)) and not os.path.islink(path):
+            if name != ".git" and is_sensitive_path(os.path.join(inside, name)) and not os.path.islink(path):
                 found.append(os.path.relpath(path, folder))
         if ".git" in folders and os.path.isfile(config := os.path.join(place, ".git", "config")):
             found.append(os.path.relpath(config, folder))
-        folders[:] = [it for it in folders if it not in _PASSED_OVER and it != ".git" and not is_sensitive(it)]
+        folders[:] = [it for it in folders if it not in _PASSED_OVER and it != ".git" and not is_sensitive_path(it)]
     whole = tuple(it for it in found if (folder / it).is_dir())
     return tuple(it for it in found if it not in whole), whole
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from roundtable.core.changeset import RefusalKind
 from roundtable.core.decide.merge_ruling import MUST_FIX
-from roundtable.core.effects import Left, Removed, Took
+from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
 from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.merge_directives import (
@@ -42,18 +42,18 @@ class SynthesizedFiles(NamedTuple):
     """The files, what in them came from whom, what could not be spliced, and what was taken out."""
 
     files: dict[str, bytes]
-    took: tuple[Took, ...] = ()
-    left: tuple[Left, ...] = ()
-    remove_symbol_from_source: tuple[Removed, ...] = ()
+    took: tuple[Contribution, ...] = ()
+    left: tuple[UnmergedDirective, ...] = ()
+    remove_symbol_from_source: tuple[RemovedSymbol, ...] = ()
 
 
 class _Done(NamedTuple):
     """What one order came to: files that changed, what was taken, what may not fit, and what was taken out."""
 
     files: dict[str, bytes]
-    took: tuple[Took, ...] = ()
+    took: tuple[Contribution, ...] = ()
     clashes: tuple[str, ...] = ()
-    remove_symbol_from_source: tuple[Removed, ...] = ()
+    remove_symbol_from_source: tuple[RemovedSymbol, ...] = ()
 
 
 def synthesize_candidates(
@@ -61,30 +61,30 @@ def synthesize_candidates(
 ) -> SynthesizedFiles:
     """Carry out the directives in their order on the base's files. What is not understood is left, never guessed."""
     files = dict(candidates[base])
-    took: list[Took] = []
-    left: list[Left] = []
-    gone: list[Removed] = []
+    took: list[Contribution] = []
+    left: list[UnmergedDirective] = []
+    gone: list[RemovedSymbol] = []
     known = _known(base, candidates)
     for directive in directives:
         for order in parse_merge_directive(directive.removeprefix(MUST_FIX), known):
             if isinstance(order, UnclearDirective):
-                left.append(Left(order.words, order.why, _concerned(order.words, known)))
+                left.append(UnmergedDirective(order.words, order.why, _concerned(order.words, known)))
                 continue
             done = _carried_out(order, files, candidates) if _may(order, directive) else _UNASKED
             if isinstance(done, SpliceRefusal):
                 paths = _paths_of(order, files, candidates) or _concerned(directive, known)
-                left.append(Left(directive, done.sentence, paths))
+                left.append(UnmergedDirective(directive, done.sentence, paths))
                 continue
             files.update(done.files)
             now = (*done.took, *done.removed)
             took = [it for it in took if not _undone(it, now)] + list(dict.fromkeys(done.took))
             gone = [it for it in gone if not _undone(it, now)] + list(done.removed)
             if done.clashes:
-                left.append(Left(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
+                left.append(UnmergedDirective(directive, " ".join(dict.fromkeys(done.clashes)), tuple(done.files)))
     return SynthesizedFiles(files, tuple(took), tuple(left), tuple(gone))
 
 
-def _undone(it: Took | Removed, later: Sequence[Took | Removed]) -> bool:
+def _undone(it: Contribution | RemovedSymbol, later: Sequence[Contribution | RemovedSymbol]) -> bool:
     """Whether nothing is left of it: the same, the class around it or the whole file came later or went."""
     inside = f"{it.symbol.partition(' ')[0]}."
     now = [other.symbol for other in later if other.path == it.path]
@@ -154,7 +154,7 @@ def _each(
 def _whole_file(order: MergeOrder, theirs: CandidateFiles) -> _Done | SpliceRefusal:
     if order.path not in theirs:
         return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no {order.path}.")
-    return _Done({order.path: theirs[order.path]}, (Took(order.path, "", order.seat),))
+    return _Done({order.path: theirs[order.path]}, (Contribution(order.path, "", order.seat),))
 
 
 def _imports(order: MergeOrder, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
@@ -166,7 +166,7 @@ def _imports(order: MergeOrder, files: CandidateFiles, theirs: CandidateFiles) -
         ours = {it.text for it in base.imports}
         lines = list(dict.fromkeys(it.text for it in donor.imports if it.text not in ours))
         made = insert_import_statements(donor.path, base, base.source, lines)
-        took = tuple(Took(donor.path, it, order.seat) for it in lines)
+        took = tuple(Contribution(donor.path, it, order.seat) for it in lines)
         done = _Done({**done.files, donor.path: made}, done.took + took)
     if not done.files:
         return SpliceRefusal(RefusalKind.MISSING, f"No file of {order.seat} has imports for the base.")
@@ -179,7 +179,7 @@ def _without(order: MergeOrder, name: str, files: CandidateFiles) -> _Done | Spl
         return found
     made = remove_symbol_from_source(found.file, found.symbols)
     path, gone = found.file.path, found.symbols[0].name
-    return made if isinstance(made, SpliceRefusal) else _Done({path: made}, removed=(Removed(path, gone),))
+    return made if isinstance(made, SpliceRefusal) else _Done({path: made}, removed=(RemovedSymbol(path, gone),))
 
 
 def _symbol(order: MergeOrder, name: str, files: CandidateFiles, theirs: CandidateFiles) -> _Done | SpliceRefusal:
@@ -212,7 +212,7 @@ def _taken(
     made = read if isinstance(read, SpliceRefusal) else splice_symbol_with_dependencies(read)
     if isinstance(made, SpliceRefusal):
         return made
-    took = tuple(Took(base.path, it, seat) for it in (*made.symbols, *made.imports))
+    took = tuple(Contribution(base.path, it, seat) for it in (*made.symbols, *made.imports))
     done = _Done({base.path: made.source}, took, made.clashes)
     return _followed(seat, made.imports, done, files, theirs)
 
@@ -228,7 +228,9 @@ def _followed(seat: str, lines: Sequence[str], done: _Done, files: CandidateFile
                 continue
             if donor.path not in now:
                 done = _Done(
-                    {**done.files, donor.path: donor.source}, (*done.took, Took(donor.path, "", seat)), done.clashes
+                    {**done.files, donor.path: donor.source},
+                    (*done.took, Contribution(donor.path, "", seat)),
+                    done.clashes,
                 )
                 waiting += [it.text for it in donor.imports]
                 continue

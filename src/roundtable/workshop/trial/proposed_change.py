@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import is_doubt
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.file_kinds import holds_tests, is_test_file
+from roundtable.core.file_kinds import is_collected_test_file, is_test_file
 from roundtable.workshop.edit.validation import objections
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
@@ -177,7 +177,7 @@ def is_new_test_file(file: DraftFile) -> bool:
 
 
 def is_new_test_module(file: DraftFile) -> bool:
-    return is_new_test_file(file) and holds_tests(file.path)
+    return is_new_test_file(file) and is_collected_test_file(file.path)
 
 
 def is_changed_test_file(file: DraftFile) -> bool:

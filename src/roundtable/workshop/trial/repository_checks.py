@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from roundtable.core.file_kinds import holds_tests
+from roundtable.core.file_kinds import is_collected_test_file
 from roundtable.workshop.project.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
 from roundtable.workshop.repo.scratch_trees import names_for_trees
 
@@ -51,7 +51,7 @@ def find_candidate_checks(tree: Path, laid: Iterable[str]) -> CheckCommands:
     Nothing is installed for it: where it asks for packages, its tests could not pass.
     """
     files = _files(tree)
-    brings_tests = any(holds_tests(it) and not it.endswith(".py") for it in (*files, *laid))
+    brings_tests = any(is_collected_test_file(it) and not it.endswith(".py") for it in (*files, *laid))
     asks = any(pattern.search(_read(tree / name)) for name, pattern in _ASKS_FOR_PACKAGES.items())
     others = _others(tree, files)
     return {name: argv for name, argv in others.items() if brings_tests and not asks and shutil.which(argv[0])}

@@ -10,7 +10,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.trial_outcome import repeats
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.session import Session
-from roundtable.core.values import DECISION_ITEM, ContextItem
+from roundtable.core.values import DECISION_CONTEXT_NAME, ContextItem
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 
@@ -79,7 +79,7 @@ def _is_about_files(session: Session) -> bool:
 
 def find_decision_context_item(session: Session) -> ContextItem | None:
     """The decision as whoever carries it out was told it, where there is one."""
-    return next((it for it in session.charter.context if it.name == DECISION_ITEM), None)
+    return next((it for it in session.charter.context if it.name == DECISION_CONTEXT_NAME), None)
 
 
 def task_words_mention_file(words: str, file: DraftFile) -> bool:

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.core.changeset import Changeset, Create, DraftFile, Edit, Refusal, RefusalKind
+from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import SIDE_EFFECTS, SLIPS, asks_for_tests
-from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergedTried, TryCandidates, TryMerged
+from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergeTried, TryCandidates, TryMerged
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
 from roundtable.core.replies.codec import Unreadable
 from roundtable.core.replies.file_changes import changes_of
 from roundtable.core.session import Session
-from roundtable.core.stages import from_nothing, in_stages
+from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import clean
 from roundtable.core.values import Move
@@ -122,7 +122,7 @@ class CandidateTrial:
         over = await self._drafts.files(effect.over)
         written = await self._wishes(session, effect, over)
         found = await self._tried(session, written, collect_tests_by_seat(written), over, sandbox, tell)
-        if not in_stages(session.charter):
+        if not has_stages(session.charter):
             found = await self._with_the_unasked_put_back(session, written, found, over, sandbox, tell)
             found = reject_uncorroborated_candidates(session.charter.question, *found), found[1]
         wishes, trials = found
@@ -142,7 +142,7 @@ class CandidateTrial:
             suggest_new_test_path([file for it in wishes for file in it.own], await self._names()),
         )
 
-    async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergedTried:
+    async def merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: Tell) -> MergeTried:
         """Try what was made of a candidate as that was tried; tests that its author wrote stand as they were."""
         over = await self._drafts.files(effect.over)
         tests = collect_tests_by_seat(await self._wishes(session, effect, over))
@@ -151,7 +151,7 @@ class CandidateTrial:
         tests[effect.base] = read_test_sources(own) | tests.get(effect.base, {})
         wish = ProposedChange(effect.base, files, objections(own), own)
         (wish,), trials = await self._tried(session, [wish], tests, over, sandbox, tell)
-        return MergedTried(await self._candidate(wish, trials, ()))
+        return MergeTried(await self._candidate(wish, trials, ()))
 
     async def _wishes(
         self, session: Session, effect: TryCandidates | TryMerged, over: Sequence[DraftFile]
@@ -160,7 +160,7 @@ class CandidateTrial:
         said = [move for name in effect.rounds for move in session.rounds[name].moves()]
         moves = {seat: [it for it in said if it.seat == seat] for seat in effect.seats}
         wishes = [await asyncio.to_thread(self._last_wish, session, it, over) for it in moves.values() if it]
-        return list(map(exclude_forbidden_files, wishes)) if from_nothing(session.charter) else wishes
+        return list(map(exclude_forbidden_files, wishes)) if starts_without_files(session.charter) else wishes
 
     def _last_wish(self, session: Session, moves: Sequence[Move], over: Sequence[DraftFile]) -> ProposedChange:
         """A seat's change: its last reply. One of new tests only, or to a request for tests, brings those alone.
@@ -237,7 +237,7 @@ class CandidateTrial:
             parse_task_examples(session.charter.question), [it.files for it in ready.values()]
         )
         trials = await self.ran({BASELINE: over, **code}, sandbox, tell, tests, asked, session.charter.question)
-        staged = in_stages(session.charter)
+        staged = has_stages(session.charter)
         wishes = [judge_candidate(it, trials, needs_evidence=bool(trials.before) and not staged) for it in wishes]
         if not (staged or guess_task_allows_mutation(session)):
             wishes = [
@@ -295,7 +295,7 @@ class CandidateTrial:
 
         In stages, what a project is checked by is written with it.
         """
-        if in_stages(session.charter):
+        if has_stages(session.charter):
             return ()
         tests_too = guess_task_changes_tests(session)
         found = find_changed_check_files(
@@ -386,7 +386,9 @@ def _as_shown(changes: Changeset, session: Session, move: Move, over: Sequence[D
     return msgspec.structs.replace(
         changes,
         operations=tuple(
-            it if isinstance(it, Create | Edit) or it.base else msgspec.structs.replace(it, base=shown.get(it.path, ""))
+            it
+            if isinstance(it, CreateFile | EditFile) or it.base
+            else msgspec.structs.replace(it, base=shown.get(it.path, ""))
             for it in changes.operations
         ),
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.file_kinds import is_sensitive
+from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.workshop.repo.git import git_of
@@ -46,7 +46,7 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
         name
         for name in named_by_rule(workspace, rules)
         if name not in known
-        and not is_sensitive(name)
+        and not is_sensitive_path(name)
         and not name.startswith(_ENVIRONMENTS)
         and f"/{_MODULES}/" not in f"/{name}"
     ]
@@ -59,7 +59,7 @@ def _entries(workspace: Path, folder: str) -> Iterator[str]:
         path = f"{folder}/{entry.name}"
         if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
             yield from _entries(workspace, path)
-        elif entry.name not in _MADE_AGAIN and not is_sensitive(entry.name):
+        elif entry.name not in _MADE_AGAIN and not is_sensitive_path(entry.name):
             yield path
 
 

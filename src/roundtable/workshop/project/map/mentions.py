@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.core.chunks import Sized
+from roundtable.core.chunks import SizedFile
 from roundtable.core.text.sanitize import one_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
@@ -120,9 +120,9 @@ def _chain(before: bytes) -> tuple[str, ...] | None:
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def measure_source_file(path: str, source: bytes) -> Sized:
+def measure_source_file(path: str, source: bytes) -> SizedFile:
     """A file with its tokens, the bytes of each of its lines, and the lines on which a symbol begins."""
     read, lines = parse_source_outline(path, source), SourceLines(source)
     bounds = {lines.of(it.start) for it in read.symbols} if isinstance(read, Outline) else set[int]()
     lengths = tuple(len(it) for it in _LINE.findall(source))
-    return Sized(path, -(-len(source) // BYTES_PER_TOKEN), lengths, tuple(sorted(bounds)))
+    return SizedFile(path, -(-len(source) // BYTES_PER_TOKEN), lengths, tuple(sorted(bounds)))

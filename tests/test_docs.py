@@ -13,7 +13,7 @@ import click
 import pytest
 
 from roundtable.core.changeset import RefusalKind, ReplaceFile
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Outcome
 from roundtable.doors.cli.main import cli
 from tests.doors.terminal import Cli, answer
@@ -63,11 +63,11 @@ def test_the_page_on_changes_has_every_reason_for_a_refusal_and_forms_that_are_r
     kinds = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
     assert sorted(re.findall(r"`(\w+)`", kinds)) == sorted(RefusalKind)
     example = "".join(re.findall(r"^ {4}(.*\n)", text, re.M))
-    (written,) = changes_of(example).operations
+    (written,) = parse_file_changes(example).operations
     assert written == ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n')
     for line in ("DELETE src/old.py", "RENAME src/a.py -> src/b.py"):
         assert f"`{line}`" in text
-        assert changes_of(line).operations
+        assert parse_file_changes(line).operations
 
 
 def test_the_readmes_library_example_runs_as_it_stands(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from roundtable.core.events import NoteSaid, Recorded, SessionOpened
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Limits, Seat
-from roundtable.report.workspace_folder import MARK, session_files
+from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_session_files
 from tests.stories.house import answer
 
 QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": answer("REST", text="Plain HTTP is enough.")}] * 2}
@@ -141,7 +141,7 @@ async def test_sync_makes_every_file_anew_to_the_byte_and_touches_nothing_of_the
     (folder / "config.toml").write_text("# mine\n")
     (folder / "sessions" / "notes.md").write_text("my own notes\n")
     before = contents(folder)
-    made = [path for path, data in before.items() if MARK.encode() in data]
+    made = [path for path, data in before.items() if GENERATED_FILE_MARK.encode() in data]
     assert len(made) == 10
     for path in made:
         (folder / path).unlink()
@@ -159,7 +159,7 @@ async def test_the_folder_can_be_committed(desk: Roundtable, workspace: Path, fo
         assert str(workspace) not in text, path
         assert text.endswith("\n"), path
         assert not text.endswith("\n\n"), path
-        assert MARK in text[:200], path
+        assert GENERATED_FILE_MARK in text[:200], path
 
 
 def test_only_what_begins_as_a_path_of_the_workspace_is_made_portable() -> None:
@@ -167,7 +167,7 @@ def test_only_what_begins_as_a_path_of_the_workspace_is_made_portable() -> None:
     charter = Charter("Where?", (Seat("claude", ("script:/src/s.json",)),), "council", 1, workspace="/src")
     session = Session.fold("s1", [Recorded(1, "2026-11-16T00:00:00.000000Z", "s1", SessionOpened(charter))])
     session.apply(Recorded(2, "2026-11-16T00:00:01.000000Z", "s1", NoteSaid(said)))
-    (discussion,) = (text for path, text in session_files(session).items() if path.endswith("discussion.md"))
+    (discussion,) = (text for path, text in render_session_files(session).items() if path.endswith("discussion.md"))
     kept = "See https://github.com/acme/src/main.py, ../src/a.py and b.py, or `c_d_.py`; not /usr/src/e.py."
     assert f"> {kept}" in discussion
 
@@ -182,13 +182,13 @@ async def test_a_file_that_is_the_persons_own_is_left_alone(desk: Roundtable, fo
 async def test_no_link_leads_out_of_the_workspace(desk: Roundtable, tmp_path: Path, folder: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "victim.md").write_text(MARK)
+    (outside / "victim.md").write_text(GENERATED_FILE_MARK)
     (folder / "sessions").symlink_to(outside)
     (folder / "error-log.md").symlink_to(outside / "victim.md")
     os.mkfifo(folder / "chronicle.md")
     await hold(desk)
     assert [path.name for path in outside.iterdir()] == ["victim.md"]
-    assert (outside / "victim.md").read_text() == MARK
+    assert (outside / "victim.md").read_text() == GENERATED_FILE_MARK
     assert desk.folder.trouble.startswith(".roundtable/sessions/")
     assert "cannot be written (and 3 more): " in desk.folder.trouble
     assert "roundtable sync" in desk.folder.trouble
@@ -247,7 +247,7 @@ async def test_a_draft_that_a_killed_process_left_is_taken_up_and_nobodys_file_w
 
 
 async def test_files_written_at_once_are_whole(folder: Path) -> None:
-    texts = [f"<!-- {MARK} -->\n{letter * 200_000}\n" for letter in "abcdefgh"]
+    texts = [f"<!-- {GENERATED_FILE_MARK} -->\n{letter * 200_000}\n" for letter in "abcdefgh"]
     writers = (asyncio.to_thread(Folder(folder.parent).write, {"chronicle.md": text}) for text in texts)
     done = await asyncio.gather(*writers)
     assert all(not it.failed for it in done)

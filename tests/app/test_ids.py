@@ -10,7 +10,7 @@ from roundtable.app.records.session_ids import slug_of
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Charter
-from roundtable.report.workspace_folder import folder_name
+from roundtable.report.workspace_folder import session_folder_name
 
 DAY = "2026-11-16"
 
@@ -42,10 +42,10 @@ def test_a_slug_is_bounded_and_names_a_folder(question: str) -> None:
     assert len(slug.encode()) <= 80
     assert not slug.endswith("-")
     opened = SessionOpened(Charter(question, (), "council", 1, slug=slug))
-    assert folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == slug
+    assert session_folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == slug
 
 
 @pytest.mark.parametrize("slug", ["", "-a", "..", "a/b", "a b", "数\u202e", "a" * 101, "数" * 40, "README"])
 def test_what_is_no_name_for_a_folder_is_none(slug: str) -> None:
     opened = SessionOpened(Charter("Which?", (), "council", 1, slug=slug))
-    assert folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == "s1"
+    assert session_folder_name(Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])) == "s1"

@@ -15,7 +15,7 @@ from roundtable.core.events import TurnAsked
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.doors.cli.open_meeting import quote_sentence
-from roundtable.report.costs import costs
+from roundtable.report.costs import summarize_costs
 from roundtable.voices.fault_server import FaultServer
 from tests.app.test_desk import AGREE, agenda, write_script
 from tests.stories.house import DISPUTE, again, answer, ratings, seat_script
@@ -66,7 +66,7 @@ async def test_a_quote_spends_nothing_and_leaves_no_trace(lab: Roundtable, serve
 
 async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
     quoted, session = await held(lab, paid(PAID))
-    total = costs(await lab.session(session)).total
+    total = summarize_costs(await lab.session(session)).total
     assert total.calls <= quoted.calls.most
     assert 0 < (total.used.cost_usd or 0) < (quoted.usd.most or 0)
     assert (quoted.unpriced, quoted.plans, quoted.notices) == ((), (), ())
@@ -75,7 +75,7 @@ async def test_a_paid_session_stays_within_its_quote(lab: Roundtable) -> None:
 async def test_a_dispute_to_the_end_stays_within_its_quote(desk: Roundtable, workspace: Path) -> None:
     write_script(workspace, DISPUTE)
     quoted, session = await held(desk, agenda(seed=7))
-    total = costs(await desk.session(session)).total
+    total = summarize_costs(await desk.session(session)).total
     assert total.calls == 12
     assert quoted.calls.likely <= total.calls <= quoted.calls.most
     assert total.tokens <= quoted.tokens.most
@@ -202,7 +202,7 @@ async def test_money_stops_a_paid_meeting_after_the_round_that_spent_it(lab: Rou
     assert decision.outcome is Outcome.TIE
     assert decision.notices[0].startswith("Stopped: $0.000")
     assert list(state.rounds) == ["council/1-blind"]
-    assert state.spent.cost_usd == costs(state).seats[0].used.cost_usd
+    assert state.spent.cost_usd == summarize_costs(state).seats[0].used.cost_usd
 
 
 async def test_a_budget_of_nothing_is_for_those_who_cost_nothing(lab: Roundtable, workspace: Path) -> None:

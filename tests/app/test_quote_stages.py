@@ -19,11 +19,11 @@ from roundtable.core.effects import ProjectSplit
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Limits, Seat
-from roundtable.live.fact_words import decision_words
+from roundtable.live.fact_words import render_decision_lines
 from roundtable.meetings.try_candidates import LONG_FILE_BYTES
-from roundtable.report.costs import costs
-from roundtable.report.html import page
-from roundtable.report.transcript import transcript
+from roundtable.report.costs import summarize_costs
+from roundtable.report.html import render_session_page
+from roundtable.report.transcript import render_transcript
 from tests.repository import repository, sandbox
 
 NAMES = ("claude", "gpt", "gemini")
@@ -82,7 +82,7 @@ def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) 
 
 def within(quoted: Quote, session: Session) -> None:
     """The session came to no more than was quoted, seat by seat and in all."""
-    bill = costs(session)
+    bill = summarize_costs(session)
     assert bill.total.calls <= quoted.calls.most
     assert bill.total.tokens <= quoted.tokens.most
     for row, said in zip(bill.seats, quoted.seats, strict=True):
@@ -118,7 +118,11 @@ async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: 
     }, "nothing of what can go wrong is left out"
     assert quoted.calls.most == len(NAMES) * 2 * (2 * 6 + 3 * 7 + 5 + 3 * 7), "each with its judges, and mended once"
     assert quoted.notices == (ON_TOP,)
-    told = [transcript(session), page(session), "\n".join(it.text for it in decision_words(session, "last"))]
+    told = [
+        render_transcript(session),
+        render_session_page(session),
+        "\n".join(it.text for it in render_decision_lines(session, "last")),
+    ]
     assert all("DEGRADED: read this first." in it and "0 of 0" not in it for it in told), "nobody counts votes here"
 
 
@@ -149,7 +153,7 @@ async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, tu
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
     (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
-    bill = costs(session).total
+    bill = summarize_costs(session).total
     assert quoted.calls.likely == pytest.approx(3 * len(cut.chunks) + 1, rel=0.2)
     assert quoted.calls.likely <= bill.calls + 1
     within(quoted, session)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.replies import Reading, read
+from roundtable.core.replies import ReadReply, read_reply
 from roundtable.core.values import Expect, Move, MoveStatus
 from roundtable.core.verdict import Stance, Verdict
 
 ROUND = "test/1"
 
 
-def heard(codec: str, reply: str, choices: Sequence[str] = (), *, structured: bool = False) -> Reading:
+def heard(codec: str, reply: str, choices: Sequence[str] = (), *, structured: bool = False) -> ReadReply:
     """Read a reply in a codec by name."""
-    return read(Expect(codec, tuple(choices)), reply, structured)
+    return read_reply(Expect(codec, tuple(choices)), reply, structured)
 
 
 def verdict(codec: str, reply: str, choices: Sequence[str] = ()) -> Verdict:

@@ -20,8 +20,8 @@ from roundtable.core.effects import (
 )
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.report.provenance import plan_lines
-from roundtable.report.step_words import served_words
+from roundtable.report.provenance import describe_change_plan
+from roundtable.report.step_words import describe_step_result
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
 GPT = Seat("gpt", ("script:a",), capabilities=("tests",), priority=1)
@@ -153,7 +153,7 @@ def test_the_person_is_asked_in_one_sentence_and_the_plan_says_what_nobody_asked
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_outcome.approval(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
-    assert "Nobody asked for a.py#1." in plan_lines(plan)
+    assert "Nobody asked for a.py#1." in describe_change_plan(plan)
     assert change_outcome.asked_about(ChangePlanned((hunk,)), "why a.py#1?") == "a.py#1\n-old\n+new"
 
 
@@ -183,7 +183,7 @@ def test_only_what_passed_before_can_break() -> None:
 )
 def test_a_synthesis_says_what_came_from_whom_and_what_was_taken_out(made: DraftsSynthesised, said: str) -> None:
     assert merge_ruling.spliced(made, "claude") == said
-    assert all(f"{it.symbol} was taken out of a.py." in served_words(made) for it in made.removed)
+    assert all(f"{it.symbol} was taken out of a.py." in describe_step_result(made) for it in made.removed)
 
 
 def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degrades_the_decision() -> None:
@@ -195,7 +195,7 @@ def test_a_file_that_somebody_changed_in_the_moment_of_writing_is_told_and_degra
     assert told.degraded
     assert told.notices == ("Not written, since somebody changed it in that very moment: b.py.",)
     assert "The index comes later." in told.how
-    assert "left as they are: b.py. The index comes later. Take it back" in served_words(cut)
+    assert "left as they are: b.py. The index comes later. Take it back" in describe_step_result(cut)
 
 
 def test_what_differs_in_blanks_alone_is_seen_to_differ() -> None:

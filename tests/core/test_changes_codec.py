@@ -21,9 +21,9 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.replies import codec
-from roundtable.core.replies.codec import Unreadable
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies import find_codec
+from roundtable.core.replies.codec import UnreadableReply
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Expect
 from roundtable.workshop.edit.path_rules import path_objection
 from tests.core.cases import heard
@@ -35,13 +35,13 @@ FENCED = f"```python\n{CODE}```"
 
 def wanted(text: str) -> tuple[Operation, ...]:
     """The operations of a reply."""
-    return changes_of(text).operations
+    return parse_file_changes(text).operations
 
 
 def why_not(text: str) -> str:
     """What is wrong with a reply."""
-    with pytest.raises(Unreadable) as caught:
-        changes_of(text)
+    with pytest.raises(UnreadableReply) as caught:
+        parse_file_changes(text)
     return caught.value.message
 
 
@@ -257,7 +257,7 @@ def test_what_is_only_talked_about_is_no_deletion(line: str) -> None:
 def test_every_operation_may_say_what_asked_for_it() -> None:
     reply = f"### src/a.py for=C3\n{FENCED}\n```python src/b.py for=D-12\n{CODE}```"
     assert [it.asked_by for it in wanted(reply)] == ["C3", "D-12"]
-    changes = changes_of(reply, "claude", "D-1", ("src/*",))
+    changes = parse_file_changes(reply, "claude", "D-1", ("src/*",))
     assert (changes.producer, changes.asked_by, changes.scope) == ("claude", "D-1", ("src/*",))
 
 
@@ -394,7 +394,7 @@ def test_a_block_without_a_name_is_for_the_only_file_there_is_to_write() -> None
 
 
 def test_the_instruction_is_short_and_can_be_followed_to_the_letter() -> None:
-    told = codec("changes").text_format(Expect("changes", ("src/a.py",)))
+    told = find_codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
     example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
     assert wanted(example) == (ReplaceFile("src/a.py", CODE),)
@@ -543,7 +543,7 @@ def test_a_block_that_is_not_closed_ends_where_the_next_file_begins() -> None:
 
 
 def test_of_a_long_file_the_changed_parts_are_enough() -> None:
-    told = codec("changes-in-parts").text_format(Expect("changes-in-parts"))
+    told = find_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
     example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
     assert wanted(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.faults import NotFound
-from roundtable.core.replies import CODECS, codec
+from roundtable.core.replies import CODECS, find_codec
 from roundtable.core.replies.codec import Schema
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Stance
@@ -66,7 +66,7 @@ def test_no_reply_raises_and_none_that_failed_takes_a_stance(
 @pytest.mark.parametrize("name", FORMS)
 @given(data=st.data())
 def test_what_the_schema_allows_is_read_the_same_however_it_is_wrapped(name: str, data: st.DataObject) -> None:
-    form = codec(name)
+    form = find_codec(name)
     assert form.schema is not None
     reply = json.dumps(data.draw(values(form.schema(Expect(name, CHOICES)))))
     bare = heard(name, reply, CHOICES, structured=True)
@@ -78,7 +78,7 @@ def test_what_the_schema_allows_is_read_the_same_however_it_is_wrapped(name: str
 
 @pytest.mark.parametrize("name", FORMS)
 def test_schemas_are_closed_and_bounded(name: str) -> None:
-    form = codec(name)
+    form = find_codec(name)
     assert form.schema is not None
     schema = form.schema(Expect(name, CHOICES))
     assert next(iter(schema["properties"])) == (form.spoken or "ratings")
@@ -102,7 +102,7 @@ def test_schemas_are_closed_and_bounded(name: str) -> None:
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("choices", [(), CHOICES])
 def test_an_echoed_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> None:
-    form = codec(name)
+    form = find_codec(name)
     expect = Expect(name, choices)
     read = form.read_text(form.text_format(expect), expect).verdict
     assert not read.counts or read.stance is Stance.ABSTAIN
@@ -110,16 +110,16 @@ def test_an_echoed_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> No
 
 @pytest.mark.parametrize("name", FORMS)
 def test_nobody_is_asked_to_agree(name: str) -> None:
-    asked = codec(name).text_format(Expect(name, CHOICES)).lower()
+    asked = find_codec(name).text_format(Expect(name, CHOICES)).lower()
     assert not any(word in asked for word in ("raise", "try to agree", "reach consensus", "higher"))
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(NotFound) as caught:
-        codec("judge-merg")
+        find_codec("judge-merg")
     assert "judge-merge" in caught.value.help
     with pytest.raises(NotFound):
-        codec("zzz")
+        find_codec("zzz")
 
 
 def test_free_speech_is_only_heard() -> None:

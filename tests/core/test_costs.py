@@ -11,11 +11,11 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
 from roundtable.core.voice_statistics import measure_voices
-from roundtable.report.costs import costs, format_money, price
-from roundtable.report.html import page
+from roundtable.report.costs import format_money, format_price, summarize_costs
+from roundtable.report.html import render_session_page
 from roundtable.report.status import seat_states
-from roundtable.report.summary import summary, usage_summary
-from roundtable.report.transcript import bill, transcript
+from roundtable.report.summary import summarize_session, summarize_usage
+from roundtable.report.transcript import render_cost_table, render_transcript
 from tests.core.test_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
 
 ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)
@@ -26,8 +26,8 @@ def asked(seat: str, number: int = 1, round: str = BLIND, **more: Any) -> TurnAs
 
 
 def prices(session: Session) -> dict[str, str]:
-    bill = costs(session)
-    return {line.name: line.price for line in (*bill.seats, bill.total)}
+    render_cost_table = summarize_costs(session)
+    return {line.name: line.price for line in (*render_cost_table.seats, render_cost_table.total)}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def prices(session: Session) -> dict[str, str]:
     ],
 )
 def test_the_price_of_one_call(used: Usage, words: str) -> None:
-    assert price(used) == words
+    assert format_price(used) == words
 
 
 def test_money() -> None:
@@ -51,7 +51,7 @@ def test_money() -> None:
 
 
 def test_an_unknown_price_is_never_nothing() -> None:
-    lines = costs(whole())
+    lines = summarize_costs(whole())
     by_round = {line.name: line.price for line in lines.rounds}
     assert by_round == {BLIND: "$0.0200", BALLOT: "unknown", AGAIN: "$0.0200"}
     assert lines.total.price == "$0.0400 or more"
@@ -88,14 +88,14 @@ def test_a_request_that_went_out_is_a_call_and_costs_what_was_told(
     kind: FaultKind, more: dict[str, Any], expected: tuple[int, int, str]
 ) -> None:
     session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
-    line = costs(session).seats[0]
+    line = summarize_costs(session).seats[0]
     assert (line.calls, line.failed, line.price) == expected
 
 
 def test_a_voice_that_is_not_there_was_never_called() -> None:
     session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
-    assert (costs(session).total.calls, costs(session).total.failed) == (0, 0)
-    assert bill(session) == "Nothing was asked yet.\n"
+    assert (summarize_costs(session).total.calls, summarize_costs(session).total.failed) == (0, 0)
+    assert render_cost_table(session) == "Nothing was asked yet.\n"
 
 
 def test_failed_calls_are_among_the_calls() -> None:
@@ -109,7 +109,7 @@ def test_failed_calls_are_among_the_calls() -> None:
         asked("claude", 3, purpose="retry"),
         MoveMade(BLIND, "claude", f"{BLIND}/claude#3", "x", "lab:claude", usage=Usage(40, 9, cost_usd=0.02)),
     )
-    line = costs(session).seats[0]
+    line = summarize_costs(session).seats[0]
     assert (line.calls, line.failed, line.price, line.tokens) == (3, 2, "$0.0300", 89)
     assert session.spent.tokens == line.tokens
 
@@ -122,7 +122,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
         made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
     )
-    told = usage_summary(session)
+    told = summarize_usage(session)
     assert [told["seats"][seat]["cost_usd"] for seat in ("claude", "gpt", "gemini")] == [None, 0.0, 0.5]
     assert (told["total"]["cost_usd"], told["total"]["price"]) == (0.5, "$0.5000 or more")
     free_and_untold = session_of(
@@ -131,7 +131,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         made(BLIND, "claude", "x", usage=Usage(10, 5)),
         made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
     )
-    assert usage_summary(free_and_untold)["total"]["cost_usd"] is None
+    assert summarize_usage(free_and_untold)["total"]["cost_usd"] is None
 
 
 def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
@@ -144,7 +144,7 @@ def test_a_call_that_ran_out_of_time_was_paid_for_all_the_same() -> None:
         SeatMissed(BLIND, "claude", SLOW, "I was ab"),
     )
     assert prices(session) == {"claude": "unknown", "gpt": "$0.0100", "gemini": "–", "total": "$0.0100 or more"}
-    assert costs(session).total.failed == 1
+    assert summarize_costs(session).total.failed == 1
 
 
 def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
@@ -156,7 +156,7 @@ def test_a_voice_that_is_free_is_free_when_it_fails() -> None:
         asked("claude", 2, purpose="again"),
         MoveMade(BLIND, "claude", f"{BLIND}/claude#2", "x", "lab:claude", usage=Usage(10, 5, cost_usd=0.0)),
     )
-    line = costs(session).total
+    line = summarize_costs(session).total
     assert (line.price, line.calls, line.failed) == ("free", 2, 1)
 
 
@@ -165,7 +165,7 @@ def test_a_call_that_was_interrupted_went_out(voice: str, shown: str) -> None:
     call = f"{BLIND}/claude#1"
     asked = TurnAsked(BLIND, "claude", call, voice, 2)
     session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
-    line = costs(session).total
+    line = summarize_costs(session).total
     assert (line.calls, line.failed, line.price) == (1, 1, shown)
     assert seat_states(session)["claude"] == "interrupted"
 
@@ -174,11 +174,11 @@ def test_a_turn_asked_again_is_not_interrupted_any_more() -> None:
     cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
     session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
     assert seat_states(session)["claude"] == "asked"
-    assert costs(session).total.calls == 1
+    assert summarize_costs(session).total.calls == 1
 
 
 def test_a_turn_that_is_under_way_is_not_billed_yet() -> None:
-    assert costs(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
+    assert summarize_costs(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
 
 
 def test_a_mended_answer_took_two_calls() -> None:
@@ -189,7 +189,7 @@ def test_a_mended_answer_took_two_calls() -> None:
         asked("claude", 2, purpose="repair"),
         made(BLIND, "claude", "x", usage=Usage(30, 12, cost_usd=0.02)),
     )
-    line = costs(session).seats[0]
+    line = summarize_costs(session).seats[0]
     assert (line.calls, line.failed, line.price, line.tokens) == (2, 0, "$0.0200", 42)
 
 
@@ -216,11 +216,11 @@ def test_what_a_plan_paid_for_is_not_money() -> None:
 
 def test_every_view_has_the_bill() -> None:
     session = on_a_plan()
-    table = bill(session)
+    table = render_cost_table(session)
     assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 by the token) |" in table
-    assert table in transcript(session)
-    assert "<td class=n>67%</td>" in page(session)
-    told = summary(session)["usage"]["seats"]["claude"]
+    assert table in render_transcript(session)
+    assert "<td class=n>67%</td>" in render_session_page(session)
+    told = summarize_session(session)["usage"]["seats"]["claude"]
     assert (told["plan_tokens"], told["plan_usd"], told["cost_usd"], told["price"]) == (
         9500,
         0.31,
@@ -231,7 +231,7 @@ def test_every_view_has_the_bill() -> None:
 
 
 def test_a_session_that_has_not_begun_has_no_bill() -> None:
-    assert bill(session_of(opened())) == "Nothing was asked yet.\n"
+    assert render_cost_table(session_of(opened())) == "Nothing was asked yet.\n"
 
 
 def test_voices_are_measured_by_their_answers() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.replies.fields import tenths
+from roundtable.core.replies.fields import read_tenths_field
 from roundtable.core.verdict import Evidence, ParseStatus, Stance
 from tests.core.cases import heard, verdict
 
@@ -85,7 +85,7 @@ def test_a_confidence_that_is_no_number_is_none(number: str) -> None:
 
 @given(st.floats() | st.integers() | st.text(max_size=8) | st.booleans())
 def test_numbers_out_of_ten_are_clamped(value: float | str | bool) -> None:
-    share = tenths(value)
+    share = read_tenths_field(value)
     assert share is None or 0 <= share <= 1
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         assert share is None

@@ -14,7 +14,7 @@ from roundtable.core.decide.findings import Place, Standing, Weighed, as_shown, 
 from roundtable.core.decide.review import conclude
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.replies import read
+from roundtable.core.replies import read_reply
 from roundtable.core.values import Absence, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
 from tests.core.cases import verdict
@@ -90,7 +90,7 @@ def test_bare_words_in_the_list_are_a_finding_too() -> None:
 def test_a_list_with_an_entry_nobody_can_read_is_malformed_with_the_reason_and_never_nothing(
     entries: list[object],
 ) -> None:
-    reading = read(Expect("findings"), json.dumps({"findings": entries}), structured=False)
+    reading = read_reply(Expect("findings"), json.dumps({"findings": entries}), structured=False)
     assert reading.verdict.parse is ParseStatus.FAILED
     assert reading.why.startswith("A finding does not say what is wrong.")
 
@@ -106,7 +106,7 @@ def test_a_finding_that_the_end_of_the_reply_cut_off_is_not_nothing() -> None:
 
 def test_programs_that_name_no_finding_of_the_list_are_malformed_with_the_reason() -> None:
     for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
-        reading = read(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
+        reading = read_reply(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
         assert reading.verdict.parse is ParseStatus.FAILED
         assert reading.why.endswith("The list: F1, F2.")
     for none in ([], "none", [{"finding": "F1", "proof": ""}], [{"finding": "F1", "proof": None}]):

@@ -40,7 +40,7 @@ from roundtable.core.values import (
     Turns,
 )
 from roundtable.core.verdict import Issue, Verdict
-from roundtable.report.memory_entries import entries_of
+from roundtable.report.memory_entries import derive_memory_entries
 
 SESSION = "01900000-0000-7000-8000-0000001a2b3c"
 AT = "2026-11-15T10:00:00.000000Z"
@@ -88,7 +88,7 @@ def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
 
 @pytest.mark.feature("S4.102")
 def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome() -> None:
-    (entry,) = entries_of(session_with(decided()))
+    (entry,) = derive_memory_entries(session_with(decided()))
     assert entry == Entry(
         "D-1a2b3c",
         EntryKind.DECISION,
@@ -105,47 +105,49 @@ def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome()
 
 
 def test_a_deadlock_is_remembered_and_binds_nobody() -> None:
-    (entry,) = entries_of(session_with(decided(Outcome.DEADLOCK, position="")))
+    (entry,) = derive_memory_entries(session_with(decided(Outcome.DEADLOCK, position="")))
     assert (entry.state, entry.text, entry.bears) == ("deadlock", "No decision (deadlock).", False)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.FAILED, Outcome.INSUFFICIENT])
 def test_a_meeting_that_came_to_nothing_leaves_nothing(outcome: Outcome) -> None:
-    assert entries_of(session_with(decided(outcome))) == ()
-    assert entries_of(session_with()) == ()
+    assert derive_memory_entries(session_with(decided(outcome))) == ()
+    assert derive_memory_entries(session_with()) == ()
 
 
 def test_a_meeting_held_under_another_leaves_nothing_but_a_branch_does() -> None:
-    assert entries_of(session_with(decided(), parent="another")) == ()
-    assert len(entries_of(session_with(decided(), parent="another", branched_at=3))) == 1
+    assert derive_memory_entries(session_with(decided(), parent="another")) == ()
+    assert len(derive_memory_entries(session_with(decided(), parent="another", branched_at=3))) == 1
 
 
 def test_a_meeting_that_differed_is_remembered_as_no_decision_with_what_was_proposed() -> None:
     proposals = (Proposal("A", "Use REST", ("ada",)), Proposal("B", "Use GraphQL", ("bob",)))
     made = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
-    (entry,) = entries_of(session_with(made, meeting="second-opinion"))
+    (entry,) = derive_memory_entries(session_with(made, meeting="second-opinion"))
     assert (entry.state, entry.text) == ("deadlock", "No decision: Use REST | Use GraphQL")
 
 
 def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
-    told = entries_of(session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED)))
+    told = derive_memory_entries(
+        session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED))
+    )
     assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
     assert [it.why for it in told] == ["All agree.", "Nobody can run it."]
     assert [it.bears for it in told] == [False, True]
-    assert len(entries_of(session_with(*answered("decide", "later"), decided()))) == 1
-    _, unexplained = entries_of(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
+    assert len(derive_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
+    _, unexplained = derive_memory_entries(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
     assert unexplained.why == "no reason given"
 
 
 def test_what_the_table_itself_rejected_is_remembered_by_what_was_proposed() -> None:
     proposals = (Proposal("gpt", "Use GraphQL", ("gpt",)), Proposal("grok", "Use tRPC", ("grok",)))
-    (entry,) = entries_of(session_with(decided(Outcome.REJECTED, position="", proposals=proposals)))
+    (entry,) = derive_memory_entries(session_with(decided(Outcome.REJECTED, position="", proposals=proposals)))
     assert (entry.text, entry.state) == ("Use GraphQL; Use tRPC", "rejected")
 
 
 def test_a_rejected_yes_is_remembered_with_its_question() -> None:
     gates = answered("decide-2", "reject", "No.")
-    _, decree = entries_of(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
+    _, decree = derive_memory_entries(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
     assert decree.text == "Should we use Redis? Yes."
 
 
@@ -153,19 +155,19 @@ def test_a_rejected_yes_is_remembered_with_its_question() -> None:
 @pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("log", "logged")])
 def test_a_code_red_leaves_an_error_without_a_number_yet(option: str, state: str) -> None:
     made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
-    (entry,) = entries_of(session_with(*answered("outcome", option), made, meeting="code-red"))
+    (entry,) = derive_memory_entries(session_with(*answered("outcome", option), made, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
     assert (entry.state, entry.bears) == (state, True)
 
 
 @pytest.mark.feature("S3.61")
 def test_an_error_that_was_only_reported_is_not_in_the_error_log() -> None:
-    assert entries_of(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
+    assert derive_memory_entries(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
 
 
 def test_an_error_nobody_could_explain_is_logged_by_its_symptom() -> None:
     made = decided(Outcome.DEADLOCK, position="", how="No two doctors agree.")
-    (entry,) = entries_of(session_with(made, meeting="code-red", question="login crashes"))
+    (entry,) = derive_memory_entries(session_with(made, meeting="code-red", question="login crashes"))
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
 
@@ -178,7 +180,7 @@ def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_
     issues = (Issue("The docs are thin."), Issue("p99 on phones will suffer within two months.", blocking=True))
     first = round_of("first", claude=Verdict(issues=(Issue("Settled since."),)), grok=Verdict())
     last = round_of("last", claude=Verdict(), grok=Verdict(issues=issues))
-    _, one, two = entries_of(session_with(*first, *last, decided(dissent=dissent)))
+    _, one, two = derive_memory_entries(session_with(*first, *last, decided(dissent=dissent)))
     assert brief((one, two)) == [
         ("P-1a2b3c", "open", "By May three clients ask for batching."),
         ("P-1a2b3c-2", "open", "p99 on phones will suffer within two months."),
@@ -187,10 +189,13 @@ def test_a_dissenter_leaves_what_it_foretold_or_objected_to_and_a_position_that_
 
 
 def test_what_a_person_wrote_later_takes_the_place_of_what_was_folded() -> None:
-    (folded,) = entries_of(session_with(decided()))
+    (folded,) = derive_memory_entries(session_with(decided()))
     patched = Entry(folded.id, folded.kind, "Use REST", state=EntryState.FAILED)
     extra = Entry("R-9", EntryKind.DECREE, "Use SOAP")
-    assert entries_of(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (patched, extra)
+    assert derive_memory_entries(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (
+        patched,
+        extra,
+    )
 
 
 def test_a_seats_record_counts_only_what_time_has_told() -> None:

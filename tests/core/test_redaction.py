@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.text.redaction import PLACEHOLDERS, Redactor
+from roundtable.core.text.redaction import PLACEHOLDER_KEYS, Redactor
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -146,7 +146,7 @@ def test_no_text_takes_forever() -> None:
 
 
 secrets = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), min_size=8, max_size=40).filter(
-    lambda text: text not in PLACEHOLDERS and text not in "[redacted:known-key]"
+    lambda text: text not in PLACEHOLDER_KEYS and text not in "[redacted:known-key]"
 )
 trees = st.recursive(
     st.none() | st.integers(-5, 5) | st.text(),

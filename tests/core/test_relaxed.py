@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.replies.relaxed_json import Cut, Found, objects
+from roundtable.core.replies.relaxed_json import FoundObject, TruncatedString, find_json_objects
 
 TEXTS = st.text(max_size=40) | st.text(alphabet="'\"“”‘’\\{}[],:/*`#\n ab", max_size=25)
 VALUES = st.recursive(
@@ -24,8 +24,8 @@ VALUES = st.recursive(
 )
 
 
-def only(text: str) -> Found:
-    found = list(objects(text))
+def only(text: str) -> FoundObject:
+    found = list(find_json_objects(text))
     assert len(found) == 1, found
     return found[0]
 
@@ -65,7 +65,7 @@ def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, a
     ],
 )
 def test_bent_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
-    found = next(objects(bent))
+    found = next(find_json_objects(bent))
     assert (found.value, found.repaired) == (value, True)
 
 
@@ -76,14 +76,14 @@ def test_bent_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
     "noise", ['{{"a": {0}, "b": [1,],}}', "{{a: {0}, b: True}}", "{{'a': {0} // note\n}}", '{{"a": {0}']
 )
 def test_repair_leaves_strings_alone(text: str, noise: str) -> None:
-    assert next(objects(noise.format(json.dumps(text)))).value["a"] == text
+    assert next(find_json_objects(noise.format(json.dumps(text)))).value["a"] == text
 
 
 def test_a_cut_string_is_marked() -> None:
     found = only('{"answer": "so we sho')
     assert found.truncated
     assert found.value == {"answer": "so we sho"}
-    assert isinstance(found.value["answer"], Cut)
+    assert isinstance(found.value["answer"], TruncatedString)
 
 
 def double_quoted(text: str) -> str:
@@ -112,14 +112,14 @@ GAPS = st.sampled_from(["", " ", "\n", " // it's, }\n", '/* "x": 1, */'])
 def test_any_string_survives_any_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
     members = [f"k{index}{gap}:{gap}{quote(text)}" for index, (text, quote) in enumerate(strings)]
     bent = "{" + f"{gap},{gap}".join(members) + gap + comma + gap + end
-    assert next(objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
+    assert next(find_json_objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
 
 
 @pytest.mark.parametrize(
     "text", ["", "no", "{", "}", "{{{{", '{"a" "b"}', "{1: 2}", "{a b}", '{"a": b}', '{"a": 9/10}', "{,}"]
 )
 def test_what_is_no_object_is_left_alone(text: str) -> None:
-    assert all(found.value == {} for found in objects(text))
+    assert all(found.value == {} for found in find_json_objects(text))
 
 
 def test_lone_surrogates_become_readable() -> None:
@@ -128,7 +128,7 @@ def test_lone_surrogates_become_readable() -> None:
 
 @given(st.text(alphabet="{}[]\"':,\\ua1/*“’`\n ", max_size=80))
 def test_noise_never_raises(noise: str) -> None:
-    list(objects(noise))
+    list(find_json_objects(noise))
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def test_noise_never_raises(noise: str) -> None:
 )
 def test_hostile_replies_are_given_up_on_quickly(hostile: str) -> None:
     started = time.perf_counter()
-    list(objects(hostile))
+    list(find_json_objects(hostile))
     assert time.perf_counter() - started < 5

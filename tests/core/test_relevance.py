@@ -7,12 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.diffs import fitting, sections
-from roundtable.core.text.relevance import Candidate, is_generated, ranked, words_of
+from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
+from roundtable.core.text.relevance import (
+    RankedFile,
+    extract_question_words,
+    is_generated_file,
+    rank_files_by_relevance,
+)
 
 
-def order(question: str, *candidates: Candidate) -> list[str]:
-    return [it.path for it in ranked(words_of(question), candidates)]
+def order(question: str, *candidates: RankedFile) -> list[str]:
+    return [it.path for it in rank_files_by_relevance(extract_question_words(question), candidates)]
 
 
 def hunk(path: str, lines: int = 3) -> str:
@@ -21,17 +26,17 @@ def hunk(path: str, lines: int = 3) -> str:
 
 
 def test_a_file_named_in_the_question_comes_first() -> None:
-    files = [Candidate("src/api/routes.py"), Candidate("src/auth/token.py"), Candidate("tests/test_routes.py")]
+    files = [RankedFile("src/api/routes.py"), RankedFile("src/auth/token.py"), RankedFile("tests/test_routes.py")]
     assert order("Why does the auth token expire?", *files)[0] == "src/auth/token.py"
 
 
 def test_what_a_file_says_counts_as_well_as_its_name() -> None:
-    files = [Candidate("a.py", text="def start(): ..."), Candidate("b.py", text="def refresh(token): return token")]
+    files = [RankedFile("a.py", text="def start(): ..."), RankedFile("b.py", text="def refresh(token): return token")]
     assert order("Who refreshes the token?", *files) == ["b.py", "a.py"]
 
 
 def test_what_changed_lately_comes_before_what_did_not() -> None:
-    assert order("What now?", Candidate("a.py"), Candidate("b.py", recent=1), Candidate("c.py", recent=5)) == [
+    assert order("What now?", RankedFile("a.py"), RankedFile("b.py", recent=1), RankedFile("c.py", recent=5)) == [
         "b.py",
         "c.py",
         "a.py",
@@ -40,14 +45,17 @@ def test_what_changed_lately_comes_before_what_did_not() -> None:
 
 @pytest.mark.parametrize("path", ["package-lock.json", "web/app.min.js", "Cargo.lock", "vendor/lib/x.go", "a/go.sum"])
 def test_what_programs_wrote_comes_last(path: str) -> None:
-    assert is_generated(path)
-    assert order(f"What about {path}?", Candidate(path, recent=1), Candidate("other.py")) == ["other.py", path]
+    assert is_generated_file(path)
+    assert order(f"What about {path}?", RankedFile(path, recent=1), RankedFile("other.py")) == ["other.py", path]
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.integers(0, 30), st.text()), max_size=8))
 def test_the_order_is_the_same_every_time(question: str, files: list[tuple[str, int, str]]) -> None:
-    candidates = [Candidate(*it) for it in dict.fromkeys(files)]
-    once, again = ranked(words_of(question), candidates), ranked(words_of(question), reversed(candidates))
+    candidates = [RankedFile(*it) for it in dict.fromkeys(files)]
+    once, again = (
+        rank_files_by_relevance(extract_question_words(question), candidates),
+        rank_files_by_relevance(extract_question_words(question), reversed(candidates)),
+    )
     assert [it.path for it in once] == [it.path for it in again]
 
 
@@ -77,7 +85,7 @@ def test_names_that_only_sound_like_secrets_are_not(path: str) -> None:
 def test_a_diff_is_read_file_by_file() -> None:
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     quoted = 'diff --git "a/t\\303\\244/.env" "b/t\\303\\244/.env"\nnew file mode 100644\n'
-    found = sections(hunk("a.py") + renamed + quoted)
+    found = split_diff_by_file(hunk("a.py") + renamed + quoted)
     assert [it.path for it in found][:2] == ["a.py", "new.py"]
     assert found[1].paths == ("old.py", "new.py")
     assert is_sensitive_path(found[2].path)
@@ -86,18 +94,18 @@ def test_a_diff_is_read_file_by_file() -> None:
 def test_a_plain_patch_is_read_file_by_file_too() -> None:
     first = "--- a/x.c\t2026-01-01\n+++ b/x.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n"
     patch = first + "--- y.c\n+++ y.c\n@@ -1 +1 @@\n--- c\n+++ d\n"
-    assert [it.path for it in sections(patch)] == ["x.c", "y.c"]
+    assert [it.path for it in split_diff_by_file(patch)] == ["x.c", "y.c"]
 
 
 def test_where_a_diff_has_no_room_lockfiles_go_first_and_the_question_decides() -> None:
-    found = sections(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
-    cut = fitting(words_of("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10)
+    found = split_diff_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
+    cut = fit_diff_sections(extract_question_words("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10)
     assert "+line 19 of src/locks.py" in cut.text
     assert cut.left_out == ("package-lock.json", "src/b.py")
 
 
 def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
-    cut = fitting((), sections(hunk("long.py", 200)), 1_000)
+    cut = fit_diff_sections((), split_diff_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
     assert "more lines of this file are left out for room]" in cut.text
 
@@ -107,12 +115,12 @@ def test_a_file_that_fits_in_part_says_how_much_is_missing() -> None:
     st.integers(0, 4_000),
 )
 def test_a_cut_diff_never_takes_more_than_its_room(files: list[tuple[str, int]], room: int) -> None:
-    found = sections("".join(hunk(*it) for it in files))
-    cut = fitting((), found, room)
+    found = split_diff_by_file("".join(hunk(*it) for it in files))
+    cut = fit_diff_sections((), found, room)
     assert len(cut.text.encode()) <= room
-    assert {it.path for it in found} == {*cut.left_out, *(it.path for it in sections(cut.text))}
+    assert {it.path for it in found} == {*cut.left_out, *(it.path for it in split_diff_by_file(cut.text))}
 
 
 @given(st.lists(st.sampled_from([hunk("a.py"), hunk("b.lock"), "prose\n"]) | st.text()).map("".join))
 def test_no_text_is_lost_by_reading_it_as_a_diff(text: str) -> None:
-    assert "".join(it.text for it in sections(text)).strip() == text.strip()
+    assert "".join(it.text for it in split_diff_by_file(text)).strip() == text.strip()

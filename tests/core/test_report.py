@@ -43,10 +43,10 @@ from roundtable.core.session import Session
 from roundtable.core.stages import STAGES_GATE, Contribution, Stage, StageEnd
 from roundtable.core.values import Charter, Expect, Gate, Prompt, Seat, Turns
 from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
-from roundtable.report.document import as_markdown
-from roundtable.report.html import as_page
-from roundtable.report.project_versions import Change
-from roundtable.report.stage_report import report
+from roundtable.report.document import render_blocks_as_markdown
+from roundtable.report.html import render_blocks_as_html
+from roundtable.report.project_versions import StageFileChange
+from roundtable.report.stage_report import build_stage_report
 from tests.core.test_views import NASTY, SEATS, made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)
@@ -58,7 +58,9 @@ STAGES = (
     Stage("code-review", "Code Review", "Reviewer", "review", "Read it.", 4096),
     Stage("execution", "Execution", "SRE", "run", "Run it.", 8192),
 )
-CHANGES = {"development": (Change("app.py", "new", "claude", (Contribution("app.py", "login", "gpt"),), "sha256:1"),)}
+CHANGES = {
+    "development": (StageFileChange("app.py", "new", "claude", (Contribution("app.py", "login", "gpt"),), "sha256:1"),)
+}
 
 
 def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
@@ -139,8 +141,8 @@ def reported(text: str) -> tuple[str, str]:
     """The report in both forms."""
     records = facts(text)
     session = Session.fold("s-1", records)
-    blocks = list(report(session, records, CHANGES))
-    return as_markdown(blocks), as_page(session, blocks)
+    blocks = list(build_stage_report(session, records, CHANGES))
+    return render_blocks_as_markdown(blocks), render_blocks_as_html(session, blocks)
 
 
 TOLD = (
@@ -206,5 +208,5 @@ def test_what_a_model_says_cannot_forge_a_report() -> None:
 
 def test_a_meeting_that_has_not_come_far_has_a_report_too() -> None:
     records = facts("x")[:4]
-    blocks = report(Session.fold("s-1", records), records, {})
-    assert "No stage has ended yet." in as_markdown(blocks)
+    blocks = build_stage_report(Session.fold("s-1", records), records, {})
+    assert "No stage has ended yet." in render_blocks_as_markdown(blocks)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.replies import Speech
+from roundtable.core.replies import ProseStream
 from tests.core.test_relaxed import TEXTS, VALUES
 
 
@@ -33,9 +33,9 @@ def test_any_cutting_says_the_field(
 ) -> None:
     after = {key: value for key, value in after.items() if key not in before}
     text = json.dumps({**before, "answer": answer, **after}, indent=indent, ensure_ascii=ascii_only)
-    speech = Speech("answer")
+    speech = ProseStream("answer")
     assert "".join(speech.feed(piece) for piece in chunks(text, cuts)) == answer
-    speech = Speech("answer")
+    speech = ProseStream("answer")
     assert "".join(map(speech.feed, text)) == answer
 
 
@@ -56,12 +56,12 @@ def test_any_cutting_says_the_field(
     ],
 )
 def test_only_the_field_of_the_outermost_object_is_said(text: str, said: str) -> None:
-    speech = Speech("answer")
+    speech = ProseStream("answer")
     assert "".join(map(speech.feed, text)) == said
 
 
 def test_prose_comes_with_the_piece_that_completes_it() -> None:
-    speech = Speech("answer")
+    speech = ProseStream("answer")
     assert [speech.feed(piece) for piece in ('{"answ', 'er": "He', r"llo \ud83d", r"\ud", r"e00", '!"', "}")] == [
         "",
         "He",
@@ -75,12 +75,12 @@ def test_prose_comes_with_the_piece_that_completes_it() -> None:
 
 @given(st.lists(st.text(max_size=10), max_size=5))
 def test_without_a_field_everything_passes(pieces: list[str]) -> None:
-    speech = Speech("")
+    speech = ProseStream("")
     assert [speech.feed(piece) for piece in pieces] == pieces
 
 
 @given(st.text(alphabet='{}[]":,\\ud8answer ', max_size=80))
 def test_noise_never_raises(noise: str) -> None:
-    speech = Speech("answer")
+    speech = ProseStream("answer")
     for char in noise:
         speech.feed(char)

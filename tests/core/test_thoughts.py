@@ -7,8 +7,8 @@ import json
 import pytest
 
 from roundtable.core.changeset import ReplaceFile
-from roundtable.core.replies.file_changes import changes_of
-from roundtable.core.replies.prose import without_thoughts
+from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.prose import strip_thoughts
 from tests.core.cases import heard, verdict
 
 DRAFT = "```python path=calc.py\ndef double(x):\n    return 3 * x\n```"
@@ -33,7 +33,7 @@ FINAL = f"```python path=calc.py\n{CODE}```"
 def test_a_draft_in_thoughts_is_not_written(thoughts: str) -> None:
     reading = heard("changes", f"{thoughts}{FINAL}")
     assert reading.verdict.counts
-    assert changes_of(reading.text).operations == (ReplaceFile("calc.py", CODE),)
+    assert parse_file_changes(reading.text).operations == (ReplaceFile("calc.py", CODE),)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_the_answer_after_thoughts_is_read_and_they_are_not() -> None:
     ],
 )
 def test_what_a_file_or_a_sentence_says_of_such_marks_is_left_as_it_is(reply: str) -> None:
-    assert without_thoughts(reply) == reply
+    assert strip_thoughts(reply) == reply
 
 
 @pytest.mark.parametrize("part", ["<think>", "<think>\n</think>\n", "</think>\n", "<think>\n", "```\n</think>\n"])
 def test_thoughts_that_are_made_to_be_hard_to_read_are_read_without_a_wait(part: str) -> None:
-    assert len(without_thoughts(part * 20_000)) <= len(part) * 20_000
+    assert len(strip_thoughts(part * 20_000)) <= len(part) * 20_000

@@ -38,8 +38,8 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind, NotFound
 from roundtable.core.session import Session
-from roundtable.core.text.quotation import inline, quoted
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import (
     Absence,
     Charter,
@@ -59,10 +59,10 @@ from roundtable.core.values import (
     Usage,
 )
 from roundtable.core.verdict import Evidence, ParseStatus, Verdict
-from roundtable.report.html import page, round_page
-from roundtable.report.status import find_round, seat_states, status_words
-from roundtable.report.summary import round_summary, summary
-from roundtable.report.transcript import round_transcript, transcript
+from roundtable.report.html import render_round_page, render_session_page
+from roundtable.report.status import describe_session_status, find_round_by_address, seat_states
+from roundtable.report.summary import summarize_round, summarize_session
+from roundtable.report.transcript import render_round_transcript, render_transcript
 
 BLIND, BALLOT, AGAIN = "council/1-blind", "council/2-ballot", "council/3-reconsider"
 SEATS = ("claude", "gpt", "gemini")
@@ -165,20 +165,20 @@ def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
     ],
 )
 def test_clean(text: str, shown: str) -> None:
-    assert clean(text) == shown
+    assert sanitize_text(text) == shown
 
 
 @given(st.text(st.characters(), max_size=200))
 def test_nothing_of_a_terminal_is_left(text: str) -> None:
-    shown = clean(text)
+    shown = sanitize_text(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
-    assert clean(shown) == shown
+    assert sanitize_text(shown) == shown
     shown.encode()
 
 
 def test_one_line_is_cut_where_it_must_be() -> None:
-    assert one_line(" a\n b\t c ") == "a b c"
-    assert one_line("abcdef", 4) == "abc…"
+    assert sanitize_line(" a\n b\t c ") == "a b c"
+    assert sanitize_line("abcdef", 4) == "abc…"
 
 
 # --- quoting --------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ SNEAKY = [
 
 @pytest.mark.parametrize("text", SNEAKY)
 def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
-    found = tokens(f"## Ours\n\n{quoted(text)}\n\n## Ours again")
+    found = tokens(f"## Ours\n\n{quote_markdown(text)}\n\n## Ours again")
     assert [kind for kind, depth in found if kind == "heading_open" and depth == 0] == ["heading_open"] * 2
     assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
 
@@ -220,7 +220,7 @@ def test_a_quote_holds_whatever_is_in_it(text: str) -> None:
     st.lists(st.sampled_from([*"`~<>-#= \n!\\", "```", "<b>", "![", "](x)", "> ", "- ", "    ", "1. "]), max_size=30)
 )
 def test_no_text_gets_out_of_its_quote(pieces: list[str]) -> None:
-    found = tokens(f"{quoted(''.join(pieces))}\n\nours")
+    found = tokens(f"{quote_markdown(''.join(pieces))}\n\nours")
     assert [kind for kind, depth in found if depth == 0][-5:-1] == [
         "blockquote_close",
         "paragraph_open",
@@ -231,19 +231,19 @@ def test_no_text_gets_out_of_its_quote(pieces: list[str]) -> None:
 
 
 def test_code_stays_as_it_was_written() -> None:
-    assert quoted("```java\nList<String> x;\n```") == "> ```java\n> List<String> x;\n> ```"
-    assert quoted(" \n") == "> *(nothing)*"
+    assert quote_markdown("```java\nList<String> x;\n```") == "> ```java\n> List<String> x;\n> ```"
+    assert quote_markdown(" \n") == "> *(nothing)*"
 
 
 @given(st.text(max_size=40) | st.text("_a0 *", max_size=12))
 @example("__0__")
 def test_inline_text_is_taken_literally(text: str) -> None:
-    (_, inline_token, _) = MarkdownIt("commonmark").parse(f"x {inline(text)} x")
+    (_, inline_token, _) = MarkdownIt("commonmark").parse(f"x {escape_markdown_line(text)} x")
     assert {child.type for child in inline_token.children or ()} <= {"text"}
 
 
 def test_inline_keeps_names_readable() -> None:
-    assert inline("seat_timeout is *10* | <b>") == r"seat_timeout is \*10\* \| \<b\>"
+    assert escape_markdown_line("seat_timeout is *10* | <b>") == r"seat_timeout is \*10\* \| \<b\>"
 
 
 # --- the transcript -------------------------------------------------------------------------------
@@ -324,11 +324,11 @@ def test_a_transcript_word_for_word() -> None:
         ),
         SessionEnded("reached"),
     )
-    assert transcript(session) == GOLDEN
+    assert render_transcript(session) == GOLDEN
 
 
 def test_a_transcript_tells_everything() -> None:
-    text = transcript(whole())
+    text = render_transcript(whole())
     assert text.index("DEGRADED: counted 2 of 3") < text.index("## Decision") < text.index("## Rounds")
     for part in (
         "Not heard: **gemini**, quota: No credit left. The account has no credit left.",
@@ -352,15 +352,15 @@ def test_a_transcript_tells_everything() -> None:
 
 
 def test_model_text_cannot_forge_a_transcript() -> None:
-    honest = [it for it in tokens(transcript(whole("x"))) if it[1] == 0]
-    nasty = transcript(whole(NASTY))
+    honest = [it for it in tokens(render_transcript(whole("x"))) if it[1] == 0]
+    nasty = render_transcript(whole(NASTY))
     assert [it for it in tokens(nasty) if it[1] == 0] == honest
-    assert nasty == clean(nasty)
+    assert nasty == sanitize_text(nasty)
     assert "> </script>" not in nasty
 
 
 def test_a_long_question_is_quoted_in_full() -> None:
-    text = transcript(session_of(opened("First line\n# second <b>line</b>", options=("a*", "b"))))
+    text = render_transcript(session_of(opened("First line\n# second <b>line</b>", options=("a*", "b"))))
     assert text.startswith("# First line # second \\<b\\>line\\</b\\>\n\n> First line\n> # second \\<b>line\\</b>\n\n")
     assert "Options: a\\*, b" in text
     assert "not started" in text
@@ -368,12 +368,12 @@ def test_a_long_question_is_quoted_in_full() -> None:
 
 def test_one_round_alone() -> None:
     session = whole()
-    text = round_transcript(find_round(session, "1"))
+    text = render_round_transcript(find_round_by_address(session, "1"))
     assert text.startswith("### council/1-blind\n")
     assert "council/2" not in text
-    assert find_round(session, "2-ballot").name == find_round(session, BALLOT).name == BALLOT
+    assert find_round_by_address(session, "2-ballot").name == find_round_by_address(session, BALLOT).name == BALLOT
     with pytest.raises(NotFound) as caught:
-        find_round(session, "9")
+        find_round_by_address(session, "9")
     assert caught.value.message == "There is no round 9 in this session."
     assert BLIND in caught.value.help
 
@@ -388,7 +388,7 @@ def test_an_unfinished_session() -> None:
         TurnInterrupted(BLIND, "gpt", "g#1", "Half a"),
         CancelAsked("maria", "wrong question"),
     )
-    text = transcript(session)
+    text = render_transcript(session)
     assert "*still open*" in text
     assert "Cut off in mid-answer:\n\n> Half a" in text
     assert "- Cancelled by maria: wrong question" in text
@@ -408,7 +408,7 @@ def test_an_unfinished_session() -> None:
     ],
 )
 def test_status_in_words(events: tuple[Event, ...], words: str) -> None:
-    assert status_words(session_of(opened(), *events)) == words
+    assert describe_session_status(session_of(opened(), *events)) == words
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -447,7 +447,7 @@ def read_page(html: str) -> Reader:
 
 
 def test_a_page_is_whole_by_itself() -> None:
-    html = page(whole())
+    html = render_session_page(whole())
     read = read_page(html)
     assert not {"script", "img", "link", "iframe", "object", "form"} & set(read.tags)
     assert not {"src", "href", "action"} & set(read.attributes)
@@ -458,7 +458,7 @@ def test_a_page_is_whole_by_itself() -> None:
 
 
 def test_a_page_tells_what_the_transcript_tells() -> None:
-    read = read_page(page(whole()))
+    read = read_page(render_session_page(whole()))
     for part in (
         "counted 2 of 3",
         "No credit left.",
@@ -475,23 +475,23 @@ def test_a_page_tells_what_the_transcript_tells() -> None:
 
 
 def test_model_text_cannot_forge_a_page() -> None:
-    honest, nasty = read_page(page(whole("x"))), read_page(page(whole(NASTY)))
+    honest, nasty = read_page(render_session_page(whole("x"))), read_page(render_session_page(whole(NASTY)))
     assert nasty.tags == honest.tags
     assert nasty.attributes == honest.attributes
     assert "</script><script>alert(1)</script>" in nasty.text
-    assert nasty.text == clean(nasty.text)
+    assert nasty.text == sanitize_text(nasty.text)
 
 
 def test_one_round_of_a_page() -> None:
     session = whole()
-    text = read_page(round_page(session, find_round(session, AGAIN))).text
+    text = read_page(render_round_page(session, find_round_by_address(session, AGAIN))).text
     assert AGAIN in text
     assert BLIND not in text
 
 
 def test_a_seat_keeps_the_colour_it_was_given() -> None:
     seats = (Seat("a", ("lab:a",), color="red"), Seat("b", ("lab:b",), color='"><script>'))
-    html = page(session_of(SessionOpened(Charter("Q?", seats, "council", 1))))
+    html = render_session_page(session_of(SessionOpened(Charter("Q?", seats, "council", 1))))
     assert '<span class="who s3">a</span>' in html
     assert '<span class="who s1">b</span>' in html
 
@@ -500,7 +500,7 @@ def test_a_seat_keeps_the_colour_it_was_given() -> None:
 
 
 def test_a_summary_is_plain_data_with_a_version() -> None:
-    data = summary(whole(NASTY), texts=True)
+    data = summarize_session(whole(NASTY), texts=True)
     assert json.loads(json.dumps(data)) == data == json.loads(msgspec.json.encode(data))
     assert data["v"] == 1
     assert (data["id"], data["name"], data["status"]) == ("s-1", "api", "reached")
@@ -512,20 +512,20 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
     }
     assert data["decision"]["blind_vote"] == {"A": 1, "B": 1}
     assert data["decision"]["missing"][0]["fault"]["kind"] == "quota"
-    assert data["rounds"][0]["turns"][0]["text"] == clean(NASTY)
+    assert data["rounds"][0]["turns"][0]["text"] == sanitize_text(NASTY)
     assert data["rounds"][0]["turns"][2]["partial"] == "I was about"
     assert "\x1b" not in json.dumps(data, ensure_ascii=False)
 
 
 def test_a_summary_without_texts_is_short() -> None:
-    turns = [turn for it in summary(whole())["rounds"] for turn in it["turns"]]
+    turns = [turn for it in summarize_session(whole())["rounds"] for turn in it["turns"]]
     assert not any("text" in turn for turn in turns)
-    assert round_summary(find_round(whole(), BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
+    assert summarize_round(find_round_by_address(whole(), BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
 
 
 def test_a_summary_of_a_session_that_waits() -> None:
     gate = Gate("go", "Go on?", ("yes", "no"), "no")
-    data = summary(session_of(opened(), GateOpened(gate)))
+    data = summarize_session(session_of(opened(), GateOpened(gate)))
     assert (data["status"], data["round"], data["decision"], data["degraded"]) == ("waiting", None, None, False)
     assert data["open_gate"]["options"] == ["yes", "no"]
     assert data["usage"]["total"]["cost_usd"] is None
@@ -534,4 +534,4 @@ def test_a_summary_of_a_session_that_waits() -> None:
 def test_seats_that_are_off_say_so() -> None:
     session = session_of(opened(), SessionAmended(seats_off=("gpt",), limits=Limits(rounds=1)))
     assert seat_states(session)["gpt"] == "off"
-    assert "- Seat switched off: gpt\n- Limits changed" in transcript(session)
+    assert "- Seat switched off: gpt\n- Limits changed" in render_transcript(session)

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from roundtable.core.session import Session
-from roundtable.report.agreement_map import agreement_map
-from roundtable.report.html import page
+from roundtable.report.agreement_map import render_agreement_map
+from roundtable.report.html import render_session_page
 from tests.stories.house import House, again, answer, seat_script
 
 HOSTILE = 'gpt"><script>alert(1)</script>'
@@ -33,7 +33,7 @@ async def held() -> Session:
 
 
 def drawn(session: Session) -> ElementTree.Element:
-    figure = "\n".join(agreement_map(session))
+    figure = "\n".join(render_agreement_map(session))
     found = re.search(r"<svg.*</svg>", figure, re.DOTALL)
     assert found is not None
     return ElementTree.fromstring(found[0])
@@ -45,7 +45,7 @@ async def test_every_seat_sits_at_the_table_with_the_sign_of_its_camp_and_how_it
     assert len(drawing.findall("circle[@cx]")) == 5 + 2
     texts = [it.text for it in drawing.findall("text")]
     assert texts[0::2] == ["A", "B", "A", "B", "?"]
-    legend = "\n".join(agreement_map(session)).partition("</svg>")[2]
+    legend = "\n".join(render_agreement_map(session)).partition("</svg>")[2]
     for way in ("claude, gemini (came from B, for a reason)", "(went to A without evidence), grok", "not heard: llama"):
         assert way in legend
 
@@ -87,7 +87,7 @@ async def test_lines_join_those_who_ended_together_and_differ_in_kind_for_those_
 
 async def test_the_map_says_the_same_in_words() -> None:
     session = await held()
-    figure = "\n".join(agreement_map(session))
+    figure = "\n".join(render_agreement_map(session))
     label = drawn(session).get("aria-label", "")
     assert "claude A, held" in label
     assert "REST" in figure
@@ -95,7 +95,7 @@ async def test_the_map_says_the_same_in_words() -> None:
 
 
 async def test_names_stay_names() -> None:
-    html = page(await held())
+    html = render_session_page(await held())
     assert "<script" not in html
     assert "&lt;script&gt;" in html
 
@@ -103,4 +103,4 @@ async def test_names_stay_names() -> None:
 async def test_there_is_no_map_before_anybody_has_spoken() -> None:
     house = House(TABLE)
     await house.open()
-    assert list(agreement_map(await house.session())) == []
+    assert list(render_agreement_map(await house.session())) == []

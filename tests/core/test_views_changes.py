@@ -8,12 +8,12 @@ import pytest
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
-from roundtable.core.text.sanitize import visible
-from roundtable.report.html import page
-from roundtable.report.provenance import asker_words, carried, provenance_words
-from roundtable.report.step_words import begun_words, served_lines, served_words
-from roundtable.report.summary import summary
-from roundtable.report.transcript import transcript
+from roundtable.core.text.sanitize import reveal_hidden_characters
+from roundtable.report.html import render_session_page
+from roundtable.report.provenance import describe_hunk_provenance, describe_hunk_request, summarize_change
+from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
+from roundtable.report.summary import summarize_session
+from roundtable.report.transcript import render_transcript
 from tests.doors.changing import CHARTER, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, and_written, session_of
 
 SOME = msgspec.json.encode(HunkChoice((NOTES.id,), {LOGOUT.id: "    forget(user, now=True)\n"})).decode()
@@ -21,9 +21,9 @@ WRITTEN = session_of(*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "some
 
 
 def test_a_hunk_leads_back_to_who_asked_who_wrote_and_who_approved() -> None:
-    change = carried(WRITTEN)
+    change = summarize_change(WRITTEN)
     assert change is not None
-    assert [provenance_words(it) for it in change.hunks] == [
+    assert [describe_hunk_provenance(it) for it in change.hunks] == [
         "asked for by D-12, written by ada and bob, taken (anna)",
         "asked for by D-12, written by ada and bob, rewritten (anna)",
         "nobody asked for it, written by ada, left out (anna)",
@@ -35,7 +35,7 @@ def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
     asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
-    assert [asker_words(session_of(SessionOpened(charter)), by) for by, charter in asked] == [
+    assert [describe_hunk_request(session_of(SessionOpened(charter)), by) for by, charter in asked] == [
         "the task “Log in twice, and whatever else one could want of a door th…”",
         "the decision “Use tokens”",
         "D-12",
@@ -46,31 +46,33 @@ def test_what_asked_for_a_hunk_is_told_in_its_own_words() -> None:
 def test_a_refusal_without_a_file_is_its_sentence_alone() -> None:
     nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
-    assert served_lines(tried)[-1] == "  ada: A block does not say which file it is for."
-    assert served_lines(MoveDrafted(refused=(nowhere,))) == ["Refused: A block does not say which file it is for."]
+    assert render_step_result_lines(tried)[-1] == "  ada: A block does not say which file it is for."
+    assert render_step_result_lines(MoveDrafted(refused=(nowhere,))) == [
+        "Refused: A block does not say which file it is for."
+    ]
 
 
 def test_what_decided_is_told_to_the_end_however_long_it_is() -> None:
     how = f"Running them does not tell {', '.join(f'the seat number {number}' for number in range(20))} apart"
     tried = CandidatesTried((Candidate("ada"),), how=how)
-    assert served_lines(tried)[-1] == f"{how}."
-    assert served_words(tried).endswith(f"{how}.")
+    assert render_step_result_lines(tried)[-1] == f"{how}."
+    assert describe_step_result(tried).endswith(f"{how}.")
 
 
 def test_before_the_answer_nothing_is_said_of_it() -> None:
-    change = carried(session_of(*UNTIL_THE_PLAN))
+    change = summarize_change(session_of(*UNTIL_THE_PLAN))
     assert change is not None
     assert {it.became for it in change.hunks} == {""}
     assert change.applied is None
 
 
 def test_a_no_leaves_everything_out() -> None:
-    change = carried(session_of(*UNTIL_THE_PLAN, GateAnswered("approve", "none", by="anna")))
+    change = summarize_change(session_of(*UNTIL_THE_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
     assert {it.became for it in change.hunks} == {"left out"}
 
 
-@pytest.mark.parametrize("view", [transcript, page])
+@pytest.mark.parametrize("view", [render_transcript, render_session_page])
 def test_a_document_tells_the_diff_the_checks_the_sources_and_how_to_undo_it(view: object) -> None:
     assert callable(view)
     text = str(view(WRITTEN)).replace("\\", "")
@@ -81,7 +83,7 @@ def test_a_document_tells_the_diff_the_checks_the_sources_and_how_to_undo_it(vie
     assert "ada passes a test that bob does not." in text
 
 
-@pytest.mark.parametrize("view", [transcript, page])
+@pytest.mark.parametrize("view", [render_transcript, render_session_page])
 def test_what_a_terminal_would_obey_is_written_out(view: object) -> None:
     assert callable(view)
     text = str(view(WRITTEN))
@@ -91,21 +93,21 @@ def test_what_a_terminal_would_obey_is_written_out(view: object) -> None:
 
 
 def test_programs_get_the_same_as_data() -> None:
-    change = summary(WRITTEN)["change"]
+    change = summarize_session(WRITTEN)["change"]
     assert change["applied"]["undo"] == "u-7"
     hunk = change["plan"]["hunks"][0]
     assert (hunk["id"], hunk["asked_by"], hunk["written_by"]) == (LOGIN.id, "D-12", ["ada", "bob"])
     assert (hunk["became"], hunk["approved_by"]) == ("taken", "anna")
-    assert summary(session_of(*UNTIL_THE_PLAN[:1]))["change"] is None
+    assert summarize_session(session_of(*UNTIL_THE_PLAN[:1]))["change"] is None
 
 
 def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     facts = [
         it for it in (*UNTIL_THE_PLAN, *and_written(GateAnswered("approve", "all"))) if not isinstance(it, GateAnswered)
     ]
-    begun = [begun_words(it.effect) for it in facts if isinstance(it, EffectStarted)]
+    begun = [describe_running_step(it.effect) for it in facts if isinstance(it, EffectStarted)]
     assert begun[0] == "Running what ada, bob wrote, in the sandbox."
-    done = ["\n".join(served_lines(it.result)) for it in facts if isinstance(it, EffectDone)]
+    done = ["\n".join(render_step_result_lines(it.result)) for it in facts if isinstance(it, EffectDone)]
     assert done[0].splitlines() == [
         "The candidates, best first (in bubblewrap):",
         "  Candidate  Checks  Tests   Alike   Result",
@@ -122,7 +124,7 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     assert "Lost for good: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
     assert "Written, commit 0123456789ab: src/login.py." in done[4]
-    assert all(served_words(it.result) for it in facts if isinstance(it, EffectDone))
+    assert all(describe_step_result(it.result) for it in facts if isinstance(it, EffectDone))
 
 
 @pytest.mark.parametrize(
@@ -130,10 +132,10 @@ def test_each_step_is_told_while_it_runs_and_when_it_is_done() -> None:
     [("a\tb", "a\tb"), ("\x1b[31mred", r"\x1b[31mred"), ("x\r", r"x\r"), ("\u202eab", r"\u202eab"), ("é日", "é日")],
 )
 def test_a_line_of_code_hides_nothing(line: str, shown: str) -> None:
-    assert visible(line) == shown
+    assert reveal_hidden_characters(line) == shown
 
 
-@pytest.mark.parametrize("view", [transcript, page])
+@pytest.mark.parametrize("view", [render_transcript, render_session_page])
 def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(view: object) -> None:
     assert callable(view)
     around = msgspec.structs.replace(LOGIN, above=("", "# --- in ---"), below=("# </pre>",))
@@ -142,10 +144,10 @@ def test_the_lines_around_a_hunk_are_shown_and_marked_as_neither_old_nor_new(vie
     text = str(view(session_of(*events)))
     assert "-# --- in ---" not in text
     assert [it for it in (" # --- in ---", "+def login(user, again=False):") if it not in text] == []
-    assert (" # &lt;/pre&gt;" in text) is (view is page)
+    assert (" # &lt;/pre&gt;" in text) is (view is render_session_page)
 
 
-@pytest.mark.parametrize("view", [transcript, page])
+@pytest.mark.parametrize("view", [render_transcript, render_session_page])
 def test_a_change_that_was_undone_is_told_as_undone(view: object) -> None:
     assert callable(view)
     gone = ChangeUndone("u-7", ("src/login.py",), "The files are as they were.", "anna")

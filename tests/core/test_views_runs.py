@@ -9,13 +9,13 @@ import pytest
 
 from roundtable.core.session import Session
 from roundtable.report.second_opinion_run import (
-    run,
-    run_id,
-    run_json,
-    run_markdown,
-    session_key,
-    started_at,
-    state_files,
+    parse_run_id_time,
+    render_run_files,
+    render_run_json,
+    render_run_markdown,
+    second_opinion_run_id,
+    second_opinion_session_key,
+    summarize_second_opinion_run,
 )
 from tests.stories.house import House, again
 
@@ -44,24 +44,27 @@ async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[Hous
 async def test_a_run_is_called_after_the_moment_it_began_to_the_microsecond() -> None:
     house, session = await held(follow_up=False)
     began = next(it.at for it in await house.records() if it.event.__class__.__name__ == "RunStarted")
-    assert run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
-    assert len(run_id(session)) == len("run-20260328T120000000000Z")
-    assert started_at(run_id(session)) == began
-    assert started_at("run-yesterday") == ""
+    assert second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
+    assert len(second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
+    assert parse_run_id_time(second_opinion_run_id(session)) == began
+    assert parse_run_id_time("run-yesterday") == ""
 
 
 @pytest.mark.feature("S2.6", "S2.32", "S2.33", "S2.34", "S2.35", "S2.36")
 async def test_run_json_is_versioned_and_says_whether_and_why_there_was_a_follow_up_and_why_it_stopped() -> None:
     _, session = await held(follow_up=True)
-    data = json.loads(run_json(session))
+    data = json.loads(render_run_json(session))
     assert (data["version"], data["follow_up_enabled"]) == ("2.1", True)
     assert (data["follow_up_reason"], data["stop_reason"]) == ("disagreement", "follow_up_complete")
     assert [round["prompt_role"] for round in data["rounds"]] == ["initial", "follow_up"]
     assert data["participants"] == ["claude", "opencode"]
     assert data["rounds"][0]["answers"][0]["text"] == "Because."
     _, plain = await held(follow_up=False)
-    assert (run(plain).follow_up_enabled, run(plain).follow_up_reason) == (False, "")
-    assert run(plain).stop_reason == "round_one_complete"
+    assert (
+        summarize_second_opinion_run(plain).follow_up_enabled,
+        summarize_second_opinion_run(plain).follow_up_reason,
+    ) == (False, "")
+    assert summarize_second_opinion_run(plain).stop_reason == "round_one_complete"
 
 
 async def test_a_participant_that_failed_says_why() -> None:
@@ -69,7 +72,7 @@ async def test_a_participant_that_failed_says_why() -> None:
         "seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"fault": "quota", "message": "Empty."}]}}
     }
     _, session = await held(follow_up=False, script=script)
-    failed = run(session).rounds[0].answers[1]
+    failed = summarize_second_opinion_run(session).rounds[0].answers[1]
     assert (failed.participant, failed.status, failed.text) == ("opencode", "missing", "")
     assert failed.error.startswith("quota: Empty.")
 
@@ -78,10 +81,10 @@ async def test_a_participant_that_failed_says_why() -> None:
 async def test_a_run_says_what_each_participant_recommended_and_whose_answer_could_not_be_read() -> None:
     script = {"seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"text": "I would rather not."}]}}}
     _, session = await held(follow_up=False, script=script)
-    told, unread = run(session).rounds[0].answers
+    told, unread = summarize_second_opinion_run(session).rounds[0].answers
     assert (told.status, told.position, told.stance) == ("ok", "Split it", "support")
     assert (unread.status, unread.position, unread.stance) == ("unread", "", "")
-    text = run_markdown(session)
+    text = render_run_markdown(session)
     assert "### claude (ok)\n\nStands for **Split it**\n\nStance: support" in text
     assert "### opencode (unread)\n\n> I would rather not." in text
 
@@ -89,8 +92,13 @@ async def test_a_run_says_what_each_participant_recommended_and_whose_answer_cou
 @pytest.mark.feature("S2.6")
 async def test_the_markdown_twin_says_the_same_to_people() -> None:
     _, session = await held(follow_up=True)
-    text = run_markdown(session)
-    for part in (run_id(session), "Stop reason: follow_up_complete", "## Round 2: follow_up", "### opencode (ok)"):
+    text = render_run_markdown(session)
+    for part in (
+        second_opinion_run_id(session),
+        "Stop reason: follow_up_complete",
+        "## Round 2: follow_up",
+        "### opencode (ok)",
+    ):
         assert part in text
     assert text.endswith("\n")
 
@@ -99,18 +107,18 @@ async def test_the_markdown_twin_says_the_same_to_people() -> None:
 async def test_the_files_of_a_session_lie_under_its_key_and_the_lock_only_while_it_is_held() -> None:
     house, session = await held(follow_up=False)
     records = await house.records()
-    key, run = session_key(session), run_id(session)
-    files = state_files([(session, records)], None)
+    key, summarize_second_opinion_run = second_opinion_session_key(session), second_opinion_run_id(session)
+    files = render_run_files([(session, records)], None)
     assert sorted(files) == [
-        f"logs/runs/{key}/{run}.jsonl",
+        f"logs/runs/{key}/{summarize_second_opinion_run}.jsonl",
         f"logs/sessions/{key}.jsonl",
-        f"runs/{key}/{run}.json",
-        f"runs/{key}/{run}.md",
+        f"runs/{key}/{summarize_second_opinion_run}.json",
+        f"runs/{key}/{summarize_second_opinion_run}.md",
         f"sessions/{key}/session.json",
     ]
-    assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [run]
+    assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [summarize_second_opinion_run]
     assert len(files[f"logs/sessions/{key}.jsonl"].splitlines()) == len(records)
-    assert state_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
+    assert render_run_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
 
 
 async def test_the_key_is_of_the_workspace_and_the_name() -> None:
@@ -118,6 +126,6 @@ async def test_the_key_is_of_the_workspace_and_the_name() -> None:
     for workspace, name in (("/w", "rollout"), ("/v", "rollout"), ("/w", "other"), ("/w", "日本")):
         house = House(SPLIT, meeting="second-opinion")
         await house.open(seats=PAIR, name=name, workspace=workspace)
-        keys.add(session_key(await house.session()))
+        keys.add(second_opinion_session_key(await house.session()))
     assert len(keys) == 4
     assert all("/" not in key and key.isascii() for key in keys)

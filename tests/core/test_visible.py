@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from roundtable.core.text.sanitize import visible
+from roundtable.core.text.sanitize import reveal_hidden_characters
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from roundtable.core.text.sanitize import visible
     ],
 )
 def test_a_letter_that_nobody_sees_is_written_out(letter: str) -> None:
-    assert visible(f"a{letter}b") == f"a{letter.encode('unicode_escape').decode()}b"
+    assert reveal_hidden_characters(f"a{letter}b") == f"a{letter.encode('unicode_escape').decode()}b"
 
 
 def test_every_letter_without_a_shape_is_written_out_and_what_has_one_stays() -> None:
     everything = map(chr, range(sys.maxunicode + 1))
-    left = {it for it in everything if unicodedata.category(it)[0] in "CZ" and visible(it) == it}
+    left = {it for it in everything if unicodedata.category(it)[0] in "CZ" and reveal_hidden_characters(it) == it}
     assert left == {" ", "\t"}
     shown = "if x:\treturn 'ß naïve 漢字 العربية ✓ 👍'"
-    assert visible(shown) == shown
+    assert reveal_hidden_characters(shown) == shown

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.values import Gate
-from roundtable.live.gate_options import choice, chosen, letters
+from roundtable.live.gate_options import gate_option_letters, match_gate_option, parse_gate_answer
 from tests.doors.parts import debater, doctor, knight, voter
 from tests.doors.terminal import Cli
 
@@ -179,16 +179,16 @@ def test_a_gate_that_may_be_asked_again_can_be_answered_ahead_by_its_number(cli:
 
 def test_a_letter_is_enough_where_it_means_one_option_only() -> None:
     gate = Gate("decide", "What next?", KINGS, default="later")
-    assert letters(gate) == {name: name[0] for name in KINGS}
+    assert gate_option_letters(gate) == {name: name[0] for name in KINGS}
     shared = Gate("g", "?", ("stop", "start", "none", "A"), default="none")
-    assert letters(shared) == {"none": "n"}
-    assert chosen(shared, "s") is None
-    assert chosen(shared, "a") == "A"
+    assert gate_option_letters(shared) == {"none": "n"}
+    assert match_gate_option(shared, "s") is None
+    assert match_gate_option(shared, "a") == "A"
 
 
 def test_a_reason_may_stand_behind_the_option() -> None:
     gate = Gate("decide", "What next?", KINGS, default="later")
-    assert choice(gate, "b: think of the cache") == ("back", "think of the cache")
-    assert choice(gate, "apply") == ("apply", "")
-    assert choice(gate, "a look at the cache")[0] is None
-    assert choice(gate, ": nothing")[0] is None
+    assert parse_gate_answer(gate, "b: think of the cache") == ("back", "think of the cache")
+    assert parse_gate_answer(gate, "apply") == ("apply", "")
+    assert parse_gate_answer(gate, "a look at the cache")[0] is None
+    assert parse_gate_answer(gate, ": nothing")[0] is None

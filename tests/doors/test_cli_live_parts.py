@@ -47,11 +47,20 @@ from roundtable.doors.cli.output import report_error
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.panels import assign_seat_colors, layout_panels
 from roundtable.live.board import Board
-from roundtable.live.fact_words import ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, decision_words, plain
-from roundtable.live.gate_options import chosen
-from roundtable.report.figures import count, seconds, sentence
-from roundtable.report.html import page
-from roundtable.report.transcript import transcript
+from roundtable.live.fact_words import (
+    ERROR,
+    RESPONDING,
+    TIMED_OUT,
+    WAITING,
+    FactNarrator,
+    LiveLine,
+    render_decision_lines,
+    render_plain_lines,
+)
+from roundtable.live.gate_options import match_gate_option
+from roundtable.report.figures import format_count, format_seconds, format_sentence
+from roundtable.report.html import render_session_page
+from roundtable.report.transcript import render_transcript
 
 CHARTER = Charter("Which?", (Seat("claude", ("x:y",)), Seat("gpt", ("x:y",))), "council", 1)
 BLIND = "council/1-blind"
@@ -136,7 +145,7 @@ def test_the_closing_block_is_not_shown_while_it_is_being_written() -> None:
 
 
 def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
-    teller = Teller()
+    teller = FactNarrator()
     for voice, why in (("cli:claude", "claude is not installed."), ("lab:big", "The key was rejected.")):
         fault = Fault.of(FaultKind.MISSING, why)
         assert teller.facts(CallFailed(BLIND, "x", "c1", voice, fault)) == []
@@ -150,7 +159,7 @@ def test_a_fallback_is_told_with_every_voice_it_stands_in_for() -> None:
 
 @pytest.mark.parametrize(("line", "target"), [("A: REST", "A"), ("gpt, grok and claude: REST", "grok")])
 def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
-    teller = Teller()
+    teller = FactNarrator()
     offered = Prompt("reconsider", lists={"proposals": (line, "B: GraphQL")})
     told = teller.facts(msgspec.structs.replace(opened("council/3-reconsider"), prompt=offered))
     assert told
@@ -161,13 +170,13 @@ def test_a_choice_is_told_with_what_was_chosen(line: str, target: str) -> None:
 
 def test_how_sure_a_doctor_is_stands_beside_the_cause() -> None:
     said = Verdict(key="stale-token", confidence=0.9)
-    lines = Teller().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
+    lines = FactNarrator().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", said))
     assert lines[1].text == "Root cause: stale-token, 90% sure"
 
 
 def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
     secret = msgspec.structs.replace(opened("vote/3-ballot"), turns=Turns(secret=True))
-    (line,) = Teller().facts(secret)
+    (line,) = FactNarrator().facts(secret)
     assert line.text == "Round vote/3-ballot (a ballot the other seats never read): claude, gpt"
 
 
@@ -180,14 +189,18 @@ def test_what_a_minority_stands_for_is_said_once(text: str) -> None:
     session = Session.fold(
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
-    for shown in (plain(decision_words(session, "here")), transcript(session), page(session)):
+    for shown in (
+        render_plain_lines(render_decision_lines(session, "here")),
+        render_transcript(session),
+        render_session_page(session),
+    ):
         assert shown.count("Keep it.") == 1
         assert shown.count("It works.") == text.count("It works.")
 
 
 def test_a_huge_partial_is_a_few_words_and_a_count() -> None:
     fault = Fault.of(FaultKind.TIMEOUT, "Too slow.")
-    _, partial = Teller().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
+    _, partial = FactNarrator().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
     assert partial.plain().startswith("[x] Until then: number number ")
     assert partial.plain().endswith("… (3,500,000 characters)")
     assert len(partial.plain()) < 300
@@ -215,8 +228,8 @@ def test_seats_have_the_colours_people_know_them_by() -> None:
 def test_a_gate_is_answered_by_number_name_or_nothing() -> None:
     gate = Gate("choose", "Which?", ("A", "B", "none"), default="none")
     typed = {"": "none", "1": "A", "b": "B", "none": "none", "4": None, "C": None}
-    assert {text: chosen(gate, text) for text in typed} == typed
-    assert chosen(Gate("n", "?", ("2", "1"), default="1"), "1") == "1"
+    assert {text: match_gate_option(gate, text) for text in typed} == typed
+    assert match_gate_option(Gate("n", "?", ("2", "1"), default="1"), "1") == "1"
 
 
 def test_the_decision_says_what_it_rests_on() -> None:
@@ -238,7 +251,7 @@ def test_the_decision_says_what_it_rests_on() -> None:
     session = Session.fold(
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
-    lines = [line.plain() for line in decision_words(session, "here")]
+    lines = [line.plain() for line in render_decision_lines(session, "here")]
     assert lines[1] == "DEGRADED: counted 3 of 3, but read this first."
     assert lines.index("Decision reached: REST") > 1
     assert (
@@ -250,7 +263,7 @@ def test_the_decision_says_what_it_rests_on() -> None:
 
 
 def test_every_line_of_a_seat_carries_its_name() -> None:
-    assert Line("one\ntwo\r\nthree\x07", seat="a").plain() == "[a] one\n[a] two\n[a] three"
+    assert LiveLine("one\ntwo\r\nthree\x07", seat="a").plain() == "[a] one\n[a] two\n[a] three"
 
 
 def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,9 +274,9 @@ def test_errors_are_two_sentences_and_an_exit_code(capsys: pytest.CaptureFixture
 
 
 def test_figures() -> None:
-    assert [count(it) for it in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
-    assert [seconds(it) for it in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
-    assert [sentence(it) for it in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
+    assert [format_count(it) for it in (999, 1234, 12_345)] == ["999", "1.2k", "12k"]
+    assert [format_seconds(it) for it in (1.23, 48.7, 185)] == ["1.2s", "48s", "3m05s"]
+    assert [format_sentence(it) for it in ("a", "a.", "`b`", "c?")] == ["a.", "a.", "`b`", "c?"]
 
 
 async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:

@@ -16,32 +16,32 @@ from roundtable.core.changeset import HunkChoice
 from roundtable.core.events import EffectDone
 from roundtable.core.values import Digest, Gate
 from roundtable.doors.cli.approval_prompt import HUNK_KEYS, HunkPrompt
-from roundtable.live.hunk_approval import Answer, Parley
+from roundtable.live.hunk_approval import ApprovalAnswer, HunkApproval
 from tests.doors.changing import APPROVE, LOGIN, LOGOUT, NOTES, PLAN, UNTIL_THE_PLAN, session_of
 from tests.doors.terminal import plain
 
 
-def some(*rejected: str, **edited: str) -> Answer:
-    return Answer("some", msgspec.json.encode(HunkChoice(rejected, edited)).decode())
+def some(*rejected: str, **edited: str) -> ApprovalAnswer:
+    return ApprovalAnswer("some", msgspec.json.encode(HunkChoice(rejected, edited)).decode())
 
 
 @pytest.mark.feature("S3.86", "S4.26")
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        ("yyy", Answer("all")),
-        ("ay", Answer("all")),
-        ("nnn", Answer("none")),
+        ("yyy", ApprovalAnswer("all")),
+        ("ay", ApprovalAnswer("all")),
+        ("nnn", ApprovalAnswer("none")),
         ("ynn", some(LOGOUT.id, NOTES.id)),
         ("ydy", some(LOGOUT.id)),
         ("dy", some(LOGIN.id, LOGOUT.id)),
         ("y", some(LOGOUT.id, NOTES.id)),
         ("nr", some(LOGIN.id)),
-        ("", Answer("none")),
+        ("", ApprovalAnswer("none")),
     ],
 )
-def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: Answer) -> None:
-    parley = Parley(PLAN)
+def test_keys_come_to_an_answer_at_the_gate(keys: str, answer: ApprovalAnswer) -> None:
+    parley = HunkApproval(PLAN)
     assert all(parley.press(key) for key in keys)
     assert parley.answer() == answer
 
@@ -52,11 +52,11 @@ def test_every_key_is_in_the_guide() -> None:
 
 
 def test_what_was_settled_is_not_asked_again_unless_it_has_changed() -> None:
-    first = Parley(PLAN)
+    first = HunkApproval(PLAN)
     first.press("y")
     first.press("n")
     changed = msgspec.structs.replace(LOGOUT, after=("    forget(user, all=True)",))
-    again = Parley(msgspec.structs.replace(PLAN, hunks=(LOGIN, changed, NOTES)), first.verdicts)
+    again = HunkApproval(msgspec.structs.replace(PLAN, hunks=(LOGIN, changed, NOTES)), first.verdicts)
     assert again.current == changed
 
 
@@ -85,7 +85,7 @@ class Sitting:
     async def _check(self, draft: Digest, choice: HunkChoice) -> Sequence[str]:
         return self.wrong.pop(0).split("\n") if self.wrong else ()
 
-    async def hold(self, gate: Gate = APPROVE) -> Answer | None:
+    async def hold(self, gate: Gate = APPROVE) -> ApprovalAnswer | None:
         return await self.approving.approve(session_of(*UNTIL_THE_PLAN), gate)
 
     @property
@@ -110,7 +110,7 @@ async def test_every_hunk_is_shown_with_who_wanted_it_and_who_wrote_it_before_an
 
 async def test_a_wide_terminal_shows_both_sides_of_a_hunk_in_colour_and_a_narrow_one_a_diff() -> None:
     wide, narrow = Sitting("q", width=120), Sitting("q", width=80)
-    assert await wide.hold() == await narrow.hold() == Answer("none")
+    assert await wide.hold() == await narrow.hold() == ApprovalAnswer("none")
     assert any("- def login(user):" in line and "+ def login(user, again=False):" in line for line in _lines(wide))
     assert any(line.strip() == "+ def login(user, again=False):" for line in _lines(narrow))
     assert "\x1b[" in wide.out.getvalue()
@@ -175,8 +175,8 @@ async def test_what_a_hunk_would_do_to_the_terminal_is_shown_and_not_done() -> N
 
 async def test_a_person_can_ask_the_table_about_a_hunk_and_goes_on_where_they_were() -> None:
     person = Sitting("y", "t", "Why forget?", "y", "y", "y")
-    assert await person.hold() == Answer("ask", "src/login.py#2: Why forget?")
-    assert await person.hold() == Answer("all")
+    assert await person.hold() == ApprovalAnswer("ask", "src/login.py#2: Why forget?")
+    assert await person.hold() == ApprovalAnswer("all")
     assert person.seen.count("hunk 1 of 2") == 1
 
 
@@ -188,22 +188,22 @@ async def test_a_gate_that_takes_no_more_questions_offers_none() -> None:
 
 async def test_an_unknown_key_is_explained_and_nothing_happens_by_a_mere_enter() -> None:
     person = Sitting("", "x", "q")
-    assert await person.hold() == Answer("none")
+    assert await person.hold() == ApprovalAnswer("none")
     assert person.seen.count("y: take it") == 2
     assert person.seen.count("There is no key x here.") == person.seen.count("There is no key") == 1
 
 
 async def test_yes_and_no_are_understood_as_words_and_no_at_the_end_writes_nothing() -> None:
     assert await Sitting("Yes", "no", "no", "yes").hold() == some(LOGOUT.id, NOTES.id)
-    assert await Sitting("yes", "r", "no").hold() == Answer("none")
+    assert await Sitting("yes", "r", "no").hold() == ApprovalAnswer("none")
 
 
 @pytest.mark.parametrize("left", [("n", "n", "n"), ("d", "d")])
 async def test_a_person_who_leaves_all_of_it_is_asked_once_more(left: Sequence[str]) -> None:
     person = Sitting(*left, "n", "y", "", "q")
-    assert await person.hold() == Answer("none")
+    assert await person.hold() == ApprovalAnswer("none")
     assert [it.partition(" [")[0] for it in person.asked[len(left) :]] == ["Write nothing?"] * 4
-    assert await Sitting(*left, "b", "r", "y").hold() == Answer("all")
+    assert await Sitting(*left, "b", "r", "y").hold() == ApprovalAnswer("all")
 
 
 async def test_a_person_is_told_what_is_kept_of_what_they_chose_before_they_choose() -> None:
@@ -257,18 +257,18 @@ async def test_a_hunk_can_be_rewritten_in_an_editor_that_no_shell_starts(
 
 async def test_an_editor_that_changes_nothing_or_is_not_there_settles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
-    assert await (person := Sitting("e", "q")).hold() == Answer("none")
+    assert await (person := Sitting("e", "q")).hold() == ApprovalAnswer("none")
     assert "It is left as it was." in person.seen
     for broken in ("no-such-editor", "vi 'unclosed"):
         monkeypatch.setenv("VISUAL", broken)
-        assert await (person := Sitting("e", "q")).hold() == Answer("none")
+        assert await (person := Sitting("e", "q")).hold() == ApprovalAnswer("none")
         assert f"The editor {broken} cannot be started" in person.seen
 
 
 @pytest.mark.feature("S4.104")
 async def test_what_is_lost_for_good_needs_its_phrase_typed_word_for_word() -> None:
-    assert await Sitting("lose NOTES.md").approving.confirm(PLAN.phrase) == Answer("confirm", "lose NOTES.md")
+    assert await Sitting("lose NOTES.md").approving.confirm(PLAN.phrase) == ApprovalAnswer("confirm", "lose NOTES.md")
     person = Sitting("y", "confirm", "")
-    assert await person.approving.confirm(PLAN.phrase) == Answer("no")
+    assert await person.approving.confirm(PLAN.phrase) == ApprovalAnswer("no")
     assert person.seen.count("That is not the phrase.") == 2
     assert await Sitting().approving.confirm(PLAN.phrase) is None

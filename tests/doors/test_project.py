@@ -15,7 +15,7 @@ import pytest
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.opening.apply_source import session_to_apply
 from roundtable.app.settings.places import Places
-from roundtable.core.text.quotation import quoted
+from roundtable.core.text.quotation import quote_markdown
 from tests.doors.parts import held
 from tests.doors.terminal import Cli, seat
 from tests.repository import git, sandbox
@@ -90,7 +90,7 @@ def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: 
     done = cli.run("project", "last", "--to", str(folder), "--git", "--json")
     told = json.loads(done.stdout)
     assert told["commit"] == git(folder, "rev-parse", "HEAD").strip()
-    assert quoted(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
+    assert quote_markdown(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
     far = tmp_path / "far.git"
     git(tmp_path, "init", "-q", "--bare", str(far))
     said = cli.run("project", "last", "--to", str(folder), "--git").stderr

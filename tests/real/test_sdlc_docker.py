@@ -15,7 +15,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.stages import StageEnd
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from tests.real.engine import docker_engine, shell_image
 from tests.repository import repository
 from tests.stories.at_desk import Held
@@ -63,7 +63,7 @@ async def held(desk: Roundtable, project: dict[str, str], *fixes: dict[str, str]
     answers = {"stages": "continue", "rerun": "yes"}
     await meeting.hold("sdlc", "A clock.", settings=settings(DEVELOPMENT, EXECUTION), answers=answers)
     state = await desk.session(meeting.session)
-    return [it for it in state.results.values() if isinstance(it, ProjectRan)], stage_ends(state)[-1]
+    return [it for it in state.results.values() if isinstance(it, ProjectRan)], list_stage_ends(state)[-1]
 
 
 @pytest.mark.feature("S0.55", "S0.56", "S0.58", "S0.59")

@@ -11,7 +11,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
-from roundtable.report.provenance import candidate_rows
+from roundtable.report.provenance import candidate_table_rows
 from tests.repository import git, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import apply
@@ -122,7 +122,7 @@ async def test_what_only_the_test_of_one_tells_apart_is_the_persons_to_choose_fr
     assert decision.how.startswith("No candidate passed beyond doubt. These pass every check, and do not do the same.")
     assert (code / "slug.py").read_text() == SLUG
     result = tried(await bench.session(held.session))
-    assert {row[0]: row[3] for row in candidate_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
+    assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
     assert "the 2 candidates behave in 2 ways." in result.how
     assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
 
@@ -362,7 +362,7 @@ async def test_its_own_tests_are_no_proof_of_what_nobody_else_does_and_the_perso
     assert DOUBT in gates["doubt"].question
     assert DOUBT in gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
-    rows = candidate_rows(tried(await bench.session(held.session)))
+    rows = candidate_table_rows(tried(await bench.session(held.session)))
     assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
 
 

@@ -18,8 +18,8 @@ from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
-from roundtable.doors.mcp.session_view import in_words, meeting
-from roundtable.report.provenance import asker_words
+from roundtable.doors.mcp.session_view import build_meeting_status, render_meeting_text
+from roundtable.report.provenance import describe_hunk_request
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
 from tests.stories.at_desk import Held
@@ -45,7 +45,7 @@ async def test_a_default_is_nobodys_no_and_the_draft_can_still_be_applied(
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody said yes" in decision.how
     session = await bench.session(held.session)
-    told = in_words(meeting(session, (), None), session)
+    told = render_meeting_text(build_meeting_status(session, (), None), session)
     assert "What next: it is left for later." in told
     assert "The person chose" not in told, "nobody did"
     later = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
@@ -340,7 +340,7 @@ async def test_a_hunk_in_a_file_that_nobody_named_is_pointed_out(bench: Roundtab
     carried = await bench.session(later)
     plan = next(it for it in carried.results.values() if isinstance(it, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
-    assert asker_words(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
+    assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")

@@ -19,7 +19,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault
 from roundtable.core.values import Charter, ContextItem, Decision, Limits, Outcome
-from roundtable.report.hook_events import hook
+from roundtable.report.hook_events import hook_name_for_event
 from tests.stories.house import SESSION, CountingPerformer, House, answer
 from tests.stories.lives import answered, prompt, survives_every_death, when, whole_prompt
 
@@ -374,18 +374,18 @@ async def _blobs(house: House) -> list[str]:
 async def test_the_start_the_consensus_and_the_execution_are_the_moments_others_wait_for() -> None:
     house = table(**AGREEING)
     await held(house)
-    hooks = [name for it in await house.records() if (name := hook(it.event))]
+    hooks = [name for it in await house.records() if (name := hook_name_for_event(it.event))]
     assert hooks == ["debate_started", "consensus_reached"]
-    assert hook(EffectDone("debate/execute", ChecksRun())) == "execution_complete"
-    assert hook(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
+    assert hook_name_for_event(EffectDone("debate/execute", ChecksRun())) == "execution_complete"
+    assert hook_name_for_event(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
 
     split = table(**SPLIT)
     await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
     await split.run()
-    hooks = [name for it in await split.records() if (name := hook(it.event))]
+    hooks = [name for it in await split.records() if (name := hook_name_for_event(it.event))]
     assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
-    assert hook(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
-    assert hook(DecisionMade(Decision(Outcome.DEADLOCK, "no"))) == ""
+    assert hook_name_for_event(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
+    assert hook_name_for_event(DecisionMade(Decision(Outcome.DEADLOCK, "no"))) == ""
 
 
 async def test_what_a_readme_or_a_peer_says_of_votes_changes_none() -> None:

@@ -102,7 +102,7 @@ async def test_a_judges_voice_that_fails_is_replaced_by_the_seats_own_and_that_i
         ("requirements/1-judge",),
     )
     assert told.fault.kind is FaultKind.OVERLOADED
-    assert "near:503" in phrases.substitutions(session)[0]
+    assert "near:503" in phrases.describe_substitutions(session)[0]
 
 
 async def test_a_meeting_in_which_nobody_judges_knows_no_judges(town: Town) -> None:

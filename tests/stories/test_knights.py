@@ -13,9 +13,9 @@ import pytest
 from roundtable.core.effects import ReadFiles
 from roundtable.core.events import GateAnswered, SessionAmended
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.live.fact_words import decision_words, plain
-from roundtable.report.html import page
-from roundtable.report.transcript import transcript
+from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.report.html import render_session_page
+from roundtable.report.transcript import render_transcript
 from tests.stories.house import SESSION, House
 from tests.stories.lives import answered, prompt, survives_every_death, when
 
@@ -338,7 +338,7 @@ async def test_the_person_may_choose_one_proposal_against_the_others() -> None:
     assert [it.seat for it in decision.dissent] == ["claude", "gemini"]
     session = await house.session()
     assert session.gates["choose"].details["claude"] == "Use Redis"
-    assert "What next" not in plain(decision_words(session, "here")), "it was chosen"
+    assert "What next" not in render_plain_lines(render_decision_lines(session, "here")), "it was chosen"
 
 
 async def test_one_proposal_of_several_seats_is_offered_once() -> None:
@@ -354,7 +354,7 @@ async def test_a_document_shows_every_score_and_what_is_open() -> None:
     house = table(claude=[turn(9, *issues, agrees_with=["Keep JWT"])], gpt=[turn(4)], gemini=[turn(9)])
     await house.open(settings={"rounds": 1})
     await house.run()
-    text = transcript(await house.session())
+    text = render_transcript(await house.session())
     assert "Scores 9 of 10; agrees on: Keep JWT; blocked by: no backup; open: names" in text
     assert "Scores 4 of 10" in text
 
@@ -423,11 +423,11 @@ async def test_no_blind_vote_is_shown_of_a_meeting_that_holds_none() -> None:
     await house.open()
     await house.run()
     session = await house.session()
-    shown = plain(decision_words(session, "last"))
+    shown = render_plain_lines(render_decision_lines(session, "last"))
     assert "Votes:\n" in shown
     assert "→" not in shown
-    assert "|  | Proposal | First from | Final |" in transcript(session)
-    assert "Blind vote" not in page(session)
+    assert "|  | Proposal | First from | Final |" in render_transcript(session)
+    assert "Blind vote" not in render_session_page(session)
 
 
 @pytest.mark.feature("S3.18")

@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.core.changeset import ReplaceFile
 from roundtable.core.ports import Table
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.run import MeetingRules
@@ -36,7 +36,7 @@ async def test_a_reply_with_lines_left_out_is_asked_for_again_with_the_reason() 
     round, house = await written(first=LAZY, second=WHOLE)
     (move,) = round.moves
     assert move.verdict.parse is ParseStatus.REPAIRED
-    assert changes_of(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
+    assert parse_file_changes(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = house.voices.calls
     assert "Part of a.py is left out" in again.messages[-1].text
     assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
@@ -51,7 +51,7 @@ async def test_one_that_cannot_be_read_twice_stands_with_its_own_words_and_count
 
 async def test_who_only_names_a_file_is_asked_as_if_for_the_first_time() -> None:
     round, house = await written(first="```python\na.py\n```", second=WHOLE)
-    assert changes_of(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
+    assert parse_file_changes(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = house.voices.calls
     assert again.messages == first.messages
     assert again.seed != first.seed

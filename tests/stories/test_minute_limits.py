@@ -17,8 +17,8 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
-from roundtable.live.fact_words import Teller
-from roundtable.report.stage_words import stage_ends
+from roundtable.live.fact_words import FactNarrator
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_client
@@ -66,7 +66,7 @@ async def test_seats_that_share_a_limit_wait_for_each_other_and_the_wait_is_nobo
 def test_who_watches_is_told_of_the_wait() -> None:
     wait = TurnDelayed("qa/1-draft", "gpt", "c", "openai:gpt-4o", 41.6, "openai:gpt-4o takes 30,000 tokens a minute")
     assert wait.words == "waits about 42 s for its turn: openai:gpt-4o takes 30,000 tokens a minute"
-    assert [line.plain() for line in Teller().facts(wait)] == [f"[gpt] {wait.words}"]
+    assert [line.plain() for line in FactNarrator().facts(wait)] == [f"[gpt] {wait.words}"]
 
 
 @pytest.fixture
@@ -102,5 +102,5 @@ async def test_a_stage_goes_on_without_the_seat_whose_limit_cannot_take_the_whol
     assert "narrow:gpt takes 4,000 a minute." in missed.fault.message
     assert "[endpoints.narrow.tokens_per_minute]" in missed.fault.help
     assert len(draft.turns["gpt"].asked) == 1, "nothing is tried again that can never fit"
-    assert (stage_ends(session)[0].how, stage_ends(session)[0].judge) == ("agreed", "gpt")
+    assert (list_stage_ends(session)[0].how, list_stage_ends(session)[0].judge) == ("agreed", "gpt")
     assert [it.model for it in server.seen].count("gpt") == 1, "as the judge, who is not shown the code"

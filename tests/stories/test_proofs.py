@@ -19,7 +19,7 @@ from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
 from roundtable.engine.replay import NotOnRecord, replay_meeting
 from roundtable.meetings import find_meeting
-from roundtable.report.transcript import transcript
+from roundtable.report.transcript import render_transcript
 from tests.core.cases import verdict
 from tests.doors.terminal import answer
 from tests.repository import repository, sandbox
@@ -73,7 +73,7 @@ async def test_an_objection_that_running_refutes_no_longer_blocks(desk: Roundtab
     assert decision.outcome is Outcome.REACHED
     assert f"refuted by running it: {OBJECTION}" in decision.basis
     assert [it.held for it in (await proven(desk, held, "knights/2-respond")).proofs] == [False]
-    assert OBJECTION in transcript(await desk.session(held.session))
+    assert OBJECTION in render_transcript(await desk.session(held.session))
 
 
 async def test_without_its_proof_the_same_objection_blocks_to_the_end(desk: Roundtable) -> None:

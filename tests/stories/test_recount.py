@@ -15,7 +15,14 @@ from roundtable.core.events import CancelAsked, Recorded, SessionOpened
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.report.recount import Recount, RuleCount, SeatCount, absence, rule_rows, seat_rows
+from roundtable.report.recount import (
+    Recount,
+    RuleRecount,
+    SeatRecount,
+    describe_seat_absence,
+    rule_recount_rows,
+    seat_recount_rows,
+)
 from tests.stories.house import DISPUTE, SEATS, SESSION, House, again, answer, ratings, seat_script
 from tests.stories.test_recipes import RecipeHouse, rounds
 
@@ -30,11 +37,11 @@ async def counted(house: House, **charter: Any) -> Recount:
     return result
 
 
-def seats_of(result: Recount) -> dict[str, SeatCount]:
+def seats_of(result: Recount) -> dict[str, SeatRecount]:
     return {it.seat: it for it in result.seats}
 
 
-def rule_of(result: Recount, name: str) -> RuleCount:
+def rule_of(result: Recount, name: str) -> RuleRecount:
     return next(it for it in result.rules if it.rule == name)
 
 
@@ -60,7 +67,7 @@ async def test_a_seat_without_whom_nobody_would_have_moved_decides_the_matter() 
     result = await counted(House(DISPUTE))
     gemini = seats_of(result)["gemini"]
     assert (gemini.without.changed, gemini.without.outcome) == (True, "tie")
-    assert absence(result, gemini.without) == "tie instead of reached"
+    assert describe_seat_absence(result, gemini.without) == "tie instead of reached"
 
 
 async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
@@ -68,7 +75,7 @@ async def test_what_the_record_cannot_tell_is_said_and_not_guessed() -> None:
     claude = seats_of(result)["claude"]
     assert claude.without.changed is None
     assert claude.without.why == "gemini stood for B, which nobody else had proposed."
-    assert absence(result, claude.without).startswith("cannot be told: ")
+    assert describe_seat_absence(result, claude.without).startswith("cannot be told: ")
 
 
 async def test_a_round_that_was_never_held_ends_the_recount_honestly() -> None:
@@ -117,13 +124,13 @@ async def test_who_followed_the_others_without_evidence_is_named() -> None:
         }
     )
     result = await counted(house, options=("REST", "GraphQL"))
-    moved = {row[0]: row[1:3] for row in seat_rows(result)}
+    moved = {row[0]: row[1:3] for row in seat_recount_rows(result)}
     assert moved == {"claude": ("A", "held"), "gpt": ("B → A", "without evidence"), "gemini": ("A", "held")}
     assert rule_of(result, "blind vote").winner == "A"
     assert rule_of(result, "majority of last positions").why == "3 of 3 seats."
     assert not rule_of(result, "every score at least 9").applies
     assert not rule_of(result, "ranked: elimination only").applies
-    assert {row[0] for row in rule_rows(result)} == {"blind vote", "majority of last positions"}
+    assert {row[0] for row in rule_recount_rows(result)} == {"blind vote", "majority of last positions"}
 
 
 async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_cost() -> None:
@@ -137,7 +144,7 @@ async def test_a_seat_that_was_not_heard_is_counted_as_such_and_costs_what_it_co
         }
     )
     result = await counted(house, options=("REST", "GraphQL"))
-    rows = {row[0]: row for row in seat_rows(result)}
+    rows = {row[0]: row for row in seat_recount_rows(result)}
     assert rows["gpt"][1:3] == ("–", "not heard")
     assert (seats_of(result)["claude"].calls, rows["claude"][4]) == (1, "free")
     assert seats_of(result)["gpt"].without.changed is False
@@ -147,7 +154,7 @@ async def test_where_the_person_chose_it_is_said_why_nobodys_absence_changes_it(
     apart = {name: seat_script(answer(name), ratings(), again(label)) for name, label in zip(SEATS, "ABC", strict=True)}
     result = await counted(House({"seats": apart}), options=SEATS, answers={"choose": "B"})
     assert (result.outcome, result.winner, result.by_person) == ("reached", "B", True)
-    assert "the same: the person chose" in [absence(result, it.without) for it in result.seats]
+    assert "the same: the person chose" in [describe_seat_absence(result, it.without) for it in result.seats]
 
 
 # --- the other meetings ---------------------------------------------------------------------------

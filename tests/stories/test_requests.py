@@ -14,7 +14,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import FilesRead
 from roundtable.core.values import Outcome
-from roundtable.report.step_words import served_words
+from roundtable.report.step_words import describe_step_result
 from tests.repository import repository, sandbox, write
 from tests.stories.at_desk import Held, doctor, knight
 from tests.stories.house import SESSION, House
@@ -113,8 +113,8 @@ async def test_what_a_check_said_is_read_by_every_seat_in_the_next_round(desk: R
         assert "ended with exit code 3.\n42\n</check>" in shown
         assert "Not shown: rm -rf .. There is no check of that name." in shown
     (result,) = await held.served()
-    assert served_words(result).startswith("Check broken ended with exit code 3 after ")
-    assert "Refused: rm -rf . (There is no check of that name. There are: broken)." in served_words(result)
+    assert describe_step_result(result).startswith("Check broken ended with exit code 3 after ")
+    assert "Refused: rm -rf . (There is no check of that name. There are: broken)." in describe_step_result(result)
 
 
 async def test_a_resumed_meeting_asks_for_nothing_twice() -> None:

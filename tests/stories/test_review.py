@@ -16,7 +16,7 @@ from roundtable.app.opening.code_changes import Found, changed, changed_on, patc
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
-from roundtable.report.transcript import transcript
+from roundtable.report.transcript import render_transcript
 from tests.repository import commit, git, repository, sandbox, write
 from tests.stories.at_desk import Held, Turns
 from tests.stories.lives import every_death, whole_prompt
@@ -155,7 +155,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     assert decision.outcome is Outcome.REJECTED
     assert "Found by claude. A program of gpt shows it." in decision.text
     assert decision.notices == ("Neither shown nor refuted, and worth only the word of who found it: F2.",)
-    told = transcript(session)
+    told = render_transcript(session)
     assert "The style is poor" in told
 
 

@@ -19,7 +19,7 @@ from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, T
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.app.test_background import pid_of
 from tests.repository import sandbox
@@ -170,7 +170,7 @@ async def test_killed_in_every_stage_nothing_is_asked_or_done_twice_and_the_proj
                     pass
             finally:
                 await lives.end()
-            for end in stage_ends(Session.fold("", lives.records)):
+            for end in list_stage_ends(Session.fold("", lives.records)):
                 files = {it.path: (it.after or b"").decode() for it in await Drafts(desk.store).files(end.draft)}
                 assert files == project(end.stage), end.stage
     assert nothing_twice(lives.records)

@@ -11,9 +11,9 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
-from roundtable.live.fact_words import decision_words, plain
-from roundtable.report.provenance import carried
-from roundtable.report.stage_words import stage_ends
+from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.report.provenance import summarize_change
+from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held
 from tests.stories.test_sdlc_results import IDEA, seats
@@ -43,7 +43,7 @@ async def test_a_budget_that_ends_between_stages_leaves_what_was_made_to_be_hand
     await bench.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision.how
-    ends = stage_ends(await bench.session(meeting.session))
+    ends = list_stage_ends(await bench.session(meeting.session))
     assert [it.how for it in ends] == ["alone", "failed", "failed"]
     assert "qa: Nobody was asked: the limits of the session were reached." in decision.notices
     assert "closing: Nobody was asked: the limits of the session were reached." in decision.notices
@@ -59,7 +59,7 @@ async def test_what_was_agreed_on_for_a_persons_project_is_decided_although_nobo
     session = await bench.session((await extended(bench)).session)
     assert session.decision is not None
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
-    shown = plain(decision_words(session, "here"))
+    shown = render_plain_lines(render_decision_lines(session, "here"))
     assert "Decision reached" in shown
     assert "Write it with: roundtable apply here" in shown
     assert decision_exit_code(session.decision) == EXIT_OK
@@ -92,7 +92,7 @@ async def test_the_commit_of_an_extended_project_says_what_was_wanted_how_it_cam
     assert "\n\nD1 R1 A user can log in. R2 What was done can be undone.\nrequirements was agreed on" in message
     assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
     assert [it for it in message.splitlines() if it.startswith("Produced-By: ")] == PRODUCED
-    change = carried(session)
+    change = summarize_change(session)
     assert change is not None
     wrote_by = {it.hunk.path: it.wrote for it in change.hunks}
     assert wrote_by == {
@@ -139,7 +139,7 @@ async def test_a_new_project_goes_without_a_file_of_a_forbidden_name_and_with_al
     stray = {".env": "KEY=1\n", "/etc/motd": "hello\n", "../outside.py": "1\n", ".git/config": "[core]\n"}
     meeting = Held(bench, claude=writes({**main, **stray}))
     decision = await meeting.hold("sdlc", IDEA, settings=settings(DEVELOPMENT), answers=YES)
-    (end,) = stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.session(meeting.session))
     assert await files(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = end.notices

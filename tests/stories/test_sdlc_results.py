@@ -14,12 +14,12 @@ from roundtable.app.records.undo_change import undo
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, latest_stage_draft
-from roundtable.core.text.quotation import quoted
+from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.mcp.session_view import in_words
-from roundtable.doors.mcp.session_view import meeting as as_told
-from roundtable.live.fact_words import decision_words, plain
-from roundtable.report.stage_words import stage_ends
+from roundtable.doors.mcp.session_view import build_meeting_status as as_told
+from roundtable.doors.mcp.session_view import render_meeting_text
+from roundtable.live.fact_words import render_decision_lines, render_plain_lines
+from roundtable.report.stage_words import list_stage_ends
 from tests.repository import git
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_stages import REQUIREMENTS, settings
@@ -80,7 +80,10 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered")
     assert str(folder) in decision.how
     session = await bench.session(meeting.session)
-    for told in (plain(decision_words(session, "here")), in_words(as_told(session, (), None), session)):
+    for told in (
+        render_plain_lines(render_decision_lines(session, "here")),
+        render_meeting_text(as_told(session, (), None), session),
+    ):
         assert "What next: it is handed over." in told
     subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]
     assert subjects == ["D1 requirements", "D2 development", "D3 qa"]
@@ -97,7 +100,7 @@ async def test_a_repository_has_a_commit_for_each_stage_that_says_who_contribute
         f"Approved-By: {owner} (ahead)",
     ]
     assert "Checks: its own tests=passed" in git(folder, "log", "-1", "--format=%(trailers:only,unfold)")
-    assert quoted(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
+    assert quote_markdown(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
     assert (folder / "accounts.py").read_text() == DIRECTED
     assert (folder / "test_accounts.py").read_text() == f"# claude\n{TEST}"
     assert git(folder, "status", "--porcelain") == ""
@@ -151,14 +154,14 @@ async def test_what_stands_there_is_not_written_over_and_the_project_is_not_lost
 async def test_only_what_was_said_yes_to_is_handed_over_and_twice_is_once(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts", deliver="folder")
     session = await bench.session(meeting.session)
-    draft = latest_stage_draft(stage_ends(session))
+    draft = latest_stage_draft(list_stage_ends(session))
     given = DeliverProject(draft, "folder", str(tmp_path / "accounts"), "deliver")
     again = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert again == ProjectDelivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
     (tmp_path / "accounts/accounts.py").write_text("somebody's own work")
     refused = await bench.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert isinstance(refused, Fault)
-    earlier = stage_ends(session)[1].draft
+    earlier = list_stage_ends(session)[1].draft
     for change in (
         {"form": "git"},
         {"into": str(tmp_path / "elsewhere")},

@@ -19,7 +19,7 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Limits
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write
@@ -126,7 +126,7 @@ def told(*stages: Stage, **more: Any) -> dict[str, Any]:
 async def review(desk: Roundtable, **seats: Turns) -> tuple[Held, StageEnd]:
     held = Held(desk, **seats)
     await held.hold("sdlc", "Is the shop sound?", settings=told())
-    (end,) = stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.session(held.session))
     return held, end
 
 
@@ -239,7 +239,7 @@ async def test_after_that_the_person_says_whether_anything_is_mended(desk: Round
     await held.open("sdlc", "Is the shop sound?", settings=told(), headless=False)
     given = {"code-review-dispute": answer, "after-code-review": "stop"}
     await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    (end,) = stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.session(held.session))
     assert end.how == "chosen"
     assert sorted(await files_of(desk, end)) == (["shop/stock.py"] if answer == "mend" else [])
     assert f"[high, shop/stock.py:2] {BELOW}" in end.text
@@ -294,7 +294,7 @@ async def test_a_fix_that_could_not_be_run_is_kept_and_that_is_said(desk: Roundt
 async def test_there_is_nothing_to_review_where_nothing_was_written(desk: Roundtable) -> None:
     held = Held(desk, claude=turns())
     await held.hold("sdlc", "A shop.", settings=told(existing=False))
-    (end,) = stage_ends(await desk.session(held.session))
+    (end,) = list_stage_ends(await desk.session(held.session))
     assert (end.how, end.notices) == ("failed", ("There is no code to review.",))
     assert held.voices.calls == []
 
@@ -305,7 +305,7 @@ async def test_what_the_limits_leave_no_room_for_is_said(desk: Roundtable) -> No
     await desk.amend(held.session, SessionAmended(limits=Limits(rounds=1)))
     await held.hold("sdlc")
     session = await desk.session(held.session)
-    (end,) = stage_ends(session)
+    (end,) = list_stage_ends(session)
     assert list(session.rounds) == ["code-review/1-chunk"]
     assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
 
@@ -359,7 +359,7 @@ async def test_a_review_that_was_stopped_goes_on_where_it_was_and_asks_nothing_t
     second.session = first.session
     await second.hold("sdlc")
     assert list(second.voices.turns()) == ["code-review/2-fix/claude"]
-    (end,) = stage_ends(await desk.session(first.session))
+    (end,) = list_stage_ends(await desk.session(first.session))
     assert sorted(await files_of(desk, end)) == ["shop/cart.py", "shop/stock.py"]
 
 
@@ -376,7 +376,7 @@ async def test_who_wrote_a_file_mends_it_in_a_project_that_began_with_nothing(de
     await held.open("sdlc", "A shop.", settings=told(develop, REVIEW, existing=False), headless=False)
     given = {"after-development": "continue", "after-code-review": "stop"}
     await asyncio.gather(held.hold("sdlc"), person(desk, held, given))
-    first, second = stage_ends(await desk.session(held.session))
+    first, second = list_stage_ends(await desk.session(held.session))
     assert {it.seat for it in first.took} == {"gpt"}
     assert [(it.path, it.seat) for it in second.took] == [("shop/cart.py", "gpt")]
     before, after = await files_of(desk, first), await files_of(desk, second)
@@ -401,7 +401,7 @@ async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_f
         session = await desk.session(held.session)
         (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
         maps = [(await desk.store.fetch(it.map.digest)).decode() for it in cut.chunks if it.map]
-        (end,) = stage_ends(session)
+        (end,) = list_stage_ends(session)
     assert (end.how, end.notices) == ("agreed", ())
     assert len(maps) == len(cut.chunks) == len(session.rounds) > 10
     assert sorted(it.name for chunk in cut.chunks for it in chunk.files) == sorted(made.files)

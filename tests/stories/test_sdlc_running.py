@@ -17,7 +17,7 @@ from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_stages import person, settings
 from tests.stories.writing import wrote
@@ -53,7 +53,7 @@ async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES
 
 
 async def ended(bench: Roundtable, meeting: Held) -> StageEnd:
-    ends = stage_ends(await bench.session(meeting.session))
+    ends = list_stage_ends(await bench.session(meeting.session))
     assert [it.stage for it in ends] == ["development", "execution"]
     return ends[-1]
 

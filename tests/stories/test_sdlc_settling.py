@@ -10,7 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.values import Limits, Outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from tests.stories.accounts import ACCOUNTS
 from tests.stories.at_desk import Held
 from tests.stories.test_sdlc_stages import AGREED, REQUIREMENTS, seat, settings
@@ -103,12 +103,12 @@ async def test_where_the_limits_leave_no_room_for_a_judge_it_is_not_said_that_no
     session = await bench.session(meeting.session)
     asked = session.gates["development-dispute"].question
     assert "No judge was asked: the limits of the session were reached. Whose shall it be?" in asked
-    (end,) = stage_ends(session)
+    (end,) = list_stage_ends(session)
     assert "No judge was asked: the limits of the session were reached." in end.notices
 
 
 async def test_who_sits_here_alone_judges_nothing_but_its_own_words(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": seat("claude", ("*-judge", AGREED))}, REQUIREMENTS)
-    (end,) = stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.session(meeting.session))
     assert end.remarks == ("claude judged nothing but its own words, since nobody else can judge here.",)
     assert "among the others'" not in decision.how

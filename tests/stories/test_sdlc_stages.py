@@ -12,7 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_memory import QUESTION, decide
 
@@ -51,7 +51,7 @@ async def person(bench: Roundtable, meeting: Held, given: dict[str, tuple[str, s
 
 
 async def ends(bench: Roundtable, meeting: Held) -> tuple[StageEnd, ...]:
-    return stage_ends(await bench.session(meeting.session))
+    return list_stage_ends(await bench.session(meeting.session))
 
 
 @pytest.mark.feature("S0.12", "S0.13", "S0.16", "S0.17", "S0.149")
@@ -123,7 +123,7 @@ async def test_they_speak_three_times_at_most_and_in_the_third_they_may_still_ag
         meeting, _ = await held(bench, {name: seat(name, *ruled) for name in ("claude", "gpt")}, REQUIREMENTS)
         session = await bench.session(meeting.session)
         assert list(session.rounds) == [f"requirements/{it}" for it in rounds]
-        assert [it.how for it in stage_ends(session)] == [how]
+        assert [it.how for it in list_stage_ends(session)] == [how]
         assert ("requirements-dispute" in session.gates) == (how == "failed"), "what stays open is the person's"
 
 
@@ -281,7 +281,7 @@ async def test_what_was_rejected_does_not_come_back_as_one_line_of_an_agreement(
     answers = {**YES, **({"decree": answer} if answer else {})}
     await meeting.hold("sdlc", IDEA, settings=settings(REQUIREMENTS), answers=answers)
     session = await bench.session(meeting.session)
-    (end,) = stage_ends(session)
+    (end,) = list_stage_ends(session)
     assert "R2 It stores notes in SQLite." in session.gates["decree"].question
     assert end.how == ("agreed" if answer == "allow" else "failed")
     assert (decree.id in end.notices[-1], "Nobody here can run it." in end.notices[-1]) == (True, answer != "allow")
@@ -292,5 +292,5 @@ async def test_a_rejection_that_an_agreement_answers_is_not_asked_about_again(be
     agreed = f"CONSENSUS: R1 It stores notes in SQLite.\nR2 {decree.id} no longer holds since Ada joined the team."
     meeting, _ = await held(bench, {name: seat(name, ("*-judge", agreed)) for name in ("claude", "gpt")}, REQUIREMENTS)
     session = await bench.session(meeting.session)
-    assert [it.how for it in stage_ends(session)] == ["agreed"]
+    assert [it.how for it in list_stage_ends(session)] == ["agreed"]
     assert "decree" not in session.gates

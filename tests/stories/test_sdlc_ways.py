@@ -9,7 +9,7 @@ from roundtable.core.effects import ProjectRan
 from roundtable.core.session import Session
 from roundtable.core.stages import encode_stages
 from roundtable.core.values import Outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from tests.stories.accounts import ACCOUNTS, DIRECTED
 from tests.stories.at_desk import Held, Turns
 from tests.stories.test_sdlc_results import AGREED, seats
@@ -50,7 +50,7 @@ async def test_code_alone_is_written_by_all_and_reviewed_and_the_best_of_it_wins
     assert list(session.rounds) == ["development/1-write", "development/1-judge", "code-review/1-chunk"]
     judged = next(it for it in meeting.voices.calls if "-judge" in it.call)
     assert "def add((" not in "".join(it.text for it in judged.messages), "what cannot run is not chosen from"
-    development, review = stage_ends(session)
+    development, review = list_stage_ends(session)
     assert (development.how, development.base) == ("agreed", "gemini")
     assert await files(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
 
@@ -79,7 +79,7 @@ async def test_without_docker_three_models_deliberate_from_requirements_to_tests
     assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in told
     wrote = "Files written: accounts.py.\nThe judge took one candidate as the base, and wanted besides:\n"
     assert f'<answer from="decisions: D3 development">\n{wrote}' in told
-    ends = stage_ends(session)
+    ends = list_stage_ends(session)
     assert [it.how for it in ends] == ["agreed"] * 5
     assert not any(isinstance(it, ProjectRan) for it in session.results.values())
     assert sorted(await files(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]

@@ -27,7 +27,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import Drafts
 from tests.repository import commit, sandbox, write
 from tests.stories.accounts import ACCOUNTS, DIRECTED, HEAD, LOGIN, ROLLBACK, TAIL, WORDS, part
@@ -64,7 +64,7 @@ async def held(
     meeting = Held(bench, **seats)
     told = {**settings(*stages), **more}
     decision = await meeting.hold("sdlc", question, settings=told, answers=answers, seed=7)
-    return meeting, decision, stage_ends(await bench.session(meeting.session))
+    return meeting, decision, list_stage_ends(await bench.session(meeting.session))
 
 
 async def files(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
@@ -251,7 +251,7 @@ async def test_what_nobody_agrees_on_is_put_before_the_person_with_how_each_ran(
     await meeting.open("sdlc", IDEA, settings=settings(stage), answers=YES, seed=7, headless=False)
     given = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
     await asyncio.gather(meeting.hold("sdlc"), person(bench, meeting, given))
-    (end,) = stage_ends(await bench.session(meeting.session))
+    (end,) = list_stage_ends(await bench.session(meeting.session))
     assert end.text == "Files written: accounts.py.\nIt is the careful one."
     assert (end.how, end.base) == ("chosen", "gemini")
     assert await files(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
@@ -447,7 +447,7 @@ async def test_killed_after_every_fact_it_ends_in_the_same_files_and_asks_and_ru
 
     decision = await every_death(life, seats=SEATS[:2], settings=settings(DEVELOPMENT), answers=YES)
     assert decision.outcome is Outcome.REACHED
-    (end,) = stage_ends(await ended[-1].session())
+    (end,) = list_stage_ends(await ended[-1].session())
     assert [it.after for it in await Drafts(ended[-1].store).files(end.draft)] == [whole.encode()]
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
-from roundtable.live.fact_words import decision_words, plain
+from roundtable.live.fact_words import render_decision_lines, render_plain_lines
 from roundtable.meetings import find_meeting
-from roundtable.report.html import page
-from roundtable.report.transcript import transcript
+from roundtable.report.html import render_session_page
+from roundtable.report.transcript import render_transcript
 from tests.doors.terminal import Cli
 from tests.stories.house import House, again, ratings
 from tests.stories.lives import prompt, survives_every_death, whole_prompt
@@ -115,9 +115,9 @@ async def test_an_agreement_names_what_it_hangs_on_and_that_one_model_gave_it() 
     assert decision.how.endswith("come to the same, in the first round. claude sees risks to be settled first.")
     assert decision.position == next(it.text for it in decision.proposals if it.id == decision.winner)
     told = "All 2 spoke through one voice, script:test."
-    assert f"Counted 2 of 2 (claude, opencode). {told}" in plain(decision_words(session, "here"))
-    assert told in transcript(session)
-    assert told in page(session)
+    assert f"Counted 2 of 2 (claude, opencode). {told}" in render_plain_lines(render_decision_lines(session, "here"))
+    assert told in render_transcript(session)
+    assert told in render_session_page(session)
     assert not decision.degraded
 
 
@@ -363,7 +363,7 @@ async def test_killed_after_every_fact_it_comes_to_the_same(script: dict[str, An
 async def test_a_synthesis_is_shown_as_nobodys_own_words() -> None:
     house = table(**SPLIT)
     await held(house)
-    for view in (transcript, page):
+    for view in (render_transcript, render_session_page):
         shown = view(await house.session())
         assert "What they said, put together in their own words:" in shown
         assert "In the words of" not in shown

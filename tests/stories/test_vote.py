@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.records.recount_session import recount
 from roundtable.core.values import Limits, Outcome
-from roundtable.report.vote_tables import vote_results
+from roundtable.report.vote_tables import render_vote_results
 from tests.stories.house import House, answer
 from tests.stories.lives import survives_every_death
 
@@ -208,7 +208,7 @@ async def test_the_results_of_the_vote_can_be_read_as_a_document() -> None:
     house = table(*CHESS)
     await house.open()
     await house.run()
-    text = vote_results(await house.session())
+    text = render_vote_results(await house.session())
     assert text.startswith("# Vote: REST or GraphQL?\n\n**Winner: A, A chess app.** A beats every other")
     assert "- B: A garden app" in text
     assert "| claude | A > B > C > no-change |" in text.replace("\\>", ">")
@@ -222,9 +222,9 @@ async def test_the_results_name_who_cast_no_ballot_and_no_winner_where_there_is_
     house = table(CYCLE[0], CYCLE[1], "Whatever.")
     await house.open()
     await house.run()
-    text = vote_results(await house.session())
+    text = render_vote_results(await house.session())
     assert "| gemini | *no ballot that counts* |" in text
-    assert vote_results(await _council()) == ""
+    assert render_vote_results(await _council()) == ""
 
 
 async def _council() -> Any:

@@ -12,7 +12,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.report.provenance import candidate_rows, carried, diffstat, taken
+from roundtable.report.provenance import candidate_table_rows, list_taken_hunks, render_diffstat, summarize_change
 from tests.repository import commit, git, own_python, repository, sandbox, write
 from tests.stories.at_desk import Held
 from tests.stories.test_apply import POSITION, apply
@@ -95,9 +95,9 @@ async def test_of_a_name_that_was_left_nothing_is_said_to_be_written(bench: Roun
     held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG}) + renamed}])
     decision = await answered(held, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
     assert (code / "old.txt").read_text() == "one\n2\nthree\n"
-    change = carried(await bench.session(held.session))
+    change = summarize_change(await bench.session(held.session))
     assert change is not None
-    assert list(diffstat(taken(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
+    assert list(render_diffstat(list_taken_hunks(change))) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"
 
 
@@ -111,7 +111,7 @@ async def test_what_was_not_run_is_not_called_alike(tmp_path: Path, bench_places
         session = await desk.session(held.session)
     assert "Nothing was run that could tell the 2 candidates apart." in decision.how
     assert "there is no check here that it could pass." in decision.how, "and so it was run nowhere"
-    assert [row[3] for row in candidate_rows(tried(session))] == ["–", "–"]
+    assert [row[3] for row in candidate_table_rows(tried(session))] == ["–", "–"]
 
 
 async def test_who_names_a_function_has_asked_for_the_file_it_stands_in(bench: Roundtable, code: Path) -> None:

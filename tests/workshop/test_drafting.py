@@ -23,7 +23,7 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.draft import Drafting, drafted
@@ -306,7 +306,7 @@ def test_what_git_says_of_two_files_makes_one_of_the_other_byte_for_byte(before:
         said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
         if not said:
             return
-        done = drafted(changes_of(said), folder / "a", Redactor().finds)
+        done = drafted(parse_file_changes(said), folder / "a", Redactor().finds)
         assert done.refused == ()
         assert [file.after for file in done.files] == [becomes.encode()]
 

@@ -21,8 +21,8 @@ from roundtable.core.changeset import (
     ReplaceFile,
 )
 from roundtable.core.effects import ChangeApplied
-from roundtable.core.replies.codec import Unreadable
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.codec import UnreadableReply
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.apply_draft import applied
@@ -247,7 +247,7 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
 )
 def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: str, kind: RefusalKind) -> None:
     before = seen(around)
-    done = drafted(changes_of(reply), around / "shop", Redactor().finds)
+    done = drafted(parse_file_changes(reply), around / "shop", Redactor().finds)
     assert (done.files, [it.kind for it in done.refused]) == ((), [kind])
     assert seen(around) == before
 
@@ -261,8 +261,8 @@ def test_a_hostile_reply_changes_nothing_and_is_told_why(around: Path, reply: st
     ],
 )
 def test_a_diff_that_makes_a_link_or_a_submodule_is_not_even_read(reply: str) -> None:
-    with pytest.raises(Unreadable) as refused:
-        changes_of(reply)
+    with pytest.raises(UnreadableReply) as refused:
+        parse_file_changes(reply)
     assert refused.value.message == "The diff makes it a link or something else that is not a plain file."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.decide.merge_ruling import Verdicts, wanted, with_seats
-from roundtable.core.replies import read
+from roundtable.core.replies import read_reply
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
 from roundtable.workshop.symbols.synthesis import synthesize_candidates
@@ -39,7 +39,7 @@ RULINGS = (
 @pytest.mark.feature("S0.5", "S0.18", "S0.20")
 @pytest.mark.parametrize("ruling", RULINGS)
 def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
-    directives = read(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
+    directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
     wanted = [with_seats(it, NAMES) for it in (*directives.incorporate, *directives.must_fix)]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
@@ -51,7 +51,7 @@ def test_base_b_login_from_a_rollback_from_c(ruling: str) -> None:
 @pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
 def test_a_base_that_is_nobodys_is_no_ruling(base: str) -> None:
     ruling = f"CONSENSUS: BASE={base}. INCORPORATE: none MUST_FIX: none"
-    assert read(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
+    assert read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
 
 
 def agreed(first: Directives, second: Directives) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.wording import fenced
+from roundtable.core.text.wording import fence_code
 from roundtable.workshop.edit.draft import drafted
 from roundtable.workshop.repo.commits import GitRefused
 from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS, Worktree, Worktrees, branch_name
@@ -293,8 +293,8 @@ def test_what_an_agent_wrote_comes_out_of_its_worktree_byte_for_byte(tmp_path: P
     (tree / "a b/c.png").write_bytes(b"\0\2")
     edits = trees.edits("gpt")
     assert edits.no_text == ("a b/c.png", "latin.txt", "picture")
-    reply = f"> done\n\n{fenced(edits.diff.removesuffix(chr(10)), 'diff')}"
-    done = drafted(changes_of(reply), work, Redactor().finds)
+    reply = f"> done\n\n{fence_code(edits.diff.removesuffix(chr(10)), 'diff')}"
+    done = drafted(parse_file_changes(reply), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: it.after for it in done.files} == {
         "keep.bat": b"a\nb\r\n",
@@ -318,7 +318,7 @@ def test_however_a_person_likes_to_see_diffs_what_an_agent_did_comes_out_the_sam
     tree = trees.open("t").path
     write(tree, {"long.txt": lines.replace("line 5\n", "line 5\nline 5½\n"), "alike.txt": f"{lines}more\n"})
     (tree / "old.txt").rename(tree / "new.txt")
-    done = drafted(changes_of(trees.edits("t").diff), work, Redactor().finds)
+    done = drafted(parse_file_changes(trees.edits("t").diff), work, Redactor().finds)
     assert done.refused == ()
     assert {it.path: (it.was, it.after) for it in done.files} == {
         "alike.txt": ("", (tree / "alike.txt").read_bytes()),
@@ -349,7 +349,7 @@ def test_links_are_left_out_and_named_and_the_rest_counts(tmp_path: Path) -> Non
         *("b.py", "elsewhere", "gone", "gone/a.txt", "moved", "new", "once"),
         *("within", "within/b.py"),
     )
-    done = drafted(changes_of(edits.diff), work, Redactor().finds)
+    done = drafted(parse_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
     assert [it.path for it in done.files] == ["a.py"]
     assert {*edits.links, "a.py"} <= {*trees.standing(made).unmerged}, "none of it is lost unasked"

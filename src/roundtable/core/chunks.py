@@ -19,7 +19,7 @@ import msgspec
 
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.stages import CHUNK_TOKENS
-from roundtable.core.text.relevance import is_generated
+from roundtable.core.text.relevance import is_generated_file
 
 _LONGEST_LETTER = 4
 _FOR_TESTS = re.compile(r"(?:^|/)(?:specs|e2e|testdata|fixtures)/", re.I)
@@ -43,7 +43,7 @@ class FilePriority(IntEnum):
 
 def file_priority(path: str) -> FilePriority:
     """What a file is, by its name."""
-    if is_generated(path):
+    if is_generated_file(path):
         return FilePriority.GENERATED
     if is_test_file(path) or _FOR_TESTS.search(path):
         return FilePriority.TEST

@@ -29,7 +29,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def anonymous_seat_labels(session: Session) -> dict[str, str]:
 def fence_untrusted_text(tag: str, name: str, text: str) -> str:
     """Fence text that is not ours, so that it cannot pass for instructions, close its fence or open one like it."""
     inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
-    source = one_line(name, 200).translate(_NO_MARKUP)
+    source = sanitize_line(name, 200).translate(_NO_MARKUP)
     return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
@@ -122,11 +122,13 @@ def render_shared_result(result: SharedResult, seat: str) -> list[str]:
             return [fence_untrusted_text("check", "the program", ran_words(result))]
         case ChangeApplied():
             return [
-                fence_untrusted_text("check", "the workspace", f"Written: {', '.join(map(one_line, result.files))}.")
+                fence_untrusted_text(
+                    "check", "the workspace", f"Written: {', '.join(map(sanitize_line, result.files))}."
+                )
             ]
         case _:
             pass
-    refused = [f"Not shown: {one_line(name)}. {one_line(why)}" for name, why in result.refused.items()]
+    refused = [f"Not shown: {sanitize_line(name)}. {sanitize_line(why)}" for name, why in result.refused.items()]
     told = [fence_untrusted_text("check", "requests", "\n".join(refused))] if refused else []
     if isinstance(result, ChecksRun):
         for it in result.outcomes:

@@ -24,7 +24,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, RecordMismatch
 from roundtable.core.ports import AgentWorktrees, Performer, Voices
-from roundtable.core.replies import codec
+from roundtable.core.replies import find_codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clock import PausableTimeout, pausable_timeout
@@ -111,7 +111,7 @@ class RecordedTable:
         if not await self.may_open(round):
             raise MeetingLimitReached(self._session.limit_stops[round])
         await self._clerk.load(charter_blob_digests(self._session))
-        form = codec(expect.codec)
+        form = find_codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
         keeping = (self._clerk.keep(text) for text in (form.text_format(expect), json_text))

@@ -14,12 +14,12 @@ import msgspec
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import AgentWorktrees, Voice, Voices
-from roundtable.core.replies import codec, read
-from roundtable.core.replies.codec import Reading
-from roundtable.core.replies.prose import Speech, without_thoughts
+from roundtable.core.replies import find_codec, read_reply
+from roundtable.core.replies.codec import ReadReply
+from roundtable.core.replies.prose import ProseStream, strip_thoughts
 from roundtable.core.session import RoundRecord
 from roundtable.core.text.redaction import RedactedStream
-from roundtable.core.text.wording import fenced, unbroken
+from roundtable.core.text.wording import fence_code, join_text_lines
 from roundtable.core.usage import Usage
 from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
 from roundtable.core.verdict import ParseStatus
@@ -82,7 +82,7 @@ class TurnTaker:
         self._seat = seat
         self._all_voices = seat.chain(judging=round.opened.turns.judging)
         self._expect = round.opened.expect
-        self._codec = codec(self._expect.codec)
+        self._codec = find_codec(self._expect.codec)
         self._layout = layout
         self._limits = round.opened.limits
         self._turn = round.turns[seat.name]
@@ -209,7 +209,7 @@ class TurnTaker:
         Where another voice could answer in its place, it must give a sign of life within its share of the time left.
         """
         asked, request = await self._prepare(voice, name, purpose, more)
-        speech = Speech(self._codec.spoken if asked.structured and not more else "")
+        speech = ProseStream(self._codec.spoken if asked.structured and not more else "")
         words = RedactedStream(self._clerk.feed.redactor)
         writing = asyncio.ensure_future(self._clerk.record(asked))
         patience = share.left() if share is not None and share.voices > 1 else None
@@ -322,15 +322,15 @@ class TurnTaker:
         ):
             if names:
                 more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-                told += f"\n\nLeft out, since {why}: {unbroken(', '.join(names[:_MOST_NAMED]))}{more}"
+                told += f"\n\nLeft out, since {why}: {join_text_lines(', '.join(names[:_MOST_NAMED]))}{more}"
         if not edits.diff:
             return msgspec.structs.replace(end, text=told)
         words = "\n".join(f"> {line}" for line in told.splitlines())
-        changed = fenced(edits.diff.removesuffix("\n"), "diff")
+        changed = fence_code(edits.diff.removesuffix("\n"), "diff")
         return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
     async def _answered(self, voice: Voice, name: str, spoken: _Spoken, reply: Reply) -> None:
-        reading = read(self._expect, reply.text, spoken.asked.structured)
+        reading = read_reply(self._expect, reply.text, spoken.asked.structured)
         move = MoveMade(
             self._round.name,
             self._seat.name,
@@ -351,7 +351,7 @@ class TurnTaker:
         late = self._round.closed is not None
         await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
-    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: Reading) -> MoveMade:
+    async def _mend(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: ReadReply) -> MoveMade:
         """Ask once for the part that could not be read; its other words stand, unless all are asked for.
 
         Nobody is shown a hollow reply of its own: small models only say it again.
@@ -364,7 +364,7 @@ class TurnTaker:
             await self._failed(name, spoken.end, None)
             return move
         usage = move.usage.plus(spoken.end.usage)
-        second = read(self._expect, spoken.end.text, spoken.asked.structured)
+        second = read_reply(self._expect, spoken.end.text, spoken.asked.structured)
         if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
@@ -400,7 +400,7 @@ def _checked(end: Reply | Fault | None, voice: str) -> Reply | Fault:
         return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} stopped without an end.")
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} answered with nothing.")
-    if isinstance(end, Reply) and not without_thoughts(end.text).strip():
+    if isinstance(end, Reply) and not strip_thoughts(end.text).strip():
         kind = FaultKind.TRUNCATED if end.truncated else FaultKind.EMPTY
         fault = Fault.of(kind, f"The voice {voice} thought aloud and answered nothing.")
         return msgspec.structs.replace(fault, usage=end.usage)

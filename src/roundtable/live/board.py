@@ -31,17 +31,17 @@ from roundtable.core.events import (
     TurnInterrupted,
 )
 from roundtable.core.values import Charter, Usage
-from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, fault_words, glyph_of
-from roundtable.report.costs import NOTHING, is_priced, price
-from roundtable.report.step_words import begun_words
+from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, describe_live_fault, fault_glyph
+from roundtable.report.costs import NO_VALUE, format_price, has_known_price
+from roundtable.report.step_words import describe_running_step
 
-WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
+GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
 BYTES_PER_TOKEN = 4
-MOST_OUTPUT = 4000
+LONGEST_STEP_OUTPUT = 4000
 """Characters of what a step prints that are kept for showing."""
 
 
-class View(msgspec.Struct, frozen=True):
+class SessionView(msgspec.Struct, frozen=True):
     """How somebody came to a session: what they know of it already, and whether it runs in this process."""
 
     charter: Charter
@@ -51,7 +51,7 @@ class View(msgspec.Struct, frozen=True):
     own: bool = True
 
 
-class SeatView(msgspec.Struct):
+class SeatPanel(msgspec.Struct):
     """One seat: its sign, its words so far in this turn, and what it has used."""
 
     name: str
@@ -72,7 +72,7 @@ class SeatView(msgspec.Struct):
     @property
     def word(self) -> str:
         """The sign in a word."""
-        return "off" if self.off else WORDS[self.glyph]
+        return "off" if self.off else GLYPH_WORDS[self.glyph]
 
     @property
     def tokens(self) -> int:
@@ -82,7 +82,7 @@ class SeatView(msgspec.Struct):
     @property
     def cost(self) -> str:
         """Money so far, in words."""
-        return price(self.spent, priced=self.priced) if self.calls else NOTHING
+        return format_price(self.spent, priced=self.priced) if self.calls else NO_VALUE
 
     def elapsed(self, now: float) -> float:
         """Seconds this turn has taken."""
@@ -134,7 +134,7 @@ class SeatView(msgspec.Struct):
         """Add what a call reports."""
         self.spent = self.spent.plus(usage)
         self.calls += 1
-        self.priced = self.priced and is_priced(usage)
+        self.priced = self.priced and has_known_price(usage)
 
 
 class Board:
@@ -143,7 +143,7 @@ class Board:
     def __init__(self, charter: Charter, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.question = charter.question
-        self.seats = {seat.name: SeatView(seat.name, seat.color) for seat in charter.seats}
+        self.seats = {seat.name: SeatPanel(seat.name, seat.color) for seat in charter.seats}
         self.round = ""
         self.past: set[str] = set()
         self.electorate: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Board:
         """Money of all seats so far, in words."""
         asked = [seat for seat in self.seats.values() if seat.calls]
         total = reduce(Usage.plus, (seat.spent for seat in asked), Usage())
-        return price(total, priced=all(seat.priced for seat in asked)) if asked else NOTHING
+        return format_price(total, priced=all(seat.priced for seat in asked)) if asked else NO_VALUE
 
     def apply(self, item: Recorded | Delta) -> None:
         """Take one more fact or word in."""
@@ -169,9 +169,9 @@ class Board:
             if item.seat in self.seats and not over:
                 self.seats[item.seat].hear(item, self._clock())
             elif item.seat not in self.seats and self.step:
-                self.output = (self.output + item.text)[-MOST_OUTPUT:]
+                self.output = (self.output + item.text)[-LONGEST_STEP_OUTPUT:]
             return
-        at = moment(item.at)
+        at = parse_record_time(item.at)
         self.started = self.started or at
         event = item.event
         match event:
@@ -203,13 +203,13 @@ class Board:
                 seat.use(event.usage)
                 self.done.add(event.seat)
             case SeatMissed():
-                seat.rest(glyph_of(event.fault), at)
-                seat.remark = fault_words(event.fault)
+                seat.rest(fault_glyph(event.fault), at)
+                seat.remark = describe_live_fault(event.fault)
                 self.done.add(event.seat)
             case CallFailed():
-                seat.rest(glyph_of(event.fault), at)
+                seat.rest(fault_glyph(event.fault), at)
                 again = f" Trying again in {event.delay:.1f} s." if event.delay is not None else ""
-                seat.remark = fault_words(event.fault) + again
+                seat.remark = describe_live_fault(event.fault) + again
                 if event.usage.tokens:
                     seat.use(event.usage)
             case TurnInterrupted():
@@ -227,7 +227,7 @@ class Board:
             case GateAnswered():
                 self.gate = ""
             case EffectStarted():
-                self.step, self.output = begun_words(event.effect), ""
+                self.step, self.output = describe_running_step(event.effect), ""
             case EffectDone() | EffectFailed():
                 self.step, self.output = "", ""
             case SessionAmended():
@@ -242,7 +242,7 @@ class Board:
                 pass
 
 
-def moment(at: str) -> float:
+def parse_record_time(at: str) -> float:
     """A time of the record as seconds, for showing how long something takes."""
     return datetime.fromisoformat(at).timestamp()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate, NextStep
 
-MEANINGS = {
+OPTION_MEANINGS = {
     "apply": "to be carried out, with `roundtable apply`",
     "myself": "I do it myself",
     "later": "decide later",
@@ -21,7 +21,7 @@ MEANINGS = {
 }
 """What an option means where the gate itself does not say it."""
 
-REASONS = {
+OPTION_REASON_QUESTIONS = {
     "back": "What should they think about again?",
     "reject": "Why not? Later meetings are told",
     "retry": "What is to be different this time?",
@@ -30,7 +30,7 @@ REASONS = {
 """The options that mean little without a word from the person."""
 
 
-def letters(gate: Gate) -> dict[str, str]:
+def gate_option_letters(gate: Gate) -> dict[str, str]:
     """The letter that is enough for an option: its first, where no other option begins with it."""
     first = Counter(option[:1].casefold() for option in gate.options)
     return {
@@ -38,32 +38,32 @@ def letters(gate: Gate) -> dict[str, str]:
     }
 
 
-def meaning(gate: Gate, option: str) -> str:
+def describe_gate_option(gate: Gate, option: str) -> str:
     """An option explained in a line."""
-    return one_line(gate.details.get(option) or MEANINGS.get(option, ""))
+    return sanitize_line(gate.details.get(option) or OPTION_MEANINGS.get(option, ""))
 
 
-def on_enter(gate: Gate) -> str:
+def gate_option_on_enter(gate: Gate) -> str:
     """What an empty line stands for: the default, unless that ends the meeting, which nobody does in passing."""
     return "" if gate.default == NextStep.STOP else gate.default
 
 
-def chosen(gate: Gate, typed: str) -> str | None:
+def match_gate_option(gate: Gate, typed: str) -> str | None:
     """The option a person means by a number, a name, a letter or an empty line; None if there is no such option."""
     if not typed:
-        return on_enter(gate) or None
+        return gate_option_on_enter(gate) or None
     if typed in gate.options:
         return typed
     word = typed.casefold()
     by_name = {option.casefold(): option for option in gate.options}
     by_number = {str(number): option for number, option in enumerate(gate.options, 1)}
-    by_letter = {letter: option for option, letter in letters(gate).items()}
+    by_letter = {letter: option for option, letter in gate_option_letters(gate).items()}
     return by_name.get(word) or by_number.get(word) or by_letter.get(word)
 
 
-def choice(gate: Gate, typed: str) -> tuple[str | None, str]:
+def parse_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
     """The option that is meant, and what stands behind it: `back: think of the cache`."""
-    if (option := chosen(gate, typed)) is not None:
+    if (option := match_gate_option(gate, typed)) is not None:
         return option, ""
     word, colon, reason = typed.partition(":")
-    return (chosen(gate, word.strip()) if colon and word.strip() else None), reason.strip()
+    return (match_gate_option(gate, word.strip()) if colon and word.strip() else None), reason.strip()

@@ -16,23 +16,23 @@ ALL, SOME, ASK, NONE = "all", "some", "ask", "none"
 CONFIRM, NO = "confirm", "no"
 """The options of a gate at which something would be lost for good."""
 
-Verdict = bool | str
+HunkVerdict = bool | str
 """Taken, left, or the person's own text instead."""
 
 
-class Answer(NamedTuple):
+class ApprovalAnswer(NamedTuple):
     """An option of the gate and what goes with it."""
 
     option: str
     text: str = ""
 
 
-class Parley:
+class HunkApproval:
     """What was decided so far. `known` are verdicts of an earlier look: a hunk that is the same keeps its own."""
 
-    def __init__(self, planned: ChangePlanned, known: Mapping[Hunk, Verdict] | None = None) -> None:
+    def __init__(self, planned: ChangePlanned, known: Mapping[Hunk, HunkVerdict] | None = None) -> None:
         self.planned = planned
-        self.verdicts: dict[Hunk, Verdict] = {it: known[it] for it in planned.hunks if known and it in known}
+        self.verdicts: dict[Hunk, HunkVerdict] = {it: known[it] for it in planned.hunks if known and it in known}
 
     @property
     def current(self) -> Hunk | None:
@@ -54,7 +54,7 @@ class Parley:
         """What the person wrote anew."""
         return [it for it in self.planned.hunks if isinstance(self.verdicts.get(it), str)]
 
-    def settle(self, verdict: Verdict, *, whole_file: bool = False) -> None:
+    def settle(self, verdict: HunkVerdict, *, whole_file: bool = False) -> None:
         """Say what becomes of the current hunk, and of those that are open in its file if that is meant too."""
         here = self.current
         if here is None:
@@ -81,16 +81,16 @@ class Parley:
     def _edited(self) -> dict[str, str]:
         return {it.id: text for it, text in self.verdicts.items() if isinstance(text, str)}
 
-    def answer(self) -> Answer:
+    def answer(self) -> ApprovalAnswer:
         """What all of it comes to at the gate; a hunk that nobody looked at is not taken."""
         if not self.taken:
-            return Answer(NONE)
+            return ApprovalAnswer(NONE)
         left = tuple(it.id for it in self.planned.hunks if it not in self.taken)
         if not left and not self._edited:
-            return Answer(ALL)
-        return Answer(SOME, msgspec.json.encode(HunkChoice(left, self._edited)).decode())
+            return ApprovalAnswer(ALL)
+        return ApprovalAnswer(SOME, msgspec.json.encode(HunkChoice(left, self._edited)).decode())
 
-    def question(self, words: str) -> Answer:
+    def question(self, words: str) -> ApprovalAnswer:
         """Ask the table about the current hunk."""
         here = self.current
-        return Answer(ASK, f"{here.id}: {words}" if here else words)
+        return ApprovalAnswer(ASK, f"{here.id}: {words}" if here else words)

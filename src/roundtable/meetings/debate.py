@@ -19,7 +19,7 @@ import msgspec
 from roundtable.core.decide import debate as rule
 from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
-from roundtable.core.text.wording import ended
+from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
@@ -130,7 +130,7 @@ async def _planned(table: Table, settings: DebateSettings, decision: Decision) -
         notice = f"{executor} gave no plan, so there is nothing to carry out."
         return msgspec.structs.replace(decision, notices=(*decision.notices, notice))
     details = {"yes": f"note that it may be ({APPLY_HINT})", "no": "nothing is carried out"}
-    question = f"{executor} has drafted a plan for: {ended(decision.position)} Shall it be carried out?"
+    question = f"{executor} has drafted a plan for: {end_sentence(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
 

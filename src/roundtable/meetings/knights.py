@@ -19,7 +19,7 @@ from roundtable.core.decide import knights as rule
 from roundtable.core.decide.points import points
 from roundtable.core.decide.positions import insufficient
 from roundtable.core.ports import Table
-from roundtable.core.text.wording import ended
+from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
@@ -133,7 +133,7 @@ async def _persons_choice(table: Table, accord: rule.Accord, decision: Decision,
     barred = barred if sitting < MAX_SITTINGS else (*barred, "back")
     details = {option: meaning for option, meaning in CHOICES.items() if option not in barred}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
-    proposed = [f"It proposes: {ended(decision.position)}"] if decision.position else []
+    proposed = [f"It proposes: {end_sentence(decision.position)}"] if decision.position else []
     question = " ".join((decision.how, *proposed, *accord.blocking(), "What next?"))
     return await table.gate(Gate(id, question, tuple(details), "later", details))
 

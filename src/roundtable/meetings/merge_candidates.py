@@ -24,7 +24,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.ports import Table
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.meetings.meeting import PlannedRound
@@ -56,7 +56,7 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
 def candidate_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The change of a candidate as its seat wrote it."""
     move = next(it for round in rounds if round.name == candidate.round and (it := round.by(candidate.seat)))
-    return changes_of(move.text).operations
+    return parse_file_changes(move.text).operations
 
 
 async def splice_candidates(

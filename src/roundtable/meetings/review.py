@@ -20,7 +20,7 @@ from roundtable.core.decide.review import conclude
 from roundtable.core.effects import ClaimsProven, ProveClaims
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
-from roundtable.core.text.diffs import CHANGES
+from roundtable.core.text.diffs import DIFF_CONTEXT_NAME
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 
@@ -77,7 +77,9 @@ async def _examined(table: Table, name: str, open: Sequence[Finding]) -> Round:
 async def _run(table: Table, round: Round) -> ClaimsProven | Fault:
     """Run the proofs of a round, on the tree with the changes and on the one before."""
     settings = msgspec.convert(table.charter.settings, ReviewSettings)
-    patch = next((it.digest for it in table.charter.context if it.name == CHANGES), "") if settings.patch else ""
+    patch = (
+        next((it.digest for it in table.charter.context if it.name == DIFF_CONTEXT_NAME), "") if settings.patch else ""
+    )
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,), settings.base, settings.tip, patch))
     assert isinstance(result, ClaimsProven | Fault)
     return result

@@ -10,8 +10,8 @@ from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.file_kinds import is_collected_test_file
 from roundtable.core.ports import Table
-from roundtable.core.replies.codec import Unreadable
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.codec import UnreadableReply
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 
@@ -116,8 +116,8 @@ def _wanted(*rounds: Round) -> dict[tuple[str, bool], object]:
 
 def _changes(text: str, *, tests: bool) -> object:
     try:
-        wanted = changes_of(text).operations
-    except Unreadable:
+        wanted = parse_file_changes(text).operations
+    except UnreadableReply:
         return "" if tests else text
     return tuple(it for it in wanted if is_collected_test_file(it.path)) if tests else wanted
 

@@ -13,29 +13,29 @@ from itertools import combinations
 from math import cos, pi, sin
 
 from roundtable.core.decide.positions import NEW, names_a_reason, same_words
-from roundtable.core.replies import codec
+from roundtable.core.replies import find_codec
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision, Expect, Move, Proposal, Value
 from roundtable.core.verdict import Stance, Verdict
 
-NODE = 24
-APART = 3 * NODE
+NODE_RADIUS = 24
+LEAST_SEAT_DISTANCE = 3 * NODE_RADIUS
 """The least distance between two seats, from middle to middle."""
-REACH = 110
+LEAST_TABLE_RADIUS = 110
 """From the middle of the table to a seat; more where there are many."""
-LABEL = (160, 40)
+LABEL_ROOM = (160, 40)
 """The room that names have beside the seats, and above and below them."""
-COLORS = 6
-LONGEST_SIGN = 3
-LONGEST_NAME = 13
+CAMP_COLOR_COUNT = 6
+LONGEST_CAMP_SIGN = 3
+LONGEST_SEAT_NAME = 13
 
 Point = tuple[float, float]
 
 
-def agreement_map(session: Session) -> Iterator[str]:
+def render_agreement_map(session: Session) -> Iterator[str]:
     """A figure in HTML, without script; nothing where nobody has said yet where it stands."""
-    ways = stands(session)
+    ways = trace_seat_positions(session)
     if not ways:
         return
     yield "<h2>Who stands with whom</h2>"
@@ -45,7 +45,7 @@ def agreement_map(session: Session) -> Iterator[str]:
 
 
 class _Map:
-    def __init__(self, session: Session, ways: Mapping[str, Stand]) -> None:
+    def __init__(self, session: Session, ways: Mapping[str, SeatPositions]) -> None:
         self._decision = session.decision
         self._ways = ways
         self._seats = [seat.name for seat in session.charter.seats]
@@ -54,9 +54,9 @@ class _Map:
         self._texts = {it.id: it.text for it in self._decision.proposals} if self._decision else {}
         camps = dict.fromkeys([*self._ends.values(), *(end for way in ways.values() for end in (way.first, way.last))])
         self._signs = {camp: _sign(camp, place) for place, camp in enumerate(camps, 1)}
-        self._colors = {camp: f"c{place % COLORS}" for place, camp in enumerate(camps)}
+        self._colors = {camp: f"c{place % CAMP_COLOR_COUNT}" for place, camp in enumerate(camps)}
         turn = 2 * pi / len(self._seats)
-        self._reach = max(REACH, APART / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
+        self._reach = max(LEAST_TABLE_RADIUS, LEAST_SEAT_DISTANCE / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
         self._places: dict[str, Point] = {
             seat: (self._reach * sin(turn * place), -self._reach * cos(turn * place))
             for place, seat in enumerate(self._seats)
@@ -64,10 +64,10 @@ class _Map:
 
     def figure(self) -> Iterator[str]:
         """The drawing, and the same in words under it."""
-        wide, high = (self._reach + NODE + room for room in LABEL)
+        wide, high = (self._reach + NODE_RADIUS + room for room in LABEL_ROOM)
         box = f"{-wide:.0f} {-high:.0f} {2 * wide:.0f} {2 * high:.0f}"
         yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._in_words())}">'
-        yield f'<circle class="board" r="{self._reach - 2 * NODE:.0f}"/>'
+        yield f'<circle class="board" r="{self._reach - 2 * NODE_RADIUS:.0f}"/>'
         yield from self._lines()
         for seat in self._seats:
             yield from self._seat(seat)
@@ -87,22 +87,26 @@ class _Map:
         way = self._ways.get(seat)
         color = self._colors[self._ends[seat]] if way else ""
         if way and way.moved:
-            yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE + 6}"/>'
+            yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS + 6}"/>'
         unheard = "" if way else " unheard"
-        yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE}"/>'
+        yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS}"/>'
         sign = escape(self._signs[self._ends[seat]]) if way else "?"
         yield f'<text class="mark" x="{x:.0f}" y="{y + 6:.0f}">{sign}</text>'
         side, x, y = self._beside(x, y)
-        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(one_line(seat, LONGEST_NAME))}</text>'
+        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(sanitize_line(seat, LONGEST_SEAT_NAME))}</text>'
 
     def _beside(self, x: float, y: float) -> tuple[str, float, float]:
         """Where the name of a seat begins or ends: away from the table, where no other seat is."""
         right, down = x / self._reach, y / self._reach
         if abs(right) < 0.25:
-            return "", x, y + (NODE + 26 if down > 0 else -NODE - 14)
-        return ("right", x + NODE + 12, y + 5 + 10 * down) if right > 0 else ("left", x - NODE - 12, y + 5 + 10 * down)
+            return "", x, y + (NODE_RADIUS + 26 if down > 0 else -NODE_RADIUS - 14)
+        return (
+            ("right", x + NODE_RADIUS + 12, y + 5 + 10 * down)
+            if right > 0
+            else ("left", x - NODE_RADIUS - 12, y + 5 + 10 * down)
+        )
 
-    def _went(self, way: Stand) -> str:
+    def _went(self, way: SeatPositions) -> str:
         if not way.moved:
             return "held"
         if self._ends[way.seat] != way.last:
@@ -115,10 +119,10 @@ class _Map:
         for camp, sign in self._signs.items():
             seats = ", ".join(escape(self._with_way(it)) for it in self._ends if self._ends[it] == camp)
             won = " (decided)" if _won(self._decision, camp) else ""
-            text = escape(one_line(self._texts.get(camp, camp), 160))
+            text = escape(sanitize_line(self._texts.get(camp, camp), 160))
             who = f'<span class="soft">{seats or "nobody in the end"}{won}</span>'
             yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {who}</li>'
-        if unheard := [one_line(seat) for seat in self._seats if seat not in self._ways]:
+        if unheard := [sanitize_line(seat) for seat in self._seats if seat not in self._ways]:
             yield f'<li><b>?</b><span class="soft">not heard: {escape(", ".join(unheard))}</span></li>'
         yield "</ul>"
         yield '<p class="soft">A thick line joins seats that ended with the same answer, a dotted one seats that did '
@@ -126,27 +130,27 @@ class _Map:
 
     def _with_way(self, seat: str) -> str:
         way = self._ways[seat]
-        return f"{one_line(seat)} ({self._went(way)})" if way.moved else one_line(seat)
+        return f"{sanitize_line(seat)} ({self._went(way)})" if way.moved else sanitize_line(seat)
 
     def _in_words(self) -> str:
         told = [f"{it.seat} {self._signs[self._ends[it.seat]]}, {self._went(it)}" for it in self._ways.values()]
-        return one_line(f"Where the seats ended: {'; '.join(told)}.")
+        return sanitize_line(f"Where the seats ended: {'; '.join(told)}.")
 
 
 def _sign(camp: str, place: int) -> str:
     """A proposal's own id where it is short enough to be one, else a number."""
-    return camp if len(camp) <= LONGEST_SIGN and camp.isalnum() else str(place)
+    return camp if len(camp) <= LONGEST_CAMP_SIGN and camp.isalnum() else str(place)
 
 
 def _won(decision: Decision | None, camp: str) -> bool:
     return decision is not None and decision.settled and camp == decision.winner
 
 
-STANCES = {Stance.SUPPORT: "agrees", Stance.AMEND: "has open points", Stance.OPPOSE: "objects"}
+STANCE_WORDS = {Stance.SUPPORT: "agrees", Stance.AMEND: "has open points", Stance.OPPOSE: "objects"}
 """Where a form has nothing to stand for but agreement itself."""
 
 
-class Stand(Value, frozen=True):
+class SeatPositions(Value, frozen=True):
     """One seat's way through the meeting; both ends are the same where it held.
 
     `reasoned` says whether a seat that moved named an error or a fact; None where the form had no place for one.
@@ -163,35 +167,35 @@ class Stand(Value, frozen=True):
         return self.first != self.last
 
 
-def stands(session: Session) -> dict[str, Stand]:
+def trace_seat_positions(session: Session) -> dict[str, SeatPositions]:
     """By seat, in the order of the table; a seat that never said where it stands is not among them."""
     proposals = session.decision.proposals if session.decision else ()
     taken: dict[str, list[tuple[str, bool | None]]] = {}
     for record, move in _counted(session):
-        if stand := stand_of(move, proposals):
+        if stand := position_of_move(move, proposals):
             asked = _asks_for_reasons(record.opened.expect)
             taken.setdefault(move.seat, []).append((stand, names_a_reason(move) if asked else None))
     order = (seat.name for seat in session.charter.seats)
     return {seat: _way(seat, taken[seat]) for seat in order if seat in taken}
 
 
-def stand_of(move: Move, proposals: Sequence[Proposal]) -> str:
+def position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     """What a move stands for: the id of a proposal where there is one, else the position or stance itself."""
     said = move.verdict
     own = next((it.id for it in proposals if move.seat in it.authors), "")
     if said.target == NEW:
         return _known(said.position, proposals) or said.position
     if said.target and said.stance is not Stance.OPPOSE:
-        return called(said.target, proposals)
+        return resolve_proposal_id(said.target, proposals)
     if named := said.key or _favourite(said):
         return named
     if said.position:
         return own or _known(said.position, proposals) or same_words(said.position)
     objects = said.stance is Stance.OPPOSE and said.score is None
-    return own if own and objects else STANCES.get(said.stance, "")
+    return own if own and objects else STANCE_WORDS.get(said.stance, "")
 
 
-def called(name: str, proposals: Sequence[Proposal]) -> str:
+def resolve_proposal_id(name: str, proposals: Sequence[Proposal]) -> str:
     """A proposal's id, where one of its authors may be named instead."""
     if any(it.id == name for it in proposals):
         return name
@@ -216,14 +220,14 @@ def _known(position: str, proposals: Sequence[Proposal]) -> str:
 
 
 def _asks_for_reasons(expect: Expect) -> bool:
-    schema = codec(expect.codec).schema
+    schema = find_codec(expect.codec).schema
     return schema is not None and not {"error", "evidence"}.isdisjoint(schema(expect).get("properties", {}))
 
 
-def _way(seat: str, taken: list[tuple[str, bool | None]]) -> Stand:
+def _way(seat: str, taken: list[tuple[str, bool | None]]) -> SeatPositions:
     """From the first stand to the last; the reason is the one given where it came to the last one."""
     first, last = taken[0][0], taken[-1][0]
     if first == last:
-        return Stand(seat, first, last)
+        return SeatPositions(seat, first, last)
     arrived = max(place for place in range(1, len(taken)) if taken[place - 1][0] != last and taken[place][0] == last)
-    return Stand(seat, first, last, taken[arrived][1])
+    return SeatPositions(seat, first, last, taken[arrived][1])

@@ -9,61 +9,63 @@ from typing import Literal
 from roundtable.core.changeset import Draft
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.sanitize import visible
+from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Value
-from roundtable.report.costs import costs
-from roundtable.report.phrases import outcome
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.costs import summarize_costs
+from roundtable.report.phrases import describe_outcome
+from roundtable.report.stage_words import list_stage_ends
 
-State = Literal["same", "changed", "only in the first", "only in the second"]
-LARGEST = 400_000
+DifferenceState = Literal["same", "changed", "only in the first", "only in the second"]
+LARGEST_COMPARED_FILE = 400_000
 """Characters of a file beyond which it is only said that it differs."""
 
 
-class Side(Value, frozen=True):
+class ComparedSession(Value, frozen=True):
     """One of both sessions."""
 
     session: str
     slug: str
     question: str
-    outcome: str
+    describe_outcome: str
     rounds: int
     tokens: int
     cost: str
 
 
-class Difference(Value, frozen=True):
+class SessionDifference(Value, frozen=True):
     """A stage, a file or the decision in both sessions; `diff` says how the second differs from the first."""
 
     name: str
-    state: State
+    state: DifferenceState
     first: str = ""
     second: str = ""
     diff: tuple[str, ...] = ()
 
 
-class Compared(Value, frozen=True):
+class SessionComparison(Value, frozen=True):
     """Both sessions. `shared` is how many facts one has from the other."""
 
-    first: Side
-    second: Side
+    first: ComparedSession
+    second: ComparedSession
     shared: int
-    stages: tuple[Difference, ...]
-    decision: Difference | None
-    files: tuple[Difference, ...]
+    stages: tuple[SessionDifference, ...]
+    decision: SessionDifference | None
+    files: tuple[SessionDifference, ...]
 
 
-Files = Mapping[str, bytes | None]
+ProjectFiles = Mapping[str, bytes | None]
 """What stands in the files of a project; None where a file was taken away."""
 
 
-Drafts = Mapping[Digest, Draft]
+DraftsByDigest = Mapping[Digest, Draft]
 """What was drafted, by its name."""
 
 
-def compared(first: Session, second: Session, files: tuple[Files, Files], drafts: Drafts) -> Compared:
+def compare_sessions(
+    first: Session, second: Session, files: tuple[ProjectFiles, ProjectFiles], drafts: DraftsByDigest
+) -> SessionComparison:
     """What is the same in both, what is not, and how it differs."""
-    return Compared(
+    return SessionComparison(
         _side(first),
         _side(second),
         _shared(first, second),
@@ -73,11 +75,11 @@ def compared(first: Session, second: Session, files: tuple[Files, Files], drafts
     )
 
 
-def _side(session: Session) -> Side:
-    total = costs(session).total
-    ended = outcome(session.decision) if session.decision else session.status
+def _side(session: Session) -> ComparedSession:
+    total = summarize_costs(session).total
+    ended = describe_outcome(session.decision) if session.decision else session.status
     charter = session.charter
-    return Side(
+    return ComparedSession(
         session.id, charter.slug, charter.question, ended, len(session.rounds), session.spent.tokens, total.price
     )
 
@@ -88,17 +90,17 @@ def _shared(first: Session, second: Session) -> int:
     return first.charter.branched_at if first.charter.parent == second.id else 0
 
 
-def _stages(first: Session, second: Session, drafts: Drafts) -> Iterator[Difference]:
-    ours = {it.stage: it for it in stage_ends(first)}
-    theirs = {it.stage: it for it in stage_ends(second)}
+def _stages(first: Session, second: Session, drafts: DraftsByDigest) -> Iterator[SessionDifference]:
+    ours = {it.stage: it for it in list_stage_ends(first)}
+    theirs = {it.stage: it for it in list_stage_ends(second)}
     for stage in dict.fromkeys((*ours, *theirs)):
         one, other = ours.get(stage), theirs.get(stage)
         said, then = one.text if one else "", other.text if other else ""
         state = _state(one and _substance(one, drafts), other and _substance(other, drafts))
-        yield Difference(stage, state, _how(one), _how(other), _diff(stage, said, then))
+        yield SessionDifference(stage, state, _how(one), _how(other), _diff(stage, said, then))
 
 
-def _substance(end: StageEnd, drafts: Drafts) -> object:
+def _substance(end: StageEnd, drafts: DraftsByDigest) -> object:
     """What a stage came to, whichever session it was held in: how, in which words, with which files."""
     files = {it.path: (it.after, it.executable) for it in drafts[end.draft].files} if end.draft else {}
     return _how(end), end.text, files
@@ -111,13 +113,13 @@ def _how(end: StageEnd | None) -> str:
     return f"{end.how}{f' ({end.judge} judged)' if end.judge else ''}{attempt}"
 
 
-def _decision(first: Session, second: Session) -> Difference | None:
+def _decision(first: Session, second: Session) -> SessionDifference | None:
     """What both came to in the end; where there are stages, they tell it."""
-    if stage_ends(first) or stage_ends(second) or not (first.decision or second.decision):
+    if list_stage_ends(first) or list_stage_ends(second) or not (first.decision or second.decision):
         return None
     one, other = first.decision, second.decision
     said, then = one.text if one else "", other.text if other else ""
-    return Difference(
+    return SessionDifference(
         "decision",
         _state(one and (one.position, one.text), other and (other.position, other.text)),
         one.position if one else "",
@@ -126,14 +128,14 @@ def _decision(first: Session, second: Session) -> Difference | None:
     )
 
 
-def _files(ours: Files, theirs: Files) -> Iterator[Difference]:
+def _files(ours: ProjectFiles, theirs: ProjectFiles) -> Iterator[SessionDifference]:
     for path in sorted({*ours, *theirs}):
         one, other = ours.get(path), theirs.get(path)
         if one != other:
-            yield Difference(path, _state(one, other), diff=_file_diff(path, one, other))
+            yield SessionDifference(path, _state(one, other), diff=_file_diff(path, one, other))
 
 
-def _state(one: object, other: object) -> State:
+def _state(one: object, other: object) -> DifferenceState:
     if one is None or other is None:
         return "only in the second" if one is None else "only in the first"
     return "same" if one == other else "changed"
@@ -144,9 +146,9 @@ def _file_diff(path: str, one: bytes | None, other: bytes | None) -> tuple[str, 
         said, then = (one or b"").decode(), (other or b"").decode()
     except UnicodeDecodeError:
         return ("(not text)",)
-    return ("(too long to be shown)",) if len(said) + len(then) > LARGEST else _diff(path, said, then)
+    return ("(too long to be shown)",) if len(said) + len(then) > LARGEST_COMPARED_FILE else _diff(path, said, then)
 
 
 def _diff(name: str, said: str, then: str) -> tuple[str, ...]:
     lines = unified_diff(said.splitlines(), then.splitlines(), f"first/{name}", f"second/{name}", lineterm="")
-    return tuple(map(visible, lines))
+    return tuple(map(reveal_hidden_characters, lines))

@@ -12,9 +12,9 @@ from roundtable.core.faults import FaultKind
 from roundtable.core.session import Session, Turn
 from roundtable.core.usage import Usage, format_money
 
-NOTHING = "–"
+NO_VALUE = "–"
 
-TURNED_AWAY = (
+UNBILLED_FAULTS = (
     FaultKind.RATE_LIMITED,
     FaultKind.OVERLOADED,
     FaultKind.UNAUTHORIZED,
@@ -24,10 +24,10 @@ TURNED_AWAY = (
 )
 """Said at the door: no model has worked, so nobody is billed."""
 
-ON_THIS_MACHINE = ("embedded:", "script:")
+LOCAL_VOICE_PREFIXES = ("embedded:", "script:")
 
 
-class Cost(msgspec.Struct, frozen=True):
+class CostLine(msgspec.Struct, frozen=True):
     """One line of the bill. `calls` are the requests that went out, `failed` are those of them that brought no answer.
 
     `priced` is False when a call among them has no known price.
@@ -58,24 +58,24 @@ class Cost(msgspec.Struct, frozen=True):
     def price(self) -> str:
         """The money in words, and what a plan's share would have cost by the token."""
         if self.calls == self.failed and self.priced and not (self.used.cost_usd or self.tokens):
-            return NOTHING
+            return NO_VALUE
         worth = self.used.plan_usd
         aside = f" ({format_money(worth)} by the token)" if self.used.plan_tokens and worth is not None else ""
-        return price(self.used, priced=self.priced) + aside
+        return format_price(self.used, priced=self.priced) + aside
 
     def cells(self) -> tuple[str, ...]:
         """The line as a table shows it, under `phrases.COST_HEAD`."""
-        cached = NOTHING if self.cached_share is None else f"{self.cached_share:.0%}"
+        cached = NO_VALUE if self.cached_share is None else f"{self.cached_share:.0%}"
         figures = (self.calls, self.failed, self.used.input_tokens)
         return (*(f"{figure:,}" for figure in figures), cached, f"{self.used.output_tokens:,}", self.price)
 
 
-class Costs(msgspec.Struct, frozen=True):
+class CostReport(msgspec.Struct, frozen=True):
     """The bill by seat, by round and as a whole."""
 
-    seats: tuple[Cost, ...]
-    rounds: tuple[Cost, ...]
-    total: Cost
+    seats: tuple[CostLine, ...]
+    rounds: tuple[CostLine, ...]
+    total: CostLine
 
 
 class _Call(NamedTuple):
@@ -85,27 +85,27 @@ class _Call(NamedTuple):
     failed: bool = False
 
 
-def costs(session: Session) -> Costs:
+def summarize_costs(session: Session) -> CostReport:
     """Every request of the session that went out and is over, failed ones too."""
     calls = _billed(session)
-    return Costs(
+    return CostReport(
         tuple(_sum(it.name, (call for _, seat, call in calls if seat == it.name)) for it in session.charter.seats),
         tuple(_sum(round, (call for name, _, call in calls if name == round)) for round in session.rounds),
         _sum("total", (call for _, _, call in calls)),
     )
 
 
-def costs_by(session: Session, named: Callable[[str, str], str]) -> dict[str, Cost]:
+def group_costs(session: Session, named: Callable[[str, str], str]) -> dict[str, CostLine]:
     """The same under other names, in the order they come up: `named` gives the one for a round and a seat."""
     calls = _billed(session)
     names = dict.fromkeys(named(round, seat) for round, seat, _ in calls)
     return {it: _sum(it, (call for round, seat, call in calls if named(round, seat) == it)) for it in names}
 
 
-def price(used: Usage, *, priced: bool = True) -> str:
+def format_price(used: Usage, *, priced: bool = True) -> str:
     """In a few words: `free`, `$0.0021`, `plan`, `unknown`, or what comes together. Calls without a price add to it."""
     spent = used.cost_usd or 0.0
-    if not (priced and is_priced(used)):
+    if not (priced and has_known_price(used)):
         words = f"{format_money(spent)} or more" if spent else "unknown"
     elif spent or not used.plan_tokens:
         words = format_money(spent) if spent else "free"
@@ -114,7 +114,7 @@ def price(used: Usage, *, priced: bool = True) -> str:
     return f"{words} and plan" if used.plan_tokens else words
 
 
-def is_priced(used: Usage) -> bool:
+def has_known_price(used: Usage) -> bool:
     """Whether somebody told what this cost, or a plan paid for it."""
     return used.cost_usd is not None or bool(used.plan_tokens)
 
@@ -130,13 +130,13 @@ def _billed(session: Session) -> list[tuple[str, str, _Call]]:
     ]
 
 
-def _sum(name: str, calls: Iterable[_Call]) -> Cost:
+def _sum(name: str, calls: Iterable[_Call]) -> CostLine:
     calls = list(calls)
     total = Usage()
     for call in calls:
         total = total.plus(call.usage)
     failed = sum(call.failed for call in calls)
-    return Cost(name, len(calls), failed, total, all(is_priced(call.usage) for call in calls))
+    return CostLine(name, len(calls), failed, total, all(has_known_price(call.usage) for call in calls))
 
 
 def _calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
@@ -162,7 +162,7 @@ def _went_out(failure: CallFailed) -> bool:
 
 
 def _turned_away(failure: CallFailed) -> bool:
-    return failure.fault.kind in TURNED_AWAY and not _was_served(failure)
+    return failure.fault.kind in UNBILLED_FAULTS and not _was_served(failure)
 
 
 def _was_served(failure: CallFailed) -> bool:
@@ -171,13 +171,13 @@ def _was_served(failure: CallFailed) -> bool:
 
 def _told(usage: Usage, free: bool) -> Usage:
     """What a failed call used; a price that nobody told is nothing only where it is surely free."""
-    return msgspec.structs.replace(usage, cost_usd=0.0) if free and not is_priced(usage) else usage
+    return msgspec.structs.replace(usage, cost_usd=0.0) if free and not has_known_price(usage) else usage
 
 
 def _free_voices(session: Session) -> set[str]:
     """The voices that cost no money: those of this machine, and those none of whose answers did."""
     turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
     answers = [turn.move for turn in turns if turn.move]
-    paid = {it.voice for it in answers if it.usage.cost_usd or not is_priced(it.usage)}
-    local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(ON_THIS_MACHINE)}
+    paid = {it.voice for it in answers if it.usage.cost_usd or not has_known_price(it.usage)}
+    local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(LOCAL_VOICE_PREFIXES)}
     return ({it.voice for it in answers} | local) - paid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.core.text.quotation import inline, quoted, table
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown, render_markdown_table
 
 
 class Heading(NamedTuple):
@@ -16,7 +16,7 @@ class Heading(NamedTuple):
     tag: str = ""
 
 
-class Saying(NamedTuple):
+class Paragraph(NamedTuple):
     """A sentence of ours; a `soft` one is beside the point."""
 
     text: str
@@ -30,14 +30,14 @@ class Quote(NamedTuple):
     by: str = ""
 
 
-class Points(NamedTuple):
+class BulletList(NamedTuple):
     """Sentences in a list; such as have to be read first are a `warning`."""
 
     lines: tuple[str, ...]
     warning: bool = False
 
 
-class Grid(NamedTuple):
+class DataTable(NamedTuple):
     """A table; its last so many columns are `figures`. The last row is a sum where it says so."""
 
     head: tuple[str, ...]
@@ -46,46 +46,48 @@ class Grid(NamedTuple):
     summed: bool = False
 
 
-class Output(NamedTuple):
+class ProgramOutput(NamedTuple):
     """What a program printed."""
 
     text: str
 
 
-class Folded(NamedTuple):
+class Collapsible(NamedTuple):
     """What is looked at only by who wants to."""
 
     summary: str
-    inside: tuple[Heading | Saying | Quote | Points | Grid | Output, ...]
+    inside: tuple[Heading | Paragraph | Quote | BulletList | DataTable | ProgramOutput, ...]
 
 
-Block = Heading | Saying | Quote | Points | Grid | Output | Folded
+ReportBlock = Heading | Paragraph | Quote | BulletList | DataTable | ProgramOutput | Collapsible
 
 
-def as_markdown(blocks: Iterable[Block]) -> str:
+def render_blocks_as_markdown(blocks: Iterable[ReportBlock]) -> str:
     """The document; nothing that was said in it can pass for its structure."""
     return "\n\n".join(part for block in blocks for part in _parts(block)) + "\n"
 
 
-def _parts(block: Block) -> Iterator[str]:
+def _parts(block: ReportBlock) -> Iterator[str]:
     match block:
         case Heading():
-            tag = f" ({inline(block.tag)})" if block.tag else ""
-            yield f"{'#' * block.level} {inline(block.text)}{tag}"
-        case Saying():
-            yield f"*{inline(block.text)}*" if block.soft else inline(block.text)
+            tag = f" ({escape_markdown_line(block.tag)})" if block.tag else ""
+            yield f"{'#' * block.level} {escape_markdown_line(block.text)}{tag}"
+        case Paragraph():
+            yield f"*{escape_markdown_line(block.text)}*" if block.soft else escape_markdown_line(block.text)
         case Quote():
             if block.by:
-                yield f"**{inline(block.by)}:**"
-            yield quoted(block.text)
-        case Points():
+                yield f"**{escape_markdown_line(block.by)}:**"
+            yield quote_markdown(block.text)
+        case BulletList():
             marks = ("**", "**") if block.warning else ("", "")
-            yield "\n".join(f"- {marks[0]}{inline(line)}{marks[1]}" for line in block.lines)
-        case Grid():
-            yield table(block.head, (tuple(map(inline, row)) for row in block.rows), block.figures)
-        case Output():
-            yield quoted(block.text)
-        case Folded():
-            yield f"**{inline(block.summary)}**"
+            yield "\n".join(f"- {marks[0]}{escape_markdown_line(line)}{marks[1]}" for line in block.lines)
+        case DataTable():
+            yield render_markdown_table(
+                block.head, (tuple(map(escape_markdown_line, row)) for row in block.rows), block.figures
+            )
+        case ProgramOutput():
+            yield quote_markdown(block.text)
+        case Collapsible():
+            yield f"**{escape_markdown_line(block.summary)}**"
             for inner in block.inside:
                 yield from _parts(inner)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-def count(number: int) -> str:
+def format_count(number: int) -> str:
     """`812`, `1.2k`, `34k`: as short as a panel's edge needs it."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
 
 
-def seconds(elapsed: float) -> str:
+def format_seconds(elapsed: float) -> str:
     """`1.2s`, `48s`, `3m05s`."""
     if elapsed < 10:
         return f"{elapsed:.1f}s"
@@ -18,7 +18,7 @@ def seconds(elapsed: float) -> str:
     return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
 
 
-def sentence(text: str) -> str:
+def format_sentence(text: str) -> str:
     """The text with a stop at its end."""
     text = text.strip()
     return f"{text}." if text[-1:].isalnum() else text

@@ -12,16 +12,31 @@ from html import escape
 
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Decision
 from roundtable.report import phrases, provenance
-from roundtable.report.agreement_map import agreement_map
-from roundtable.report.costs import Cost, costs
-from roundtable.report.document import Block, Folded, Grid, Heading, Output, Points, Quote, Saying
-from roundtable.report.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
-from roundtable.report.status import status_words
+from roundtable.report.agreement_map import render_agreement_map
+from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.document import (
+    BulletList,
+    Collapsible,
+    DataTable,
+    Heading,
+    Paragraph,
+    ProgramOutput,
+    Quote,
+    ReportBlock,
+)
+from roundtable.report.recount import (
+    RULE_RECOUNT_COLUMNS,
+    SEAT_RECOUNT_COLUMNS,
+    Recount,
+    rule_recount_rows,
+    seat_recount_rows,
+)
+from roundtable.report.status import describe_session_status
 
-STYLE = """
+PAGE_STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #63636b; --line: #e2e0dc; --warn: #8a4b00; --warn-bg: #fff3df;
@@ -100,11 +115,11 @@ tr.sum td { border-bottom: 0; }
 
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
-NOBODY = f"s{len(_COLORS) - 1}"
+NEUTRAL_SEAT_CLASS = f"s{len(_COLORS) - 1}"
 """The colour of what is no seat's."""
 
 
-def document(session: Session, body: Iterable[str]) -> str:
+def render_html_document(session: Session, body: Iterable[str]) -> str:
     """The whole file."""
     lines = [
         "<!doctype html>",
@@ -114,8 +129,8 @@ def document(session: Session, body: Iterable[str]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="referrer" content="no-referrer">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html_line(session.charter.question, 80)}</title>",
-        f"<style>\n{STYLE}\n</style>",
+        f"<title>{escape_html_line(session.charter.question, 80)}</title>",
+        f"<style>\n{PAGE_STYLE}\n</style>",
         "</head>",
         "<body>",
         *body,
@@ -125,17 +140,17 @@ def document(session: Session, body: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def html_line(text: str, most: int = 0) -> str:
+def escape_html_line(text: str, most: int = 0) -> str:
     """One line of somebody's."""
-    return escape(one_line(text, most))
+    return escape(sanitize_line(text, most))
 
 
-def html_words(text: str) -> str:
+def render_html_text(text: str) -> str:
     """Somebody's words as they are, in the direction they are written in."""
-    return f'<div class="words" dir="auto">{escape(clean(text).strip()) or "(nothing)"}</div>'
+    return f'<div class="words" dir="auto">{escape(sanitize_text(text).strip()) or "(nothing)"}</div>'
 
 
-def seat_colors(session: Session) -> dict[str, str]:
+def seat_color_classes(session: Session) -> dict[str, str]:
     """The class that gives every seat its colour."""
     return {
         seat.name: f"s{_COLORS.index(color) if color in _COLORS else place % len(_COLORS)}"
@@ -144,57 +159,63 @@ def seat_colors(session: Session) -> dict[str, str]:
     }
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], figures: int = 0, *, summed: bool = False) -> str:
+def render_html_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], figures: int = 0, *, summed: bool = False
+) -> str:
     """Rows under their heads; the last so many columns are figures, and the last row is a sum where it is `summed`."""
     marks = [""] * (len(head) - figures) + [" class=n"] * figures
-    heads = "".join(f"<th{mark}>{html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
+    heads = "".join(f"<th{mark}>{escape_html_line(name)}</th>" for mark, name in zip(marks, head, strict=True))
     lines = ['<div class="scroll"><table>', f"<tr>{heads}</tr>"]
     for number, row in enumerate(rows, 1):
         of_sum = ' class="sum"' if summed and number == len(rows) else ""
-        cells = "".join(f"<td{mark}>{html_line(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
+        cells = "".join(f"<td{mark}>{escape_html_line(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
         lines.append(f"<tr{of_sum}>{cells}</tr>")
     return "\n".join((*lines, "</table></div>"))
 
 
-def as_page(session: Session, blocks: Iterable[Block]) -> str:
+def render_blocks_as_html(session: Session, blocks: Iterable[ReportBlock]) -> str:
     """A report as a page."""
-    colors = seat_colors(session)
-    return document(session, (it for block in blocks for it in _parts(block, colors)))
+    colors = seat_color_classes(session)
+    return render_html_document(session, (it for block in blocks for it in _parts(block, colors)))
 
 
-def _parts(block: Block, colors: dict[str, str]) -> Iterator[str]:
+def _parts(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
     match block:
         case Heading():
-            tag = f' <span class="tag">{html_line(block.tag)}</span>' if block.tag else ""
-            yield f'<h{block.level} dir="auto">{html_line(block.text)}{tag}</h{block.level}>'
-        case Saying():
-            yield f'<p class="soft">{html_line(block.text)}</p>' if block.soft else f"<p>{html_line(block.text)}</p>"
+            tag = f' <span class="tag">{escape_html_line(block.tag)}</span>' if block.tag else ""
+            yield f'<h{block.level} dir="auto">{escape_html_line(block.text)}{tag}</h{block.level}>'
+        case Paragraph():
+            yield (
+                f'<p class="soft">{escape_html_line(block.text)}</p>'
+                if block.soft
+                else f"<p>{escape_html_line(block.text)}</p>"
+            )
         case Quote():
-            who = f"<header>{html_line(block.by)}</header>" if block.by else ""
-            seat = colors.get(block.by, NOBODY)
-            yield f'<section class="card seat {seat}">{who}{html_words(block.text)}</section>'
-        case Points():
-            items = "".join(f'<li dir="auto">{html_line(it)}</li>' for it in block.lines)
+            who = f"<header>{escape_html_line(block.by)}</header>" if block.by else ""
+            seat = colors.get(block.by, NEUTRAL_SEAT_CLASS)
+            yield f'<section class="card seat {seat}">{who}{render_html_text(block.text)}</section>'
+        case BulletList():
+            items = "".join(f'<li dir="auto">{escape_html_line(it)}</li>' for it in block.lines)
             yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
-        case Grid():
-            yield table(block.head, block.rows, block.figures, summed=block.summed)
-        case Output():
-            yield f'<pre class="diff">{escape(clean(block.text).strip())}</pre>'
-        case Folded():
-            yield f"<details><summary>{html_line(block.summary)}</summary>"
+        case DataTable():
+            yield render_html_table(block.head, block.rows, block.figures, summed=block.summed)
+        case ProgramOutput():
+            yield f'<pre class="diff">{escape(sanitize_text(block.text).strip())}</pre>'
+        case Collapsible():
+            yield f"<details><summary>{escape_html_line(block.summary)}</summary>"
             for inner in block.inside:
                 yield from _parts(inner, colors)
             yield "</details>"
 
 
-def page(session: Session, recount: Recount | None = None) -> str:
+def render_session_page(session: Session, recount: Recount | None = None) -> str:
     """The whole session, the decision on top, with the map of who stands with whom."""
-    return document(session, _Page(session).whole(recount))
+    return render_html_document(session, _Page(session).whole(recount))
 
 
-def round_page(session: Session, record: RoundRecord) -> str:
+def render_round_page(session: Session, record: RoundRecord) -> str:
     """One round of it."""
-    return document(session, _Page(session).round(record))
+    return render_html_document(session, _Page(session).round(record))
 
 
 class _Page:
@@ -202,7 +223,7 @@ class _Page:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._colors = seat_colors(session)
+        self._colors = seat_color_classes(session)
 
     def whole(self, recount: Recount | None) -> Iterator[str]:
         """Everything."""
@@ -211,7 +232,7 @@ class _Page:
         if session.decision is not None:
             yield from self._decision(session.decision)
         yield from _change(session)
-        yield from agreement_map(session)
+        yield from render_agreement_map(session)
         if recount is not None:
             yield from _recount(recount)
         yield from self._rounds()
@@ -221,109 +242,111 @@ class _Page:
 
     def round(self, record: RoundRecord) -> Iterator[str]:
         """One round, with what every seat said."""
-        heard = f'<span class="soft">{html_line(phrases.heard(record))}</span>'
-        yield f"<details open><summary>{html_line(record.name)} {heard}</summary>"
+        heard = f'<span class="soft">{escape_html_line(phrases.describe_round_result(record))}</span>'
+        yield f"<details open><summary>{escape_html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
-            yield from self._turn(record.turns[seat], phrases.offered(record.opened))
+            yield from self._turn(record.turns[seat], phrases.parse_offered_proposals(record.opened))
         yield "</details>"
 
     def _class(self, seat: str) -> str:
-        return self._colors.get(seat, NOBODY)
+        return self._colors.get(seat, NEUTRAL_SEAT_CLASS)
 
     def _who(self, seat: str) -> str:
-        return f'<span class="who {self._class(seat)}">{html_line(seat)}</span>'
+        return f'<span class="who {self._class(seat)}">{escape_html_line(seat)}</span>'
 
     def _all(self, seats: Sequence[str]) -> str:
         return ", ".join(self._who(seat) for seat in seats)
 
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
-        yield f'<h1 dir="auto">{html_line(charter.question, 160)}</h1>'
-        facts = [status_words(session), charter.meeting, phrases.opened(session)]
+        yield f'<h1 dir="auto">{escape_html_line(charter.question, 160)}</h1>'
+        facts = [describe_session_status(session), charter.meeting, phrases.format_opening_time(session)]
         facts += [name for name in (session.name, charter.slug) if name]
-        tag = f'<span class="tag">{html_line(session.status)}</span>'
-        yield f'<p class="soft">{tag} {" · ".join(html_line(fact) for fact in facts)}</p>'
+        tag = f'<span class="tag">{escape_html_line(session.status)}</span>'
+        yield f'<p class="soft">{tag} {" · ".join(escape_html_line(fact) for fact in facts)}</p>'
         yield f"<p>{self._all([seat.name for seat in charter.seats])}</p>"
-        if one_line(charter.question, 160) != charter.question:
-            yield f"<details><summary>The whole question</summary>{html_words(charter.question)}</details>"
+        if sanitize_line(charter.question, 160) != charter.question:
+            yield f"<details><summary>The whole question</summary>{render_html_text(charter.question)}</details>"
         if charter.options:
-            yield f"<p>Options: {', '.join(html_line(option) for option in charter.options)}</p>"
-        for line in phrases.surroundings(charter):
-            yield f'<p class="soft">{html_line(line)}</p>'
+            yield f"<p>Options: {', '.join(escape_html_line(option) for option in charter.options)}</p>"
+        for line in phrases.describe_session_context(charter):
+            yield f'<p class="soft">{escape_html_line(line)}</p>'
 
     def _decision(self, decision: Decision) -> Iterator[str]:
         yield "<h2>Decision</h2>"
-        counted = phrases.counted(decision)
+        counted = phrases.describe_counted_seats(decision)
         if decision.degraded:
             missing = [
-                f"Not heard: <b>{html_line(it.seat)}</b>, {html_line(phrases.fault_line(it.fault))}"
+                f"Not heard: <b>{escape_html_line(it.seat)}</b>, {escape_html_line(phrases.describe_fault(it.fault))}"
                 for it in decision.missing
             ]
-            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(html_line, decision.notices)))
-            heading = html_line(phrases.degraded(decision))
+            items = "".join(f"<li>{item}</li>" for item in (*missing, *map(escape_html_line, decision.notices)))
+            heading = escape_html_line(phrases.degraded_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
-        for line in filter(None, (*phrases.substitutions(self._session), phrases.one_model(self._session))):
-            yield f'<p class="soft">{html_line(line)}</p>'
+        for line in filter(
+            None, (*phrases.describe_substitutions(self._session), phrases.describe_shared_voice(self._session))
+        ):
+            yield f'<p class="soft">{escape_html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        ended = html_line(phrases.outcome(decision))
-        yield f'<p><span class="tag">{ended}</span> {html_line(decision.how)}</p>'
+        ended = escape_html_line(phrases.describe_outcome(decision))
+        yield f'<p><span class="tag">{ended}</span> {escape_html_line(decision.how)}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'
         if decision.position:
-            words = ": ".join(html_line(it) for it in (decision.winner, decision.position) if it)
+            words = ": ".join(escape_html_line(it) for it in (decision.winner, decision.position) if it)
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             who = self._who(decision.author) if decision.author else ""
-            yield f"<p>{phrases.whose_words(who)}</p>{html_words(decision.text)}"
+            yield f"<p>{phrases.decision_text_heading(who)}</p>{render_html_text(decision.text)}"
         yield "</div>"
-        if not phrases.put_together(decision):
+        if not phrases.is_compiled_text(decision):
             yield from self._votes(decision)
             yield from self._dissent(decision)
         if decision.conformity:
             seats = self._all(decision.conformity)
             yield f"<p>Changed without a named reason, so counted at the blind position: {seats}.</p>"
         if decision.basis:
-            yield f'<p class="soft">Rests on: {", ".join(map(html_line, decision.basis))}.</p>'
+            yield f'<p class="soft">Rests on: {", ".join(map(escape_html_line, decision.basis))}.</p>'
 
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
             return
-        yield f'<h3>{phrases.proposals(decision)}</h3><div class="scroll"><table>'
-        votes = phrases.votes(decision)
-        heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_HEAD)
+        yield f'<h3>{phrases.proposals_heading(decision)}</h3><div class="scroll"><table>'
+        votes = phrases.vote_counts_by_heading(decision)
+        heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_COLUMNS)
         yield f"<tr><th></th>{heads}{''.join(f'<th class=n>{head}</th>' for head in votes)}</tr>"
         for it in decision.proposals:
             won = ' class="won"' if it.id == decision.winner else ""
             counts = "".join(f"<td class=n>{count.get(it.id, 0)}</td>" for count in votes.values())
-            text = f'<td dir="auto">{html_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
-            yield f"<tr{won}><td>{html_line(it.id)}</td>{text}{counts}</tr>"
+            text = f'<td dir="auto">{escape_html_line(it.text)}</td><td>{self._all(it.authors) or "–"}</td>'
+            yield f"<tr{won}><td>{escape_html_line(it.id)}</td>{text}{counts}</tr>"
         yield "</table></div>"
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
         if decision.dissent:
-            yield f"<h3>{phrases.minority(decision)}</h3>"
+            yield f"<h3>{phrases.dissent_heading(decision)}</h3>"
         for it in decision.dissent:
-            yield f'<div class="card seat {self._class(it.seat)}"><header>{html_line(it.seat)}</header>'
-            words = phrases.argument(it)
-            stand = f"<p>Stands for: <b>{html_line(it.position) or '(no position)'}</b></p>"
-            yield f"{stand}{html_words(words) if words else ''}</div>"
+            yield f'<div class="card seat {self._class(it.seat)}"><header>{escape_html_line(it.seat)}</header>'
+            words = phrases.dissent_argument(it)
+            stand = f"<p>Stands for: <b>{escape_html_line(it.position) or '(no position)'}</b></p>"
+            yield f"{stand}{render_html_text(words) if words else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
             yield "<h2>Rounds</h2>"
-        for item in phrases.in_order(self._session):
+        for item in phrases.rounds_and_notes_in_order(self._session):
             yield from self._note(item) if isinstance(item, NoteSaid) else self.round(item)
 
     def _note(self, note: NoteSaid) -> Iterator[str]:
         to = f" to {self._all(note.to)}" if note.to else ""
-        by = html_line(note.by) or "a person"
-        yield f'<div class="card note">Note from <b>{by}</b>{to}{html_words(note.text)}</div>'
+        by = escape_html_line(note.by) or "a person"
+        yield f'<div class="card note">Note from <b>{by}</b>{to}{render_html_text(note.text)}</div>'
 
     def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
-        label = html_line(phrases.marks(turn))
-        yield f'<header>{html_line(turn.seat)}<span class="soft">{label}</span></header>'
+        label = escape_html_line(phrases.describe_turn(turn))
+        yield f'<header>{escape_html_line(turn.seat)}<span class="soft">{label}</span></header>'
         yield from _said(turn.move, proposals) if turn.move else _unsaid(turn)
         yield "</section>"
 
@@ -332,24 +355,26 @@ class _Page:
             yield "<h2>Gates</h2>"
         for gate in self._session.gates.values():
             said = self._session.answers.get(gate.id)
-            options = ", ".join(map(html_line, gate.options))
+            options = ", ".join(map(escape_html_line, gate.options))
             answer = (
-                f"<b>{html_line(said.option)}</b>, by {html_line(said.by) or 'a person'}" if said else "not answered"
+                f"<b>{escape_html_line(said.option)}</b>, by {escape_html_line(said.by) or 'a person'}"
+                if said
+                else "not answered"
             )
-            words = html_words(provenance.said_words(said)) if said and said.text else ""
-            yield f'<div class="card"><b>{html_line(gate.id)}</b>: {html_line(gate.question)}'
+            words = render_html_text(provenance.describe_gate_answer_text(said)) if said and said.text else ""
+            yield f'<div class="card"><b>{escape_html_line(gate.id)}</b>: {escape_html_line(gate.question)}'
             yield f'<p class="soft">{options}</p><p>{answer}</p>{words}</div>'
 
     def _changes(self) -> Iterator[str]:
-        if lines := phrases.changes(self._session):
-            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{html_line(line)}</li>' for line in lines)}</ul>"
+        if lines := phrases.describe_session_changes(self._session):
+            yield f"<h2>On the way</h2><ul>{''.join(f'<li>{escape_html_line(line)}</li>' for line in lines)}</ul>"
 
     def _bill(self) -> Iterator[str]:
-        bill = costs(self._session)
+        bill = summarize_costs(self._session)
         if not (bill.total.calls or bill.total.failed):
             return
         yield '<h2>Cost</h2><div class="scroll"><table>'
-        heads = "".join(f"<th class=n>{head}</th>" for head in phrases.COST_HEAD)
+        heads = "".join(f"<th class=n>{head}</th>" for head in phrases.COST_COLUMNS)
         yield f"<tr><th></th>{heads}</tr>"
         for line in (*bill.seats, *bill.rounds):
             yield _cost_row(line)
@@ -358,24 +383,24 @@ class _Page:
 
 
 def _change(session: Session) -> Iterator[str]:
-    if tried := provenance.candidates(session):
+    if tried := provenance.newest_candidates(session):
         yield "<h2>Candidates</h2>"
-        yield table(provenance.CANDIDATE_HEAD, provenance.candidate_rows(tried))
-        yield f'<p class="soft">{html_line(tried.how)}</p>'
-    carried = provenance.carried(session)
+        yield render_html_table(provenance.CANDIDATE_COLUMNS, provenance.candidate_table_rows(tried))
+        yield f'<p class="soft">{escape_html_line(tried.how)}</p>'
+    carried = provenance.summarize_change(session)
     if carried is None:
         return
     yield "<h2>The change</h2>"
-    told = (*provenance.became_words(carried), *provenance.plan_lines(carried.planned))
-    yield f"<ul>{''.join(f'<li>{html_line(it)}</li>' for it in told)}</ul>"
+    told = (*provenance.describe_change_outcome(carried), *provenance.describe_change_plan(carried.planned))
+    yield f"<ul>{''.join(f'<li>{escape_html_line(it)}</li>' for it in told)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield table(provenance.CHECK_HEAD, provenance.check_rows(carried.rehearsed))
+        yield render_html_table(provenance.CHECK_COLUMNS, provenance.check_table_rows(carried.rehearsed))
     if carried.took:
-        yield table(provenance.TOOK_HEAD, provenance.took_rows(carried.took))
+        yield render_html_table(provenance.TAKEN_PART_COLUMNS, provenance.taken_part_rows(carried.took))
     for it in carried.hunks:
-        origin = html_line(provenance.provenance_words(it))
-        yield f'<div class="card"><b>{html_line(it.hunk.id)}</b>: {origin}'
-        yield _diff(provenance.diff_lines(it.hunk))
+        origin = escape_html_line(provenance.describe_hunk_provenance(it))
+        yield f'<div class="card"><b>{escape_html_line(it.hunk.id)}</b>: {origin}'
+        yield _diff(provenance.render_hunk_lines(it.hunk))
         yield f"<p>As it was written instead:</p>{_diff(it.rewritten)}</div>" if it.rewritten else "</div>"
 
 
@@ -388,34 +413,34 @@ def _diff(lines: Sequence[str]) -> str:
 def _recount(recount: Recount) -> Iterator[str]:
     yield "<h2>Counted again</h2>"
     yield "<h3>Without each seat</h3>"
-    yield table(SEAT_HEAD, seat_rows(recount))
+    yield render_html_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recount))
     yield "<h3>By other rules</h3>"
-    yield table(RULE_HEAD, rule_rows(recount))
+    yield render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
 
 
 def _said(made: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
     said = made.verdict
-    if position := phrases.stands_for(said, proposals):
-        yield f'<p dir="auto">Stands for <b>{html_line(position)}</b></p>'
-    if reasons := phrases.because(said):
-        yield f'<p dir="auto">Because: {html_line(reasons)}</p>'
-    if weighed := phrases.weighs(said):
-        yield f'<p dir="auto">{html_line(weighed)}</p>'
+    if position := phrases.describe_position(said, proposals):
+        yield f'<p dir="auto">Stands for <b>{escape_html_line(position)}</b></p>'
+    if reasons := phrases.describe_reasons(said):
+        yield f'<p dir="auto">Because: {escape_html_line(reasons)}</p>'
+    if weighed := phrases.describe_verdict_details(said):
+        yield f'<p dir="auto">{escape_html_line(weighed)}</p>'
     if said.ratings:
-        yield f"<p>Rates {html_line(phrases.rates(said))}</p>"
-    words = phrases.speech(made)
+        yield f"<p>Rates {escape_html_line(phrases.describe_ratings(said))}</p>"
+    words = phrases.displayed_reply_text(made)
     if words or not said.ratings:
-        yield html_words(words)
+        yield render_html_text(words)
 
 
 def _unsaid(turn: Turn) -> Iterator[str]:
     if turn.missed is not None:
-        yield f"<p>{html_line(phrases.fault_line(turn.missed.fault))}</p>"
+        yield f"<p>{escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
     if turn.partial:
-        excerpt = phrases.glimpse(turn.partial)
-        yield f'<p class="soft">{phrases.kept(turn)}</p>{html_words(excerpt)}'
+        excerpt = phrases.excerpt_partial_answer(turn.partial)
+        yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{render_html_text(excerpt)}'
 
 
-def _cost_row(line: Cost, attributes: str = "") -> str:
+def _cost_row(line: CostLine, attributes: str = "") -> str:
     cells = "".join(f"<td class=n>{cell}</td>" for cell in line.cells())
-    return f"<tr{attributes}><td>{html_line(line.name)}</td>{cells}</tr>"
+    return f"<tr{attributes}><td>{escape_html_line(line.name)}</td>{cells}</tr>"

@@ -11,35 +11,35 @@ from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
 from roundtable.core.stages import charter_stages
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import in_full
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import make_answer_standalone
 from roundtable.core.values import Decision, Outcome
 from roundtable.core.verdict import Verdict
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 
-LONGEST = 500
+LONGEST_ENTRY_TEXT = 500
 """Characters of a text or a reason; the whole of it stays in the session."""
 
 CODE_RED = "code-red"
 REVIEW = "review"
 """It speaks of the changes as they were; the next one, of what became of them, is to know nothing of it."""
 
-WRITING = ("build", "apply")
+WRITING_MEETINGS = ("build", "apply")
 """What they come to is what they wrote: a dry run, a no at the gate or a failed candidate decided nothing."""
 
-REPORT = "report"
+REPORT_ONLY = "report"
 """What a person chooses who wants no entry in the error log."""
 
 _TOLD = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
-def entries_of(session: Session) -> tuple[Entry, ...]:
+def derive_memory_entries(session: Session) -> tuple[Entry, ...]:
     """Everything to remember of one session, with what people wrote over it since."""
     found = {entry.id: entry for entry in _folded(session)}
     return tuple({**found, **session.entries}.values())
 
 
-def tail(session: str) -> str:
+def short_session_suffix(session: str) -> str:
     """Six digits of the part of a session's id that is chance."""
     return session.replace("-", "")[-6:]
 
@@ -50,7 +50,7 @@ def _folded(session: Session) -> Iterator[Entry]:
         return
     if session.charter.meeting == REVIEW:
         return
-    if session.charter.meeting in WRITING and not _stands(session):
+    if session.charter.meeting in WRITING_MEETINGS and not _stands(session):
         yield from _not_applied(session, decision)
         return
     if session.charter.meeting == CODE_RED:
@@ -73,18 +73,20 @@ def _under_another(session: Session) -> bool:
 
 
 def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number: int = 1, **more: str) -> Entry:
-    id = f"{letter}-{tail(session.id)}" + (f"-{number}" if number > 1 else "")
+    id = f"{letter}-{short_session_suffix(session.id)}" + (f"-{number}" if number > 1 else "")
     entry = Entry(
         id,
         kind,
-        one_line(text, LONGEST),
-        question=one_line(session.charter.question, LONGEST),
+        sanitize_line(text, LONGEST_ENTRY_TEXT),
+        question=sanitize_line(session.charter.question, LONGEST_ENTRY_TEXT),
         session=session.id,
         slug=session.charter.slug,
         workspace=session.charter.workspace,
         at=session.decided_at,
     )
-    return msgspec.structs.replace(entry, **{name: one_line(value, LONGEST) for name, value in more.items()})
+    return msgspec.structs.replace(
+        entry, **{name: sanitize_line(value, LONGEST_ENTRY_TEXT) for name, value in more.items()}
+    )
 
 
 def _decided(session: Session, decision: Decision) -> Sequence[str]:
@@ -96,7 +98,7 @@ def _decided(session: Session, decision: Decision) -> Sequence[str]:
 
 def _agreed_in_stages(session: Session) -> Sequence[str]:
     """What stages agreed on in words; where none was for words, what the others came to."""
-    ends = [it for it in stage_ends(session) if it.text and it.how != "failed"]
+    ends = [it for it in list_stage_ends(session) if it.text and it.how != "failed"]
     in_words = {it.name for it in charter_stages(session.charter) if it.kind == "discussion"}
     chosen = [it for it in ends if it.stage in in_words] or ends
     return [f"{it.stage}: {it.text}" for it in chosen]
@@ -123,7 +125,7 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
         for gate, answer in session.answers.items()
         if (gate == "decide" or gate.startswith("decide-")) and answer.option == "reject"
     ]
-    text = in_full(session.charter.question, _substance(decision))
+    text = make_answer_standalone(session.charter.question, _substance(decision))
     return [
         _entry(
             session, "R", EntryKind.DECREE, text, number=number, why=answer.text or NO_REASON, state=EntryState.STANDING
@@ -135,7 +137,7 @@ def _decrees(session: Session, decision: Decision) -> Sequence[Entry]:
 def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     """An error gets its number where it is filed; until a person has chosen, it is logged."""
     answer = session.answers.get("outcome")
-    if answer is not None and answer.option == REPORT:
+    if answer is not None and answer.option == REPORT_ONLY:
         return
     text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
     found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
@@ -160,7 +162,7 @@ def _not_applied(session: Session, decision: Decision) -> Iterator[Entry]:
 
 def _prediction(session: Session, decision: Decision, seat: str, foretold: str, number: int) -> Entry:
     """Dissent is worth keeping where time can tell who was right: that a position lost is no prediction."""
-    against = f"Held against D-{tail(session.id)}: {_substance(decision)}"
+    against = f"Held against D-{short_session_suffix(session.id)}: {_substance(decision)}"
     return _entry(
         session, "P", EntryKind.PREDICTION, foretold, number=number, why=against, state=EntryState.OPEN, seat=seat
     )

@@ -23,7 +23,7 @@ from roundtable.core.values import Digest, Gate
 R = TypeVar("R", bound=EffectResult)
 
 
-class Attempt(NamedTuple):
+class StageAttempt(NamedTuple):
     """One attempt at a stage: the name that its rounds and steps begin with, how it ended and when."""
 
     name: str
@@ -31,7 +31,7 @@ class Attempt(NamedTuple):
     at: str
 
 
-class Candidacy(NamedTuple):
+class StageCandidate(NamedTuple):
     """What one seat wrote in an attempt at a stage, as it was before anything was put together."""
 
     name: str
@@ -39,28 +39,28 @@ class Candidacy(NamedTuple):
     draft: Digest
 
 
-def attempts(records: Iterable[Recorded]) -> tuple[Attempt, ...]:
+def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]:
     """Every attempt at every stage, in their order."""
     return tuple(
-        Attempt(it.event.step.rpartition("/")[0], it.event.result.end, it.at)
+        StageAttempt(it.event.step.rpartition("/")[0], it.event.result.end, it.at)
         for it in records
         if isinstance(it.event, EffectDone) and isinstance(it.event.result, StageEnded)
     )
 
 
-def settled(made: Sequence[Attempt]) -> tuple[Attempt, ...]:
+def final_stage_attempts(made: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
     """The last attempt at each stage, in the order of the stages."""
     last = last_stage_attempts(it.end for it in made)
     return tuple(it for it in made if it.end in last)
 
 
-def results_of(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
+def attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
     """What came of the steps of one kind in an attempt, in their order."""
     found = [it for step, it in session.results.items() if step.startswith(f"{attempt}/")]
     return tuple(it for it in found if isinstance(it, kind))
 
 
-def gates_of(session: Session, attempt: str) -> list[Gate]:
+def attempt_gates(session: Session, attempt: str) -> list[Gate]:
     """What the person was asked in an attempt and after it; after all of them, where none of that name is over."""
     found: list[Gate] = []
     for id, gate in session.gates.items():
@@ -72,25 +72,27 @@ def gates_of(session: Session, attempt: str) -> list[Gate]:
     return found
 
 
-def candidacies(session: Session, attempt: str) -> tuple[Candidacy, ...]:
+def list_stage_candidates(session: Session, attempt: str) -> tuple[StageCandidate, ...]:
     """What each seat wrote in an attempt, its last word."""
-    tried = results_of(session, attempt, CandidatesTried)
+    tried = attempt_results(session, attempt, CandidatesTried)
     wrote = {it.seat: it.draft for result in tried for it in result.candidates if it.draft}
-    return tuple(Candidacy(f"{attempt}/{seat}", seat, draft) for seat, draft in wrote.items())
+    return tuple(StageCandidate(f"{attempt}/{seat}", seat, draft) for seat, draft in wrote.items())
 
 
-def last_checks(session: Session, attempt: Attempt) -> tuple[CheckOutcome, ...]:
+def last_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckOutcome, ...]:
     """What was run last of what an attempt came to: the program itself, else the checks of just these files."""
     name, draft = attempt.name, attempt.end.draft
-    if ran := results_of(session, name, ProjectRan):
+    if ran := attempt_results(session, name, ProjectRan):
         return ran[-1].steps
-    tried = [it for result in results_of(session, name, CandidatesTried) for it in result.candidates]
-    merged = (it.candidate for it in results_of(session, name, MergeTried))
-    taken = [it for it in (*tried, *merged, *results_of(session, name, ChangeRehearsed)) if draft and it.draft == draft]
+    tried = [it for result in attempt_results(session, name, CandidatesTried) for it in result.candidates]
+    merged = (it.candidate for it in attempt_results(session, name, MergeTried))
+    taken = [
+        it for it in (*tried, *merged, *attempt_results(session, name, ChangeRehearsed)) if draft and it.draft == draft
+    ]
     return taken[-1].checks if taken else ()
 
 
-def approved_by(session: Session, attempt: str) -> str:
+def attempt_approver(session: Session, attempt: str) -> str:
     """Who said after an attempt that it goes on; empty where nobody did."""
     said = session.answers.get(after_stage_gate_id(attempt))
     if said is None or said.by_default:
@@ -98,13 +100,13 @@ def approved_by(session: Session, attempt: str) -> str:
     return f"{session.charter.owner} (ahead)" if said.by == BY_ADVANCE_ANSWER else said.by
 
 
-def contributors(*ends: StageEnd) -> tuple[str, ...]:
+def stage_contributors(*ends: StageEnd) -> tuple[str, ...]:
     """Whose work the files of these stages are, the base of each first."""
     seats = (seat for end in ends for seat in (end.base, *(it.seat for it in end.took)))
     return tuple(dict.fromkeys(filter(None, seats)))
 
 
-class Change(NamedTuple):
+class StageFileChange(NamedTuple):
     """What one stage did to a file: `became` is new, changed or deleted; `took` what in it came from others."""
 
     path: str
@@ -120,10 +122,10 @@ class Change(NamedTuple):
         return ", ".join(filter(None, (self.base, *parts)))
 
 
-def changes(before: Draft, after: Draft, end: StageEnd) -> tuple[Change, ...]:
+def list_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
     """What a stage changed, by the drafts before and after it."""
     was, now = _files(before), _files(after)
-    found: list[Change] = []
+    found: list[StageFileChange] = []
     for path in sorted({*was, *now}):
         old, new = was.get(path), now.get(path)
         if old == new:
@@ -131,7 +133,7 @@ def changes(before: Draft, after: Draft, end: StageEnd) -> tuple[Change, ...]:
         took = tuple(it for it in end.took if it.path == path)
         whole = next((it.seat for it in took if not it.symbol), "")
         parts = tuple(it for it in took if it.symbol)
-        found.append(Change(path, _became(old, new), whole or end.base, parts, new.after if new else ""))
+        found.append(StageFileChange(path, _became(old, new), whole or end.base, parts, new.after if new else ""))
     return tuple(found)
 
 

@@ -13,16 +13,16 @@ from roundtable.core.decide.ruling import Ruling, listed
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
-from roundtable.report.agreement_map import STANCES, Stand, called, stands
-from roundtable.report.costs import NOTHING, Cost, costs
+from roundtable.report.agreement_map import STANCE_WORDS, SeatPositions, resolve_proposal_id, trace_seat_positions
+from roundtable.report.costs import NO_VALUE, CostLine, summarize_costs
 
-THRESHOLDS = (9, 8, 7)
+SCORE_THRESHOLDS = (9, 8, 7)
 
-OBJECTING = ("agree-object-add", "approval", "score-json")
+OBJECTION_CODECS = ("agree-object-add", "approval", "score-json")
 """The forms in which a seat can object to what is on the table, not only stand for something else."""
 
 
-class Absent(msgspec.Struct, frozen=True):
+class SeatAbsence(msgspec.Struct, frozen=True):
     """What the meeting's own rules come to without one seat. `changed` is None where the record cannot tell."""
 
     changed: bool | None
@@ -32,7 +32,7 @@ class Absent(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class SeatCount(msgspec.Struct, frozen=True):
+class SeatRecount(msgspec.Struct, frozen=True):
     """One seat: how it moved, what it cost, and what its absence would have changed."""
 
     seat: str
@@ -45,10 +45,10 @@ class SeatCount(msgspec.Struct, frozen=True):
     tokens: int
     cost_usd: float | None
     price: str
-    without: Absent
+    without: SeatAbsence
 
 
-class RuleCount(msgspec.Struct, frozen=True):
+class RuleRecount(msgspec.Struct, frozen=True):
     """What one rule makes of the same answers; `turns_on` are the seats without whom it would say something else."""
 
     rule: str
@@ -72,8 +72,8 @@ class Recount(msgspec.Struct, frozen=True):
     outcome: str
     winner: str
     position: str
-    seats: tuple[SeatCount, ...]
-    rules: tuple[RuleCount, ...]
+    seats: tuple[SeatRecount, ...]
+    rules: tuple[RuleRecount, ...]
     texts: dict[str, str] = {}
     by_person: bool = False
     v: int = 1
@@ -81,28 +81,28 @@ class Recount(msgspec.Struct, frozen=True):
 
 # --- for people ----------------------------------------------------------------------------------
 
-SEAT_HEAD = ("Seat", "Stood for", "Moved", "Tokens", "Cost", "Without it")
-RULE_HEAD = ("Rule", "Outcome", "Winner", "Turns on", "Why")
+SEAT_RECOUNT_COLUMNS = ("Seat", "Stood for", "Moved", "Tokens", "Cost", "Without it")
+RULE_RECOUNT_COLUMNS = ("Rule", "Outcome", "Winner", "Turns on", "Why")
 
 
-def seat_rows(recount: Recount) -> list[tuple[str, ...]]:
+def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """What each seat did, cost and changed."""
     return [
-        (it.seat, _stood(it), _moved(it), f"{it.tokens:,}", it.price, absence(recount, it.without))
+        (it.seat, _stood(it), _moved(it), f"{it.tokens:,}", it.price, describe_seat_absence(recount, it.without))
         for it in recount.seats
     ]
 
 
-def rule_rows(recount: Recount) -> list[tuple[str, ...]]:
+def rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """What each rule that can be applied says."""
     return [
-        (it.rule, it.outcome, it.winner or NOTHING, listed(it.turns_on) or "nobody", it.why)
+        (it.rule, it.outcome, it.winner or NO_VALUE, listed(it.turns_on) or "nobody", it.why)
         for it in recount.rules
         if it.applies
     ]
 
 
-def absence(recount: Recount, without: Absent) -> str:
+def describe_seat_absence(recount: Recount, without: SeatAbsence) -> str:
     """What the absence of a seat would have changed, in a few words."""
     if without.changed is None:
         return f"cannot be told: {without.why}"
@@ -110,14 +110,14 @@ def absence(recount: Recount, without: Absent) -> str:
         return "the same: the person chose" if recount.by_person else "the same"
     if without.outcome != recount.outcome:
         return f"{without.outcome} instead of {recount.outcome}"
-    return f"{without.winner or NOTHING} instead of {recount.winner or NOTHING}"
+    return f"{without.winner or NO_VALUE} instead of {recount.winner or NO_VALUE}"
 
 
-def _stood(seat: SeatCount) -> str:
-    return f"{seat.first} → {seat.last}" if seat.first != seat.last else seat.first or NOTHING
+def _stood(seat: SeatRecount) -> str:
+    return f"{seat.first} → {seat.last}" if seat.first != seat.last else seat.first or NO_VALUE
 
 
-def _moved(seat: SeatCount) -> str:
+def _moved(seat: SeatRecount) -> str:
     if not seat.first:
         return "not heard"
     if not seat.moved:
@@ -130,10 +130,10 @@ def _moved(seat: SeatCount) -> str:
 # --- without a seat ------------------------------------------------------------------------------
 
 
-def compared(decision: Decision, other: Decision, without: str) -> Absent:
+def compare_decision_without_seat(decision: Decision, other: Decision, without: str) -> SeatAbsence:
     """How the meeting without a seat compares with the meeting as it was."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
-    return Absent(changed, str(other.outcome), other.winner, other.position, other.how)
+    return SeatAbsence(changed, str(other.outcome), other.winner, other.position, other.how)
 
 
 def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
@@ -148,12 +148,12 @@ def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
 # --- the whole -----------------------------------------------------------------------------------
 
 
-def recounted(session: Session, absences: Mapping[str, Absent]) -> Recount:
+def recount_decision(session: Session, absences: Mapping[str, SeatAbsence]) -> Recount:
     """Everything there is to tell of a session that has its decision; `absences` come from replaying its meeting."""
     decision = session.decision
     assert decision is not None
-    ways = stands(session)
-    bills = {line.name: line for line in costs(session).seats}
+    ways = trace_seat_positions(session)
+    bills = {line.name: line for line in summarize_costs(session).seats}
     return Recount(
         session.id,
         session.charter.slug,
@@ -162,7 +162,9 @@ def recounted(session: Session, absences: Mapping[str, Absent]) -> Recount:
         decision.winner,
         decision.position,
         tuple(
-            _seat(ways.get(seat.name, Stand(seat.name, "", "")), bills[seat.name], absences[seat.name], decision)
+            _seat(
+                ways.get(seat.name, SeatPositions(seat.name, "", "")), bills[seat.name], absences[seat.name], decision
+            )
             for seat in session.charter.seats
         ),
         tuple(_rules(session, decision, ways)),
@@ -171,30 +173,30 @@ def recounted(session: Session, absences: Mapping[str, Absent]) -> Recount:
     )
 
 
-def _seat(way: Stand, bill: Cost, without: Absent, decision: Decision) -> SeatCount:
+def _seat(way: SeatPositions, bill: CostLine, without: SeatAbsence, decision: Decision) -> SeatRecount:
     conformed = way.seat in decision.conformity or way.reasoned is False
     moved = way.moved or way.seat in decision.conformity
     told = (bill.calls, bill.tokens, bill.cost_usd, bill.price)
-    return SeatCount(way.seat, way.first, way.last, moved, way.reasoned, conformed, *told, without)
+    return SeatRecount(way.seat, way.first, way.last, moved, way.reasoned, conformed, *told, without)
 
 
 # --- by other rules ------------------------------------------------------------------------------
 
-Count = Callable[[Sequence[str]], Ruling]
+RuleOverSeats = Callable[[Sequence[str]], Ruling]
 """A rule over the record, asked of these seats alone."""
 
 
-def _rules(session: Session, decision: Decision, ways: Mapping[str, Stand]) -> Iterator[RuleCount]:
+def _rules(session: Session, decision: Decision, ways: Mapping[str, SeatPositions]) -> Iterator[RuleRecount]:
     seats = tuple(seat.name for seat in session.charter.seats)
     for name, count in _counts(session, ways).items():
         if count is None:
-            yield RuleCount(name, False, why="No answer of this meeting has what it counts.")
+            yield RuleRecount(name, False, why="No answer of this meeting has what it counts.")
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)
-        winner = called(ruling.winner, decision.proposals)
+        winner = resolve_proposal_id(ruling.winner, decision.proposals)
         without = {seat: count([it for it in seats if it != seat]) for seat in seats}
-        yield RuleCount(
+        yield RuleRecount(
             name,
             True,
             str(ruling.outcome),
@@ -205,18 +207,18 @@ def _rules(session: Session, decision: Decision, ways: Mapping[str, Stand]) -> I
         )
 
 
-def _counts(session: Session, ways: Mapping[str, Stand]) -> dict[str, Count | None]:
+def _counts(session: Session, ways: Mapping[str, SeatPositions]) -> dict[str, RuleOverSeats | None]:
     """Every rule by the name people read; None where the answers have nothing that it could count."""
     scored = _last(session, lambda said: said.score is not None)
-    stanced = _last(session, lambda said: said.stance is not Stance.UNKNOWN, OBJECTING)
+    stanced = _last(session, lambda said: said.stance is not Stance.UNKNOWN, OBJECTION_CODECS)
     keyed = _last(session, lambda said: bool(said.key))
     ballot = _last(session, lambda said: bool(said.ranking))
     blind = all(it.opened.turns.visibility != "same_round" for it in list(session.rounds.values())[:1])
-    votes: dict[str, Count | None] = {
+    votes: dict[str, RuleOverSeats | None] = {
         "blind vote" if blind else "first positions": _plurality({seat: way.first for seat, way in ways.items()}),
         "majority of last positions": _majority({seat: way.last for seat, way in ways.items()}),
     }
-    for least in THRESHOLDS:
+    for least in SCORE_THRESHOLDS:
         votes[f"every score at least {least}"] = _on(scored, score_threshold, minimum=least)
     votes |= {
         "no open issue at all, every score at least 9": _on(scored, score_threshold, pending_blocks="any"),
@@ -241,7 +243,7 @@ def _last(session: Session, has: Callable[[Verdict], bool], forms: Sequence[str]
     return None
 
 
-def _on(round: Round | None, rule: Callable[..., Ruling], **settings: object) -> Count | None:
+def _on(round: Round | None, rule: Callable[..., Ruling], **settings: object) -> RuleOverSeats | None:
     if round is None:
         return None
 
@@ -252,7 +254,9 @@ def _on(round: Round | None, rule: Callable[..., Ruling], **settings: object) ->
     return count
 
 
-def _ballots(round: Round | None, rule: Callable[[dict[str, tuple[str, ...]], Sequence[str]], Ruling]) -> Count | None:
+def _ballots(
+    round: Round | None, rule: Callable[[dict[str, tuple[str, ...]], Sequence[str]], Ruling]
+) -> RuleOverSeats | None:
     if round is None:
         return None
     given = {move.seat: move.verdict.ranking for move in round.moves if move.verdict.counts and move.verdict.ranking}
@@ -278,11 +282,11 @@ def _first_choices(ballots: dict[str, tuple[str, ...]], _: Sequence[str]) -> Rul
     return _most({seat: ballot[0] for seat, ballot in ballots.items()})
 
 
-def _plurality(votes: Mapping[str, str]) -> Count | None:
+def _plurality(votes: Mapping[str, str]) -> RuleOverSeats | None:
     return (lambda seats: _most({it: vote for it, vote in votes.items() if it in seats})) if votes else None
 
 
-def _majority(votes: Mapping[str, str]) -> Count | None:
+def _majority(votes: Mapping[str, str]) -> RuleOverSeats | None:
     return (lambda seats: _half({it: vote for it, vote in votes.items() if it in seats})) if votes else None
 
 
@@ -295,8 +299,8 @@ def _most(votes: Mapping[str, str]) -> Ruling:
     words = f"{tally[0][1]} of {len(votes)} seats"
     if len(ahead) > 1:
         return Ruling(Outcome.TIE, why=f"{words} each: {listed(ahead)}.")
-    if ahead[0] in STANCES.values():
-        agreed = ahead[0] == STANCES[Stance.SUPPORT]
+    if ahead[0] in STANCE_WORDS.values():
+        agreed = ahead[0] == STANCE_WORDS[Stance.SUPPORT]
         return Ruling(Outcome.REACHED if agreed else Outcome.DEADLOCK, why=f"{words}: {ahead[0]}.")
     return Ruling(Outcome.REACHED, ahead[0], why=f"{words}.")
 

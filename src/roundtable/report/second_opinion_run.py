@@ -11,18 +11,18 @@ import msgspec
 from roundtable.core.decide.second_opinion import follow_up_enabled, follow_up_reason, prompt_role, stop_reason
 from roundtable.core.events import Recorded, encode_event_line
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.text.quotation import inline, quoted
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.verdict import Stance
-from roundtable.report.phrases import fault_line, stands_for
+from roundtable.report.phrases import describe_fault, describe_position
 from roundtable.report.status import ANSWERED, turn_state
 
-VERSION = "2.1"
-UNREAD = "unread"
+RUN_FORMAT_VERSION = "2.1"
+UNREAD_ANSWER = "unread"
 _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class RunAnswer(msgspec.Struct, frozen=True):
     """What one participant recommended and said in one round, or why it said nothing.
 
     An answer whose recommendation could not be read is `unread`, one that came too late to count is `late`.
@@ -44,15 +44,15 @@ class RunRound(msgspec.Struct, frozen=True):
     number: int
     name: str
     prompt_role: str
-    answers: tuple[Answer, ...]
+    answers: tuple[RunAnswer, ...]
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class SecondOpinionRun(msgspec.Struct, frozen=True, kw_only=True):
     """One discussion from its question to its end."""
 
-    version: str = VERSION
-    run_id: str
-    session_key: str
+    version: str = RUN_FORMAT_VERSION
+    second_opinion_run_id: str
+    second_opinion_session_key: str
     session: str
     topic: str
     meeting: str
@@ -63,15 +63,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[RunRound, ...]
     outcome: str
     synthesis: str
-    started_at: str
+    parse_run_id_time: str
     finished_at: str
 
 
-class SessionState(msgspec.Struct, frozen=True, kw_only=True):
+class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
     """`session.json`: what is known under one key, which is a name in a workspace."""
 
-    version: str = VERSION
-    session_key: str
+    version: str = RUN_FORMAT_VERSION
+    second_opinion_session_key: str
     session: str
     runs: tuple[str, ...]
     status: str
@@ -79,12 +79,12 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str
 
 
-def run_id(session: Session) -> str:
+def second_opinion_run_id(session: Session) -> str:
     """`run-20260328T120000000000Z`: when it was first run; empty where it never was."""
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
 
-def started_at(identifier: str) -> str:
+def parse_run_id_time(identifier: str) -> str:
     """The time in a run id, as the record writes it; empty if it is no run id."""
     found = _RUN_ID.fullmatch(identifier)
     if found is None:
@@ -93,7 +93,7 @@ def started_at(identifier: str) -> str:
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z"
 
 
-def session_key(session: Session) -> str:
+def second_opinion_session_key(session: Session) -> str:
     """One key per workspace and session name; what has no name is known by its slug."""
     name = _name(session)
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
@@ -105,35 +105,35 @@ def _name(session: Session) -> str:
     return session.name or session.charter.slug or session.id
 
 
-def run(session: Session) -> Run:
+def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
     """The run as plain data."""
     decision = session.decision
-    return Run(
-        run_id=run_id(session),
-        session_key=session_key(session),
-        session=clean(_name(session)),
-        topic=clean(session.charter.question),
+    return SecondOpinionRun(
+        run_id=second_opinion_run_id(session),
+        session_key=second_opinion_session_key(session),
+        session=sanitize_text(_name(session)),
+        topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
         participants=tuple(seat.name for seat in session.charter.seats),
         follow_up_enabled=follow_up_enabled(session),
-        follow_up_reason=clean(follow_up_reason(session)),
+        follow_up_reason=sanitize_text(follow_up_reason(session)),
         stop_reason=stop_reason(session),
         rounds=tuple(_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
-        synthesis=clean(decision.text or decision.how) if decision else "",
+        synthesis=sanitize_text(decision.text or decision.how) if decision else "",
         started_at=session.started_at,
         finished_at=session.decided_at,
     )
 
 
-def run_json(session: Session) -> str:
+def render_run_json(session: Session) -> str:
     """The same as a file."""
-    return as_json(run(session))
+    return render_json(summarize_second_opinion_run(session))
 
 
-def run_markdown(session: Session) -> str:
+def render_run_markdown(session: Session) -> str:
     """The same for people."""
-    data = run(session)
+    data = summarize_second_opinion_run(session)
     facts = {
         "Topic": data.topic,
         "Run": data.run_id,
@@ -143,49 +143,51 @@ def run_markdown(session: Session) -> str:
         "Stop reason": data.stop_reason,
         "Follow-up": f"{'enabled' if data.follow_up_enabled else 'off'}. {data.follow_up_reason}".strip(". "),
     }
-    parts = [f"# {inline(data.topic, 100)}"]
-    parts.append("\n".join(f"- {name}: {inline(value)}" for name, value in facts.items() if value))
-    parts += ["## Synthesis", quoted(data.synthesis)] if data.synthesis else []
+    parts = [f"# {escape_markdown_line(data.topic, 100)}"]
+    parts.append("\n".join(f"- {name}: {escape_markdown_line(value)}" for name, value in facts.items() if value))
+    parts += ["## Synthesis", quote_markdown(data.synthesis)] if data.synthesis else []
     for round in data.rounds:
-        parts.append(f"## Round {round.number}: {inline(round.prompt_role)}")
+        parts.append(f"## Round {round.number}: {escape_markdown_line(round.prompt_role)}")
         for answer in round.answers:
-            parts.append(f"### {inline(answer.participant)} ({answer.status})")
-            parts += [f"Stands for **{inline(answer.position)}**"] if answer.position else []
+            parts.append(f"### {escape_markdown_line(answer.participant)} ({answer.status})")
+            parts += [f"Stands for **{escape_markdown_line(answer.position)}**"] if answer.position else []
             parts += [f"Stance: {answer.stance}"] if answer.stance else []
-            parts.append(quoted(answer.text) if answer.text else inline(answer.error) or "No answer yet.")
+            parts.append(
+                quote_markdown(answer.text) if answer.text else escape_markdown_line(answer.error) or "No answer yet."
+            )
     return "\n\n".join(parts) + "\n"
 
 
-def state_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
+def render_run_files(kept: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
     """Every file of one key, oldest run first; the lock is there only while somebody holds one of its sessions."""
     newest = kept[-1][0]
-    key = session_key(newest)
-    runs = tuple(run_id(session) for session, _ in kept if session.started_at)
-    state = SessionState(
+    key = second_opinion_session_key(newest)
+    runs = tuple(second_opinion_run_id(session) for session, _ in kept if session.started_at)
+    state = SessionKeyState(
         session_key=key,
-        session=clean(_name(newest)),
+        session=sanitize_text(_name(newest)),
         runs=runs,
         status=newest.status,
         created_at=kept[0][0].opened_at,
         updated_at=newest.updated_at,
     )
-    files = {f"sessions/{key}/session.json": as_json(state)}
+    files = {f"sessions/{key}/session.json": render_json(state)}
     if holder is not None:
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
     for session, records in kept:
-        if id := run_id(session):
-            files[f"runs/{key}/{id}.json"] = run_json(session)
-            files[f"runs/{key}/{id}.md"] = run_markdown(session)
-            files[f"logs/runs/{key}/{id}.jsonl"] = log(records)
-    return files | {f"logs/sessions/{key}.jsonl": "".join(log(records) for _, records in kept)}
+        if id := second_opinion_run_id(session):
+            files[f"runs/{key}/{id}.json"] = render_run_json(session)
+            files[f"runs/{key}/{id}.md"] = render_run_markdown(session)
+            files[f"logs/runs/{key}/{id}.jsonl"] = render_facts_jsonl(records)
+    return files | {f"logs/sessions/{key}.jsonl": "".join(render_facts_jsonl(records) for _, records in kept)}
 
 
-def as_json(data: object) -> str:
+def render_json(data: object) -> str:
     """One JSON document for people and programs."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
 
-def log(records: Sequence[Recorded]) -> str:
+def render_facts_jsonl(records: Sequence[Recorded]) -> str:
     """Facts, one JSON object per line."""
     return "".join(f"{encode_event_line(it).decode()}\n" for it in records)
 
@@ -195,17 +197,19 @@ def _round(number: int, record: RoundRecord) -> RunRound:
     return RunRound(number, record.name, prompt_role(record.name), answers)
 
 
-def _answer(turn: Turn) -> Answer:
+def _answer(turn: Turn) -> RunAnswer:
     state = turn_state(turn)
     if turn.move is None:
-        return Answer(turn.seat, state, error=clean(fault_line(turn.missed.fault)) if turn.missed else "")
+        return RunAnswer(
+            turn.seat, state, error=sanitize_text(describe_fault(turn.missed.fault)) if turn.missed else ""
+        )
     made, said = turn.move, turn.move.verdict
-    return Answer(
+    return RunAnswer(
         turn.seat,
-        state if state != ANSWERED else "ok" if said.counts else UNREAD,
-        one_line(stands_for(said)) if said.counts else "",
+        state if state != ANSWERED else "ok" if said.counts else UNREAD_ANSWER,
+        sanitize_line(describe_position(said)) if said.counts else "",
         str(said.stance) if said.counts and said.stance is not Stance.UNKNOWN else "",
-        clean(made.text),
+        sanitize_text(made.text),
         voice=made.voice,
         seconds=round(made.timing.total, 3),
     )

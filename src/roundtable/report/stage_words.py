@@ -9,60 +9,67 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
 from roundtable.core.session import Session
 from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd, last_stage_attempts
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import ended, many
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import end_sentence, pluralize
 
 _AGREED = 300
 """Characters of what a stage agreed on, where a line of it has to do."""
 
 
-def stage_ends(session: Session) -> tuple[StageEnd, ...]:
+def list_stage_ends(session: Session) -> tuple[StageEnd, ...]:
     """How each stage of a session ended, the last attempt at each, in the order of the stages."""
     return last_stage_attempts(it.end for it in session.results.values() if isinstance(it, StageEnded))
 
 
-def stage_sentences(result: ProjectListed | ProjectSplit | ProjectRan | ProjectDelivered | StageEnded) -> Iterator[str]:
+def describe_stage_step(
+    result: ProjectListed | ProjectSplit | ProjectRan | ProjectDelivered | StageEnded,
+) -> Iterator[str]:
     """What came of a step, a sentence each."""
     match result:
         case ProjectListed():
             rest = f"; {len(result.left)} left out for room" if result.left else ""
-            yield f"Shown of the project: {many(len(result.items), 'file')}{rest}."
+            yield f"Shown of the project: {pluralize(len(result.items), 'file')}{rest}."
         case ProjectSplit():
-            yield f"To be reviewed, one after the other: {many(len(result.chunks), 'part')}."
+            yield f"To be reviewed, one after the other: {pluralize(len(result.chunks), 'part')}."
         case ProjectRan():
             yield from _ran(result)
         case ProjectDelivered():
-            yield f"Handed over: {one_line(result.path)}."
+            yield f"Handed over: {sanitize_line(result.path)}."
         case StageEnded():
-            yield from end_sentences(result.end)
+            yield from describe_stage_end(result.end)
 
 
-def end_sentences(end: StageEnd) -> Iterator[str]:
+def describe_stage_end(end: StageEnd) -> Iterator[str]:
     """How a stage ended: by whom, on whose work it rests, and what has to be known about it."""
     again = f" (attempt {end.attempt})" if end.attempt > 1 else ""
-    judged = f" ({one_line(end.judge)} judged)" if end.judge else ""
-    yield f"{one_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
+    judged = f" ({sanitize_line(end.judge)} judged)" if end.judge else ""
+    yield f"{sanitize_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({it.seat for it in end.took} - {end.base})
-        yield f"The base is {one_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
-    yield from (ended(one_line(it)) for it in end.remarks)
+        yield f"The base is {sanitize_line(end.base)}'s" + (f", with parts of {listed(others)}." if others else ".")
+    yield from (end_sentence(sanitize_line(it)) for it in end.remarks)
 
 
-def told_of(end: StageEnd) -> Iterator[str]:
+def describe_stage_contributions(end: StageEnd) -> Iterator[str]:
     """How a stage ended, and what of its files came from whom."""
-    yield from end_sentences(end)
-    yield from (f"- {one_line(it.path)}: {one_line(it.symbol or 'the file')} from {it.seat}" for it in end.took)
+    yield from describe_stage_end(end)
+    yield from (
+        f"- {sanitize_line(it.path)}: {sanitize_line(it.symbol or 'the file')} from {it.seat}" for it in end.took
+    )
 
 
-def story(ends: Sequence[StageEnd]) -> str:
+def summarize_stage_history(ends: Sequence[StageEnd]) -> str:
     """How stages came to a change, a paragraph each: what was agreed, in a line, and whose the files are."""
     held = [it for it in ends if it.how not in ("skipped", "failed")]
-    return "\n\n".join("\n".join((f"{it.id} {one_line(it.text, _AGREED)}".strip(), *told_of(it))) for it in held)
+    return "\n\n".join(
+        "\n".join((f"{it.id} {sanitize_line(it.text, _AGREED)}".strip(), *describe_stage_contributions(it)))
+        for it in held
+    )
 
 
 def _ran(ran: ProjectRan) -> Iterator[str]:
-    yield from (ended(one_line(it)) for it in (how_run(ran), *ran.notes, ran.why) if it)
+    yield from (end_sentence(sanitize_line(it)) for it in (how_run(ran), *ran.notes, ran.why) if it)
     for it in ran.steps:
-        yield f"{one_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
+        yield f"{sanitize_line(it.name)} {'passed' if it.passed else 'failed'} ({it.seconds:.1f} s)."
     if ran.stopped:
         yield STOPPED

@@ -35,7 +35,7 @@ def newest_round(session: Session) -> RoundRecord | None:
     return next(reversed(session.rounds.values()), None)
 
 
-def find_round(session: Session, address: str) -> RoundRecord:
+def find_round_by_address(session: Session, address: str) -> RoundRecord:
     """A round by its name `council/1-blind`, by `1-blind`, or by its number where only one has it."""
     found = [record for name, record in session.rounds.items() if _is_named(name, address)]
     if len(found) == 1:
@@ -50,12 +50,12 @@ def _is_named(name: str, address: str) -> bool:
     return address in (name, last, last.partition("-")[0])
 
 
-def degraded(session: Session) -> bool:
+def has_degraded_decision(session: Session) -> bool:
     """Whether the decision stands on less than it should."""
     return session.decision is not None and session.decision.degraded
 
 
-def status_words(session: Session) -> str:
+def describe_session_status(session: Session) -> str:
     """A sentence for people beside the one-word status."""
     gate = session.open_gate
     if session.decision is not None:

@@ -49,20 +49,20 @@ from roundtable.core.effects import (
     TryMerged,
     UnmergedDirective,
 )
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import ended
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import end_sentence
 from roundtable.report.provenance import (
-    CANDIDATE_HEAD,
-    CHECK_HEAD,
-    TOOK_HEAD,
-    candidate_rows,
-    check_rows,
-    plan_lines,
-    refusal_words,
-    took_rows,
-    written_words,
+    CANDIDATE_COLUMNS,
+    CHECK_COLUMNS,
+    TAKEN_PART_COLUMNS,
+    candidate_table_rows,
+    check_table_rows,
+    describe_applied_change,
+    describe_change_plan,
+    describe_change_refusal,
+    taken_part_rows,
 )
-from roundtable.report.stage_words import stage_sentences
+from roundtable.report.stage_words import describe_stage_step
 
 _LONGEST = 160
 _NOTHING = "Nothing came of it."
@@ -82,43 +82,43 @@ _BEGUN: dict[type[Effect], str] = {
 }
 
 
-def served_words(result: EffectResult) -> str:
+def describe_step_result(result: EffectResult) -> str:
     """The result in a line; names and reasons come from outside and are cleaned."""
     return " ".join(_sentences(result))
 
 
-def begun_words(effect: Effect) -> str:
+def describe_running_step(effect: Effect) -> str:
     """What is being done, while it is."""
     match effect:
         case TryCandidates():
             return f"Running what {_names(effect.seats)} wrote, in the sandbox."
         case TryMerged():
-            return f"Running what became of {one_line(effect.base)}'s, in the sandbox."
+            return f"Running what became of {sanitize_line(effect.base)}'s, in the sandbox."
         case SynthesiseDrafts():
-            return f"Splicing into what {one_line(effect.base)} wrote."
+            return f"Splicing into what {sanitize_line(effect.base)} wrote."
         case DraftMove():
-            return f"Drafting what {one_line(effect.seat)} wants to write."
+            return f"Drafting what {sanitize_line(effect.seat)} wants to write."
         case _:
             return _BEGUN[type(effect)]
 
 
-def served_lines(result: EffectResult) -> list[str]:
+def render_step_result_lines(result: EffectResult) -> list[str]:
     """The same for a terminal: what is a table is one."""
     match result:
         case CandidatesTried():
-            where = f" (in {one_line(result.sandbox)})" if result.sandbox else ""
-            how = [ended(one_line(result.how))] if result.how else []
-            table = _aligned(CANDIDATE_HEAD, candidate_rows(result))
+            where = f" (in {sanitize_line(result.sandbox)})" if result.sandbox else ""
+            how = [end_sentence(sanitize_line(result.how))] if result.how else []
+            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(result))
             return [f"The candidates, best first{where}:", *table, *_why_not(result.candidates), *how]
         case MergeTried():
             it = result.candidate
-            table = _aligned(CANDIDATE_HEAD, candidate_rows(CandidatesTried((it,))))
-            return [f"What became of {one_line(it.seat)}'s:", *table, *_why_not((it,))]
+            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(CandidatesTried((it,))))
+            return [f"What became of {sanitize_line(it.seat)}'s:", *table, *_why_not((it,))]
         case DraftsSynthesised() if result.took:
-            rows = _aligned(TOOK_HEAD, took_rows(result.took))
+            rows = _aligned(TAKEN_PART_COLUMNS, taken_part_rows(result.took))
             return ["What came from whom:", *rows, *_taken_out(result), *map(_unspliced, result.left)]
         case ChangeRehearsed() if result.checks:
-            return ["The rehearsal:", *_aligned(CHECK_HEAD, check_rows(result)), *_went_wrong(result)]
+            return ["The rehearsal:", *_aligned(CHECK_COLUMNS, check_table_rows(result)), *_went_wrong(result)]
         case (
             ChangePlanned()
             | ChangeApplied()
@@ -130,11 +130,11 @@ def served_lines(result: EffectResult) -> list[str]:
         ):
             return list(_sentences(result)) or [_NOTHING]
         case _:
-            return [served_words(result) or _NOTHING]
+            return [describe_step_result(result) or _NOTHING]
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [[one_line(cell, _LONGEST) for cell in row] for row in (head, *rows)]
+    lines = [[sanitize_line(cell, _LONGEST) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  " + "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
@@ -143,7 +143,7 @@ def _sentences(result: EffectResult) -> Iterator[str]:
     match result:
         case FilesRead():
             if result.items:
-                yield f"Shown to all: {', '.join(one_line(item.name, _LONGEST) for item in result.items)}."
+                yield f"Shown to all: {', '.join(sanitize_line(item.name, _LONGEST) for item in result.items)}."
             yield from _refused(result.refused)
         case ChecksRun():
             yield from map(_check, result.outcomes)
@@ -153,7 +153,7 @@ def _sentences(result: EffectResult) -> Iterator[str]:
         case ClaimsProven():
             yield from map(_proof, result.proofs)
         case ProjectListed() | ProjectSplit() | ProjectRan() | ProjectDelivered() | StageEnded():
-            yield from stage_sentences(result)
+            yield from describe_stage_step(result)
         case _:
             yield from _of_the_bench(result)
 
@@ -171,7 +171,7 @@ def _of_the_bench(
         case CandidatesTried():
             yield from map(_candidate, result.candidates)
             if result.how:
-                yield ended(one_line(result.how))
+                yield end_sentence(sanitize_line(result.how))
         case MergeTried():
             yield _candidate(result.candidate)
         case DraftsSynthesised():
@@ -183,40 +183,40 @@ def _of_the_bench(
                 yield f"Drafted: {_names(result.files)}."
             yield from map(_not_written, result.refused)
         case ChangePlanned():
-            yield from map(_sentence, plan_lines(result))
+            yield from map(_sentence, describe_change_plan(result))
         case ChangeRehearsed():
             yield from map(_check, result.checks)
             if not result.checks and not result.refused:
                 yield NO_CHECKS
             yield from _went_wrong(result)
         case ChangeApplied():
-            yield from map(_sentence, written_words(result))
+            yield from map(_sentence, describe_applied_change(result))
 
 
 def _sentence(words: str) -> str:
-    words = one_line(words, _LONGEST)
+    words = sanitize_line(words, _LONGEST)
     return words if words.endswith((".", "…")) else f"{words}."
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(one_line(name, _LONGEST) for name in names)
+    return ", ".join(sanitize_line(name, _LONGEST) for name in names)
 
 
 def _refused(refused: Mapping[str, str]) -> Iterator[str]:
     for name, why in refused.items():
-        yield f"Refused: {one_line(name, _LONGEST)} ({one_line(why, _LONGEST).rstrip('.')})."
+        yield f"Refused: {sanitize_line(name, _LONGEST)} ({sanitize_line(why, _LONGEST).rstrip('.')})."
 
 
 def _not_written(refusal: Refusal) -> str:
-    path, sentence = one_line(refusal.path, _LONGEST), one_line(refusal.sentence, _LONGEST)
-    return refusal_words("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
+    path, sentence = sanitize_line(refusal.path, _LONGEST), sanitize_line(refusal.sentence, _LONGEST)
+    return describe_change_refusal("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
 
 
 def _why_not(candidates: Sequence[Candidate]) -> Iterator[str]:
     """The first reason against each candidate that did not pass."""
     for it in candidates:
         if why := next(reasons(it), ""):
-            yield f"  {one_line(it.seat)}: {one_line(why, _LONGEST)}"
+            yield f"  {sanitize_line(it.seat)}: {sanitize_line(why, _LONGEST)}"
 
 
 def _went_wrong(rehearsed: ChangeRehearsed) -> Iterator[str]:
@@ -238,20 +238,26 @@ def _unspliced(it: UnmergedDirective) -> str:
 def _candidate(it: Candidate) -> str:
     if it.refused:
         return " ".join(
-            [f"{one_line(it.seat, _LONGEST)} wrote what cannot be written.", *map(_not_written, it.refused)]
+            [f"{sanitize_line(it.seat, _LONGEST)} wrote what cannot be written.", *map(_not_written, it.refused)]
         )
     failed = [outcome.name for outcome in it.checks if not outcome.passed]
     verdict = f"failed {_names(failed)}" if failed else "passed every check" if it.draft else "wrote nothing"
-    return f"{one_line(it.seat, _LONGEST)} {verdict}."
+    return f"{sanitize_line(it.seat, _LONGEST)} {verdict}."
 
 
 def _proof(it: Proof) -> str:
     """Whose program it was, what it was about, and what running it showed."""
-    why = one_line(it.why, _LONGEST).rstrip(".")
-    ended = {True: "it is so", False: "it is not so", None: f"could not be run ({why})" if why else "could not be run"}
-    return f"The program of {one_line(it.seat)} about “{one_line(it.claim, _LONGEST)}”: {ended[it.held]}."
+    why = sanitize_line(it.why, _LONGEST).rstrip(".")
+    end_sentence = {
+        True: "it is so",
+        False: "it is not so",
+        None: f"could not be run ({why})" if why else "could not be run",
+    }
+    return (
+        f"The program of {sanitize_line(it.seat)} about “{sanitize_line(it.claim, _LONGEST)}”: {end_sentence[it.held]}."
+    )
 
 
 def _check(outcome: CheckOutcome) -> str:
-    ended = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {one_line(outcome.name, _LONGEST)} {ended} after {outcome.seconds:.1f} s."
+    end_sentence = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
+    return f"Check {sanitize_line(outcome.name, _LONGEST)} {end_sentence} after {outcome.seconds:.1f} s."

@@ -7,30 +7,30 @@ from typing import Any, cast
 import msgspec
 
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.text.sanitize import clean
+from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Seat
-from roundtable.report.costs import Cost, costs
-from roundtable.report.provenance import candidates, carried
-from roundtable.report.second_opinion_run import run_id
-from roundtable.report.status import degraded, newest_round, seat_states, turn_state
+from roundtable.report.costs import CostLine, summarize_costs
+from roundtable.report.provenance import newest_candidates, summarize_change
+from roundtable.report.second_opinion_run import second_opinion_run_id
+from roundtable.report.status import has_degraded_decision, newest_round, seat_states, turn_state
 
-VERSION = 1
+SUMMARY_VERSION = 1
 
 
-def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
+def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any]:
     """Where a session stands; with `texts`, also what every seat said."""
     charter = session.charter
     states = seat_states(session)
     newest = newest_round(session)
     decision = session.decision
     data = {
-        "v": VERSION,
+        "v": SUMMARY_VERSION,
         "id": session.id,
         "slug": charter.slug,
-        "run_id": run_id(session),
+        "run_id": second_opinion_run_id(session),
         "name": session.name,
         "status": session.status,
-        "degraded": degraded(session),
+        "degraded": has_degraded_decision(session),
         "question": charter.question,
         "options": list(charter.options),
         "meeting": charter.meeting,
@@ -40,13 +40,13 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
         "context": [_whole(item) for item in charter.context],
         "seats": [_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
-        "rounds": [round_summary(record, texts=texts) for record in session.rounds.values()],
+        "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
         "decision": None
         if decision is None
         else {**_whole(decision), "settled": decision.settled, "degraded": decision.degraded},
-        "candidates": None if (tried := candidates(session)) is None else _whole(tried),
+        "candidates": None if (tried := newest_candidates(session)) is None else _whole(tried),
         "change": _change(session),
-        "usage": usage_summary(session),
+        "usage": summarize_usage(session),
         "limits": _whole(session.limits),
         "limit_reached": [_whole(reached) for reached in session.limit_stops.values()],
         "open_gate": None if session.open_gate is None else _whole(session.open_gate),
@@ -61,7 +61,7 @@ def summary(session: Session, *, texts: bool = False) -> dict[str, Any]:
     return cast("dict[str, Any]", _cleaned(data))
 
 
-def round_summary(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
+def summarize_round(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
     """One round as plain data."""
     closed = record.closed
     data = {
@@ -75,9 +75,9 @@ def round_summary(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]
     return cast("dict[str, Any]", _cleaned(data))
 
 
-def usage_summary(session: Session) -> dict[str, Any]:
+def summarize_usage(session: Session) -> dict[str, Any]:
     """The bill as plain data; `price` is what people read."""
-    bill = costs(session)
+    bill = summarize_costs(session)
     return {
         "seats": {line.name: _cost(line) for line in bill.seats},
         "rounds": {line.name: _cost(line) for line in bill.rounds},
@@ -87,7 +87,7 @@ def usage_summary(session: Session) -> dict[str, Any]:
 
 def _change(session: Session) -> dict[str, Any] | None:
     """The plan with every hunk's story, how its rehearsal went and what was written; None where nothing was planned."""
-    change = carried(session)
+    change = summarize_change(session)
     if change is None:
         return None
     hunks = [
@@ -119,7 +119,7 @@ def _turn(turn: Turn, texts: bool) -> dict[str, Any]:
     return data
 
 
-def _cost(line: Cost) -> dict[str, Any]:
+def _cost(line: CostLine) -> dict[str, Any]:
     told = {"cost_usd": line.cost_usd, "cached_share": line.cached_share, "priced": line.priced, "price": line.price}
     return {"calls": line.calls, "failed": line.failed, **_whole(line.used), **told}
 
@@ -132,7 +132,7 @@ def _whole(value: msgspec.Struct) -> dict[str, Any]:
 def _cleaned(data: object) -> object:
     match data:
         case str():
-            return clean(data)
+            return sanitize_text(data)
         case dict():
             return {key: _cleaned(item) for key, item in cast("dict[str, object]", data).items()}
         case list() | tuple():

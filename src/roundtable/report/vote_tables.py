@@ -6,51 +6,60 @@ from collections.abc import Iterator, Sequence
 
 from roundtable.core.decide.vote import Ballots, Step, elimination, pairwise, ranked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.quotation import inline, table
+from roundtable.core.text.quotation import escape_markdown_line, render_markdown_table
 
-CODEC = "ranked-ballot"
+RANKED_BALLOT = "ranked-ballot"
 
 
-def vote_results(session: Session) -> str:
+def render_vote_results(session: Session) -> str:
     """The newest ranked vote of a session in Markdown; nothing where none was held."""
-    held = [record for record in session.rounds.values() if record.opened.expect.codec == CODEC]
+    held = [record for record in session.rounds.values() if record.opened.expect.codec == RANKED_BALLOT]
     return "\n\n".join(_document(session, held[-1])) + "\n" if held else ""
 
 
 def _document(session: Session, record: RoundRecord) -> Iterator[str]:
     ids = record.opened.expect.choices
     ballots = {move.seat: move.verdict.ranking for move in record.moves() if move.verdict.counts}
-    yield f"# Vote: {inline(session.charter.question, 100)}"
+    yield f"# Vote: {escape_markdown_line(session.charter.question, 100)}"
     yield _winner(session, ballots, ids)
     yield "## Candidates"
-    yield "\n".join(f"- {inline(line)}" for line in record.opened.prompt.lists.get("candidates", ids))
+    yield "\n".join(f"- {escape_markdown_line(line)}" for line in record.opened.prompt.lists.get("candidates", ids))
     yield "## Ballots"
-    cast = [(inline(seat), inline(" > ".join(ballot))) for seat, ballot in ballots.items()]
-    none = [(inline(seat), "*no ballot that counts*") for seat in record.opened.electorate if seat not in ballots]
-    yield table(("Seat", "Best first"), [*cast, *none])
+    cast = [(escape_markdown_line(seat), escape_markdown_line(" > ".join(ballot))) for seat, ballot in ballots.items()]
+    none = [
+        (escape_markdown_line(seat), "*no ballot that counts*")
+        for seat in record.opened.electorate
+        if seat not in ballots
+    ]
+    yield render_markdown_table(("Seat", "Best first"), [*cast, *none])
     yield "## One against one"
     yield _duels(ballots, ids)
     yield "## By elimination"
-    yield table(("Count", *map(inline, ids), "Out"), _steps(elimination(ballots, ids), ids))
+    yield render_markdown_table(
+        ("Count", *map(escape_markdown_line, ids), "Out"), _steps(elimination(ballots, ids), ids)
+    )
 
 
 def _winner(session: Session, ballots: Ballots, ids: Sequence[str]) -> str:
     decision = session.decision
     if decision is not None and decision.winner:
-        winner, position = inline(decision.winner), inline(decision.position)
-        return f"**Winner: {winner}, {position}.** {inline(decision.how)}"
+        winner, position = escape_markdown_line(decision.winner), escape_markdown_line(decision.position)
+        return f"**Winner: {winner}, {position}.** {escape_markdown_line(decision.how)}"
     ruling = ranked(ballots, ids)
-    return f"**Winner: {inline(ruling.winner) or 'none'}.** {inline(ruling.why)}"
+    return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(ruling.why)}"
 
 
 def _duels(ballots: Ballots, ids: Sequence[str]) -> str:
     """How many ballots put the row above the column."""
     counts = pairwise(ballots, ids)
-    rows = [(inline(row), *("–" if row == column else f"{counts[row, column]}" for column in ids)) for row in ids]
-    return table(("preferred to", *map(inline, ids)), rows)
+    rows = [
+        (escape_markdown_line(row), *("–" if row == column else f"{counts[row, column]}" for column in ids))
+        for row in ids
+    ]
+    return render_markdown_table(("preferred to", *map(escape_markdown_line, ids)), rows)
 
 
 def _steps(steps: Sequence[Step], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for number, step in enumerate(steps, 1):
         places = (str(step.counts[id]) if id in step.counts else "" for id in ids)
-        yield (str(number), *places, inline(", ".join(step.out)) or "–")
+        yield (str(number), *places, escape_markdown_line(", ".join(step.out)) or "–")

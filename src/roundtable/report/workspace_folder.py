@@ -13,20 +13,20 @@ import msgspec
 
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import Session
-from roundtable.core.text.quotation import inline, quoted
-from roundtable.core.text.sanitize import clean
-from roundtable.report.second_opinion_run import as_json
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
+from roundtable.core.text.sanitize import sanitize_text
+from roundtable.report.second_opinion_run import render_json
 from roundtable.report.status import ASKED, newest_round, seat_states, turn_state
-from roundtable.report.transcript import decisions, discussion, topic
+from roundtable.report.transcript import render_decision_document, render_discussion, render_topic
 
-MARK = "Made by Roundtable from its record; what is changed here is lost at the next `roundtable sync`."
+GENERATED_FILE_MARK = "Made by Roundtable from its record; what is changed here is lost at the next `roundtable sync`."
 """Stands in every file of ours: one without it is a person's own, and is left alone."""
 
 _LONGEST_NAME = 100
 """Bytes."""
 
 
-class Status(msgspec.Struct, frozen=True):
+class StatusFile(msgspec.Struct, frozen=True):
     """`status.json`: where a session stands, for programs that look into the folder."""
 
     note: str
@@ -40,15 +40,19 @@ class Status(msgspec.Struct, frozen=True):
     consensus: bool
 
 
-def session_files(session: Session) -> dict[str, str]:
+def render_session_files(session: Session) -> dict[str, str]:
     """Name and text of every file of one session, from the folder down."""
-    texts = {"topic.md": topic(session), "discussion.md": discussion(session), "decisions.md": decisions(session)}
+    texts = {
+        "topic.md": render_topic(session),
+        "discussion.md": render_discussion(session),
+        "decisions.md": render_decision_document(session),
+    }
     files = {name: _headed(_portable(session, text)) for name, text in texts.items()}
-    files["status.json"] = as_json(status(session))
-    return {f"sessions/{folder_name(session)}/{name}": text for name, text in files.items()}
+    files["status.json"] = render_json(build_status_file(session))
+    return {f"sessions/{session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 
-def ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
+def render_ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
     """The same for what the workspace remembers, the oldest first so that a new entry is a new end."""
     entries = sorted(entries, key=lambda entry: (entry.at, entry.id))
     errors = [entry for entry in entries if entry.kind is EntryKind.ERROR]
@@ -59,30 +63,30 @@ def ledger_files(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def folder_name(session: Session) -> str:
+def session_folder_name(session: Session) -> str:
     """The slug, which begins with the date; the id where a slug would be no name for a folder."""
     return session.charter.slug if _names_folder(session.charter.slug) else session.id
 
 
-def in_folder_name(letter: str) -> bool:
+def is_folder_name_letter(letter: str) -> bool:
     """Whether it is a letter, a mark on one, or a digit, of any script: nothing that a file system minds."""
     return unicodedata.category(letter)[0] in "LMN"
 
 
 def _names_folder(slug: str) -> bool:
-    plain = all(letter == "-" or in_folder_name(letter) for letter in slug) and slug == slug.lower()
+    plain = all(letter == "-" or is_folder_name_letter(letter) for letter in slug) and slug == slug.lower()
     return plain and not slug.startswith("-") and 0 < len(slug.encode()) <= _LONGEST_NAME
 
 
-def status(session: Session) -> Status:
+def build_status_file(session: Session) -> StatusFile:
     """Where a session stands. Scores are the last that each seat gave, out of ten."""
     newest = newest_round(session)
     moves = [turn.move for record in session.rounds.values() for turn in record.turns.values() if turn.move]
     given = {it.seat: it.verdict.score for it in moves if it.verdict.counts and it.verdict.score is not None}
     speaking = [turn.seat for turn in newest.turns.values() if turn_state(turn) == ASKED] if newest else []
     decision = session.decision
-    return Status(
-        MARK,
+    return StatusFile(
+        GENERATED_FILE_MARK,
         session.status,
         newest.name if newest else None,
         len(session.rounds),
@@ -95,7 +99,7 @@ def status(session: Session) -> Status:
 
 
 def _headed(text: str) -> str:
-    return f"<!-- {MARK} -->\n\n{text}"
+    return f"<!-- {GENERATED_FILE_MARK} -->\n\n{text}"
 
 
 def _portable(session: Session, text: str) -> str:
@@ -104,11 +108,11 @@ def _portable(session: Session, text: str) -> str:
     voices = {voice for seat in session.charter.seats for voice in seat.voices if ":/" in voice}
     for voice in sorted(voices, key=len, reverse=True):
         kind, _, path = voice.partition(":")
-        text = text.replace(inline(voice), inline(f"{kind}:{path.rpartition('/')[2]}"))
+        text = text.replace(escape_markdown_line(voice), escape_markdown_line(f"{kind}:{path.rpartition('/')[2]}"))
     if not workspace.strip("/"):
         return text
     # Only where a path begins: the same letters further on in another path, or in an address, are not ours.
-    ours = "|".join(re.escape(f"{name}/") for name in (workspace, inline(workspace)))
+    ours = "|".join(re.escape(f"{name}/") for name in (workspace, escape_markdown_line(workspace)))
     return re.sub(rf"(?<![^\s\"'`(\[<:=,])(?:{ours})", "", text)
 
 
@@ -119,13 +123,13 @@ def _log(title: str, entries: Sequence[Entry], nothing: str) -> str:
 
 def _entry(entry: Entry) -> Iterator[str]:
     head = (entry.at[:10], entry.id, str(entry.kind), entry.state, entry.seat)
-    yield f"## {' · '.join(inline(part) for part in head if part)}"
+    yield f"## {' · '.join(escape_markdown_line(part) for part in head if part)}"
     if entry.question:
-        yield f"**{inline(entry.question)}**"
-    yield quoted(entry.text)
+        yield f"**{escape_markdown_line(entry.question)}**"
+    yield quote_markdown(entry.text)
     if entry.why:
-        yield f"Why: {inline(clean(entry.why))}"
+        yield f"Why: {escape_markdown_line(sanitize_text(entry.why))}"
     if entry.due:
-        yield f"Due: {inline(entry.due)}"
+        yield f"Due: {escape_markdown_line(entry.due)}"
     if _names_folder(entry.slug):
         yield f"From [{entry.slug}](sessions/{entry.slug}/discussion.md)"

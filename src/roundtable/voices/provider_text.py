@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roundtable.core.faults import FaultKind
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 
 EXCERPT = 240
 
@@ -30,6 +30,6 @@ def kind_of_status(status: int) -> FaultKind:
 
 def excerpt(text: str, *secrets: str) -> str:
     """Somebody else's words: short, on one line and without the keys they were given."""
-    text = one_line(Redactor(secrets).redact(text))
+    text = sanitize_line(Redactor(secrets).redact(text))
     # Cut between words: half a key of somebody else's would not be known for one.
     return text if len(text) <= EXCERPT else text[:EXCERPT].rpartition(" ")[0] + "…"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from roundtable.app.opening.context_window import LEAST, MOST_MAP, SHOWN_UNKNOWN, Room, left_beside, shares
 from roundtable.app.opening.meeting_catalog import rules_of
 from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
-from roundtable.core.replies import codec
+from roundtable.core.replies import find_codec
 from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.meetings import PlannedRound
@@ -245,7 +245,7 @@ class Estimate:
             else round.codec
         )
         choices = self._charter.options or tuple(seat.name for seat in self._charter.seats)
-        return len(codec(form).text_format(Expect(form, choices)).encode())
+        return len(find_codec(form).text_format(Expect(form, choices)).encode())
 
 
 def _is_ballot(round: PlannedRound) -> bool:

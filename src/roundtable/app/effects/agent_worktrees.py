@@ -10,7 +10,7 @@ from pathlib import Path
 from roundtable.app.settings.config import WorktreeSettings
 from roundtable.core.changeset import FolderEdits
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import AgentWorktree
 from roundtable.voices.agents.process import Child
 from roundtable.voices.agents.workdirs import allowed
@@ -81,7 +81,7 @@ async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
     said = ""
     try:
         while (heard := await child.hear(PATIENCE)) and heard.what in ("line", "trouble"):
-            said = one_line(heard.text.decode(errors="replace")) or said
+            said = sanitize_line(heard.text.decode(errors="replace")) or said
         code = await child.leave()
     finally:
         await child.end()
@@ -91,6 +91,6 @@ async def _set_up(worktree: Worktree, argv: tuple[str, ...]) -> None:
 
 def _failed(worktree: Worktree, argv: tuple[str, ...], why: str) -> SetUpFailed:
     return SetUpFailed(
-        f"The set-up of worktree {worktree.name} failed at {one_line(' '.join(argv))}: {why}.",
+        f"The set-up of worktree {worktree.name} failed at {sanitize_line(' '.join(argv))}: {why}.",
         "Mend [worktrees] setup in the config; the folder is still there.",
     )

@@ -31,10 +31,10 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.wording import many
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, compute_digest
-from roundtable.report.provenance import authors_of, choice_of
-from roundtable.report.provenance import planned as shown_last
+from roundtable.report.provenance import decode_hunk_choice, trace_draft_authors
+from roundtable.report.provenance import newest_plan as shown_last
 from roundtable.workshop.edit.apply_draft import applied, applied_by
 from roundtable.workshop.edit.draft import drafted
 from roundtable.workshop.edit.hunks import chosen, hunks_of
@@ -195,7 +195,7 @@ class Carrying:
             effect.message,
             session.id,
             change_request_source(session),
-            _producers(session, effect.draft, choice_of(answer), person),
+            _producers(session, effect.draft, decode_hunk_choice(answer), person),
             person,
             {it.name: "passed" if it.passed else "failed" for it in checks},
         )
@@ -306,7 +306,11 @@ def _nothing() -> Refusal:
 def _phrase(files: Sequence[DraftFile]) -> str:
     """What a person types to lose something for good, with the number of files that they see in the plan."""
     deleted = [it for it in files if it.after is None]
-    return f"delete {many(len(deleted), 'file')}" if deleted else f"write {many(len(files), 'file')} all the same"
+    return (
+        f"delete {pluralize(len(deleted), 'file')}"
+        if deleted
+        else f"write {pluralize(len(files), 'file')} all the same"
+    )
 
 
 def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
@@ -315,7 +319,7 @@ def _producers(session: Session, draft: Digest, choice: HunkChoice, person: str)
     taken = {it.id for it in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
     if taken and taken <= choice.edited.keys():
         return (person,)
-    authors = authors_of(session, draft)
+    authors = trace_draft_authors(session, draft)
     executing = str(session.charter.settings.get("by", ""))
     seats = (*authors.seats, *(it.seat for it in authors.took)) or (executing,)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))

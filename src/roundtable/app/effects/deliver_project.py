@@ -12,9 +12,16 @@ from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd, starts_without_files
-from roundtable.core.text.quotation import inline, quoted
-from roundtable.report.project_versions import Attempt, approved_by, attempts, contributors, last_checks, settled
-from roundtable.report.stage_words import end_sentences, told_of
+from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
+from roundtable.report.project_versions import (
+    StageAttempt,
+    attempt_approver,
+    final_stage_attempts,
+    last_attempt_checks,
+    list_stage_attempts,
+    stage_contributors,
+)
+from roundtable.report.stage_words import describe_stage_contributions, describe_stage_end
 from roundtable.workshop.edit.stored_drafts import Drafts
 from roundtable.workshop.project.handover import (
     ProjectVersion,
@@ -37,7 +44,7 @@ class Delivering:
         self, session: Session, records: Sequence[Recorded], effect: DeliverProject
     ) -> ProjectDelivered | Fault:
         """Hand it over, if the record holds a person's yes to just this."""
-        ends = [it.end for it in settled(attempts(records))]
+        ends = [it.end for it in final_stage_attempts(list_stage_attempts(records))]
         if lacking := _lacking(session, ends, effect):
             return Fault.of(FaultKind.PERMISSION, lacking, help="Nothing was written.")
         try:
@@ -58,7 +65,7 @@ class Delivering:
         base = await asyncio.to_thread(read_project_files, Path(charter.workspace)) if existing else {}
         found = ProjectVersion(base, session.opened_at, Commit("The project as it was found", session.id))
         versions = [found] if existing else []
-        for attempt in settled(attempts(records)):
+        for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else found
             files = overlay_draft_on_project(base, await self._drafts.files(end.draft)) if end.draft else before.files
             papers = {**before.papers, **_paper(end)}
@@ -82,19 +89,19 @@ def _paper(end: StageEnd) -> dict[str, str]:
     """What a stage agreed on as a file of the repository; the table's words are quoted in it."""
     if not end.text or end.how == "failed":
         return {}
-    told = "\n".join(f"- {inline(it)}" for it in end_sentences(end))
-    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{quoted(end.text)}\n"}
+    told = "\n".join(f"- {escape_markdown_line(it)}" for it in describe_stage_end(end))
+    return {f"{DECISIONS}/{end.id}-{end.stage}.md": f"# {end.id} {end.stage}\n\n{told}\n\n{quote_markdown(end.text)}\n"}
 
 
-def _commit(session: Session, attempt: Attempt) -> Commit:
+def _commit(session: Session, attempt: StageAttempt) -> Commit:
     end = attempt.end
-    message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(told_of(end))))
-    checks = {it.name: "passed" if it.passed else "failed" for it in last_checks(session, attempt)}
+    message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(describe_stage_contributions(end))))
+    checks = {it.name: "passed" if it.passed else "failed" for it in last_attempt_checks(session, attempt)}
     return Commit(
         message,
         session.id,
-        producers=contributors(end),
-        approved_by=approved_by(session, attempt.name),
+        producers=stage_contributors(end),
+        approved_by=attempt_approver(session, attempt.name),
         checks=checks,
         stage=f"{end.id} {end.stage}",
     )

@@ -31,9 +31,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stages import quote_stage_decisions
-from roundtable.core.text.relevance import Candidate, weight, words_of
+from roundtable.core.text.relevance import RankedFile, extract_question_words, score_file_relevance
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.project.map import (
     ProjectMap,
     build_project_map,
@@ -115,7 +115,7 @@ class Showing:
 
     async def shown(self, session: Session, effect: ListProject, project: Found) -> ProjectListed:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
-        about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(stage_ends(session))))
+        about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
         items = [await kept(self._store, path, data) for path, data in project.files.items() if path in chosen.shown]
         left = tuple(path for path in project.files if path not in chosen.shown)
@@ -146,10 +146,10 @@ def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:
 
 def _by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
     """First what is named, then by its words; where these say the same, the program before its tests."""
-    named, words = set(_NAME.findall(about)), words_of(about)
+    named, words = set(_NAME.findall(about)), extract_question_words(about)
 
     def place(path: str) -> tuple[bool, float, int, str]:
-        bears = weight(words, Candidate(path, text=files[path].decode(errors="replace")))
+        bears = score_file_relevance(words, RankedFile(path, text=files[path].decode(errors="replace")))
         return path.rpartition("/")[2] not in named, -bears, file_priority(path), path
 
     return sorted(files, key=place)

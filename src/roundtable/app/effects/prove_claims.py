@@ -15,10 +15,10 @@ from roundtable.core.decide.findings import place_of
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.verdict import Claim, Verdict
 from roundtable.workshop.edit.draft import Drafting, drafted
 from roundtable.workshop.edit.stored_drafts import Drafts
@@ -91,7 +91,9 @@ class Proving:
             names = () if effect.tip else await asyncio.to_thread(names_for_trees, self._workspace)
             draft = Drafting(await Drafts(self._store).files(effect.draft))
             if patch:
-                draft = await asyncio.to_thread(drafted, changes_of(patch), self._workspace, self._redactor.finds)
+                draft = await asyncio.to_thread(
+                    drafted, parse_file_changes(patch), self._workspace, self._redactor.finds
+                )
             makers = [partial(self._made, now, effect.tip, draft.files, names)]
             if effect.base or patch:
                 makers.append(partial(self._made, before, effect.base, (), names))
@@ -134,7 +136,7 @@ class _Bench:
     async def _run(self, claim: Claim) -> Proof:
         interpreter = self._known.get(claim.language)
         if interpreter is None:
-            why = f"Programs in {one_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
+            why = f"Programs in {sanitize_line(claim.language, 40)} are not run, only in {' and '.join(self._known)}."
             return Proof("", "", None, claim.program, why=why)
         ran = await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
         held, before = read_proof_verdict(ran), None
@@ -172,5 +174,5 @@ def _nowhere(trees: Trees, said: Sequence[Verdict]) -> dict[str, str]:
     for location in {issue.location for verdict in said for issue in verdict.issues if issue.location}:
         place = place_of(location)
         if why := explain_missing_location(here, place.path, place.last):
-            found[location] = one_line(why, 200)
+            found[location] = sanitize_line(why, 200)
     return dict(sorted(found.items()))

@@ -18,7 +18,7 @@ from roundtable.core.events import CancelAsked, Delta, StopAsked
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import RedactedStream
-from roundtable.core.text.sanitize import clean
+from roundtable.core.text.sanitize import sanitize_text
 from roundtable.engine.feed import Feed
 from roundtable.workshop.edit.stored_drafts import Drafts
 from roundtable.workshop.project.run_container import find_allowed_container_engine, run_project_container
@@ -41,7 +41,7 @@ class Telling:
 
     def __call__(self, line: str) -> None:
         """Tell one line more."""
-        if told := self._words.feed(f"{clean(line)}\n"):
+        if told := self._words.feed(f"{sanitize_text(line)}\n"):
             self._feed.publish(Delta(self._session, self._step, "", self._step, self._offset, told))
             self._offset += len(told)
 

@@ -17,7 +17,7 @@ from roundtable.app.machine.isolation import Isolation, prove_isolation
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import Keychain, Vault
 from roundtable.core.faults import Fault, RoundtableError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.voices.agents.agent_voice import program_of
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.process import Child
@@ -133,7 +133,7 @@ async def _version(*argv: str) -> str:
 async def _first_line(child: Child) -> str:
     while heard := await child.hear(_PATIENCE):
         if heard.what == "line":
-            return one_line(heard.text.decode(errors="replace"), _LONGEST)
+            return sanitize_line(heard.text.decode(errors="replace"), _LONGEST)
         if heard.what != "trouble":
             break
     return ""

@@ -16,9 +16,9 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft, starts_without_files
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
-from roundtable.report.memory_entries import WRITING
-from roundtable.report.provenance import doubt_of, wrote_of
-from roundtable.report.stage_words import stage_ends, story
+from roundtable.report.memory_entries import WRITING_MEETINGS
+from roundtable.report.provenance import describe_draft_doubt, encode_draft_authors
+from roundtable.report.stage_words import list_stage_ends, summarize_stage_history
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -37,8 +37,8 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
     of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     if draft:
-        of |= {"wrote": wrote_of(decided, draft), "body": story(stage_ends(decided))}
-        of |= {"doubt": doubt_of(decided, draft, decision.author)}
+        of |= {"wrote": encode_draft_authors(decided, draft), "body": summarize_stage_history(list_stage_ends(decided))}
+        of |= {"doubt": describe_draft_doubt(decided, draft, decision.author)}
     return msgspec.structs.replace(
         wanted,
         question=decided.charter.question,
@@ -72,7 +72,7 @@ def what_stands(session: Session) -> ChangeApplied | None:
 
 def is_new_project(session: Session) -> bool:
     """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
-    return starts_without_files(session.charter) and bool(latest_stage_draft(stage_ends(session)))
+    return starts_without_files(session.charter) and bool(latest_stage_draft(list_stage_ends(session)))
 
 
 def project_instead(session: Session) -> UsageError:
@@ -198,7 +198,7 @@ async def _carried_out(desk: Roundtable) -> dict[str, Session]:
     """
     found: dict[str, Session] = {}
     for row in await desk.sessions(limit=None):
-        if row.meeting not in WRITING or row.forgotten_at:
+        if row.meeting not in WRITING_MEETINGS or row.forgotten_at:
             continue
         session = await desk.session(row.id)
         if any(isinstance(it, ChangeApplied) for it in session.results.values()):

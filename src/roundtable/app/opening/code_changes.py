@@ -13,8 +13,8 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, workspace_of
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.diffs import CHANGES, added, is_diff
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import LONGEST, Changes, Git, git_of, repository_above
 
 STANDING = "where they stand"
@@ -62,14 +62,14 @@ def changed_on(start: Path, branch: str) -> Found:
     with git_of(workspace) as git:
         _need_repository(git, workspace)
         if not git.resolve(branch):
-            raise NotFound(f"There is no branch {one_line(branch, 80)} here.", "`git branch -a` lists them.")
+            raise NotFound(f"There is no branch {sanitize_line(branch, 80)} here.", "`git branch -a` lists them.")
         base = git.default_branch()
         if not base:
             raise NotFound("There is no main branch to compare with.", "Bring a patch instead: --patch FILE.")
         changes = git.between(base, branch)
         if not changes.diff:
             raise UsageError(
-                f"There is nothing to discuss: {one_line(branch, 80)} changes nothing that {base} lacks.",
+                f"There is nothing to discuss: {sanitize_line(branch, 80)} changes nothing that {base} lacks.",
                 "Name another branch.",
             )
         found = _found(changes, f"Branch {branch}, compared with {base}.\n{_commits(git, branch)}")
@@ -81,9 +81,9 @@ def patched(raw: bytes) -> Found:
     text = raw[:LONGEST].decode(errors="replace")
     if not text.strip():
         raise UsageError("The patch is empty.", PATCH)
-    if not is_diff(text):
+    if not contains_diff(text):
         raise UsageError("That is no patch: it names no file that it changes.", PATCH)
-    return Found({CHANGES: text}, _cut(len(raw) < LONGEST))
+    return Found({DIFF_CONTEXT_NAME: text}, _cut(len(raw) < LONGEST))
 
 
 def _new_files(workspace: Path, names: Iterable[str], room: int) -> tuple[str, list[str]]:
@@ -101,7 +101,7 @@ def _new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return added(name, read_confined(workspace, name))
+        return render_added_file_diff(name, read_confined(workspace, name))
     except Refused:
         return ""
 
@@ -109,19 +109,19 @@ def _new_file(workspace: Path, name: str) -> str:
 def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> Found:
     if unread:
         more = f"\nand {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
-        names = "\n".join(f"- {one_line(name, 200)}" for name in unread[:_NAMED])
+        names = "\n".join(f"- {sanitize_line(name, 200)}" for name in unread[:_NAMED])
         standing += f"\nNew files, by name only:\n{names}{more}"
     notices = _cut(changes.whole)
     if changes.sensitive:
         left_out = f"Sensitive files are not looked at, changed or not: {_few(changes.sensitive)}."
         standing, notices = f"{standing}\n{left_out}", (*notices, left_out)
-    texts = {STANDING: standing.strip(), CHANGES: changes.diff}
+    texts = {STANDING: standing.strip(), DIFF_CONTEXT_NAME: changes.diff}
     return Found({name: text for name, text in texts.items() if text}, notices)
 
 
 def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(one_line(name, 120) for name in names[:_FEW]) + more
+    return ", ".join(sanitize_line(name, 120) for name in names[:_FEW]) + more
 
 
 def _cut(whole: bool) -> tuple[str, ...]:
@@ -142,5 +142,5 @@ def _standing(git: Git) -> str:
 
 
 def _commits(git: Git, tip: str) -> str:
-    lines = [f"- {one_line(line, 200)}" for line in git.headlines(tip)]
+    lines = [f"- {sanitize_line(line, 200)}" for line in git.headlines(tip)]
     return "\n".join(("Recent commits:", *lines)) if lines else ""

@@ -16,7 +16,7 @@ from roundtable.core.session import Session
 from roundtable.core.stages import quote_stage_decisions
 from roundtable.core.values import Charter, Limits, Seat
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.tariffs import Tariff, Tariffs
 
 UNKNOWN = 32_000
@@ -104,7 +104,7 @@ def left_for(session: Session, named: int) -> int:
     charter = session.charter
     said = (
         charter.question,
-        *quote_stage_decisions(stage_ends(session)),
+        *quote_stage_decisions(list_stage_ends(session)),
         *(it.text + it.why for it in charter.recalled),
     )
     told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from roundtable.app.opening.context_files import HoldsSecret, Refused, read_clean
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.relevance import Candidate, ranked
+from roundtable.core.text.relevance import RankedFile, rank_files_by_relevance
 from roundtable.workshop.repo.git import Commit
 
 MOST_LOOKED_INTO = 200
@@ -68,8 +68,8 @@ def chosen(
 ) -> Chosen:
     """The most relevant files that fit: by their names and what changed lately, then by what is in them."""
     recent = _recent(commits)
-    order = ranked(words, (Candidate(path, recent.get(path, 0)) for path in paths))
-    read: list[Candidate] = []
+    order = rank_files_by_relevance(words, (RankedFile(path, recent.get(path, 0)) for path in paths))
+    read: list[RankedFile] = []
     refused = 0
     secret: list[str] = []
     seen = 0
@@ -85,7 +85,7 @@ def chosen(
         seen += len(text)
         read.append(candidate._replace(text=text))
     files: dict[str, bytes] = {}
-    for candidate in ranked(words, read):
+    for candidate in rank_files_by_relevance(words, read):
         data = candidate.text.encode()
         if len(data) <= room:
             files[candidate.path] = data

@@ -16,8 +16,8 @@ from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
-from roundtable.report.stage_words import end_sentences, stage_ends
-from roundtable.report.step_words import served_words
+from roundtable.report.stage_words import describe_stage_end, list_stage_ends
+from roundtable.report.step_words import describe_step_result
 from roundtable.workshop.edit.stored_drafts import Drafts
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ async def _state(desk: Roundtable, session: Session) -> str:
 
 
 def _told(session: Session) -> Iterator[str]:
-    for end in stage_ends(session):
-        yield "\n".join(filter(None, (f"{end.id}: {' '.join(end_sentences(end))}", end.text)))
+    for end in list_stage_ends(session):
+        yield "\n".join(filter(None, (f"{end.id}: {' '.join(describe_stage_end(end))}", end.text)))
     if findings := _last_findings(session):
         yield findings
     for step, result in list(session.results.items())[-1:]:
-        yield f"The last step, {step}: {result.message if isinstance(result, Fault) else served_words(result)}"
+        yield f"The last step, {step}: {result.message if isinstance(result, Fault) else describe_step_result(result)}"
     ruling = [move for it in session.rounds.values() if it.opened.turns.judging for move in it.moves()]
     if ruling:
         yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
@@ -99,6 +99,6 @@ def _last_findings(session: Session) -> str:
 
 
 async def _files(desk: Roundtable, session: Session) -> list[str]:
-    files = await Drafts(desk.store).files(latest_stage_draft(stage_ends(session)))
+    files = await Drafts(desk.store).files(latest_stage_draft(list_stage_ends(session)))
     listed = [f"{it.path} ({len(it.after):,} bytes)" for it in files if it.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []

@@ -13,10 +13,10 @@ from roundtable.app.opening.context_window import Room
 from roundtable.app.opening.file_selection import Chosen, chosen, may_be_chosen
 from roundtable.core.faults import UsageError
 from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.diffs import fitting, sections
+from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.relevance import words_of
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.relevance import extract_question_words
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.repo.git import Commit, Git, NoGit, git_of
 
@@ -57,7 +57,7 @@ class Gathering:
         shown = {name: read_clean(self._redactor, self._workspace, name) for name in agenda.files}
         _check_room(shown, room)
         pile = _Pile(shown, max(0, room.gathered - sum(map(len, shown.values()))))
-        words = words_of(agenda.question)
+        words = extract_question_words(agenda.question)
         for name, text in agenda.told.items():
             pile.add(name, self._redactor.redact(text).encode())
         for name, text in agenda.texts.items():
@@ -75,11 +75,11 @@ class Gathering:
 
     def _diff(self, pile: _Pile, words: Sequence[str], name: str, text: str, room: int) -> None:
         """A text, file by file if it is a diff: without sensitive files and secrets, cut where it has no room."""
-        found = sections(text)
+        found = split_diff_by_file(text)
         sensitive = [it.path for it in found if any(map(is_sensitive_path, it.paths))]
         secret = [it.path or name for it in found if it.path not in sensitive and self._redactor.finds(it.text)]
         kept = [it for it in found if it.path not in sensitive and (it.path or name) not in secret]
-        cut = fitting(words, kept, room)
+        cut = fit_diff_sections(words, kept, room)
         pile.add(name, cut.text.encode())
         pile.say("Sensitive, so not shown", sensitive)
         pile.say("Holds what looks like a secret, so not shown", secret)
@@ -148,7 +148,7 @@ class _Pile:
         """Name what is not shown, or the first few of many."""
         if names:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            self.tell(f"{what}: {', '.join(one_line(name, 120) for name in names[:_NAMED])}{more}.")
+            self.tell(f"{what}: {', '.join(sanitize_line(name, 120) for name in names[:_NAMED])}{more}.")
 
     def tell(self, sentence: str) -> None:
         self.notices.append(sentence)
@@ -167,12 +167,12 @@ def _check_room(shown: dict[str, bytes], room: Room) -> None:
 
 def _described(git: Git, paths: Sequence[str], commits: Sequence[Commit], room: int) -> str:
     """The project in a few lines: where its history stands, and what its files are called."""
-    lines = [f"Branch: {one_line(branch, 200)}"] if git.repository and (branch := git.branch()) else []
-    lines += ["Recent commits:", *(f"- {one_line(it.line, 200)}" for it in commits[:_COMMITS])] if commits else []
+    lines = [f"Branch: {sanitize_line(branch, 200)}"] if git.repository and (branch := git.branch()) else []
+    lines += ["Recent commits:", *(f"- {sanitize_line(it.line, 200)}" for it in commits[:_COMMITS])] if commits else []
     lines += ["Files:"] if paths else []
     room -= sum(len(line) + 1 for line in lines)
     for number, path in enumerate(paths):
-        name = one_line(path, 200)
+        name = sanitize_line(path, 200)
         room -= len(name.encode()) + 1
         if room < 0 or number == _LISTED:
             lines.append(f"and {len(paths) - number} more files")

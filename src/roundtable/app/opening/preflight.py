@@ -13,9 +13,9 @@ from pathlib import Path
 from roundtable.core.decide.ruling import listed
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import has_stages, starts_without_files
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter
-from roundtable.report.memory_entries import WRITING
+from roundtable.report.memory_entries import WRITING_MEETINGS
 from roundtable.workshop.repo.commits import Repository, check_branch, repository_trouble, under_way
 from roundtable.workshop.repo.git import NoGit, git_of
 from roundtable.workshop.rooted_files import Astray, Beneath, Content
@@ -24,7 +24,7 @@ from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 async def refuse_if_in_vain(workspace: Path, charter: Charter, sandbox: SandboxSettings) -> None:
     """Refuse a meeting whose change could not be run or not be written, whatever the seats would say."""
-    writes = charter.meeting in WRITING
+    writes = charter.meeting in WRITING_MEETINGS
     if writes and (trouble := await asyncio.to_thread(repository_trouble, workspace)):
         raise UsageError(trouble, "Nobody was asked; see what `git status` says here, or go to another folder.")
     if writes and not charter.settings.get("dry_run") and (closed := _closed(workspace)):
@@ -99,6 +99,6 @@ def _standing(workspace: Path, paths: Iterable[str]) -> dict[str, Content]:
 
 
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    told = [one_line(name, 120) for name in names[:_NAMED]]
+    told = [sanitize_line(name, 120) for name in names[:_NAMED]]
     told += [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return (f"{what}: {listed(told)}.",) if names else ()

@@ -18,7 +18,7 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import STAGE_FILES, of_person, of_workspace, text_of
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages, is_reserved_stage_name
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
 from roundtable.meetings.stages.delivery import DELIVER
@@ -79,7 +79,9 @@ class StageLists:
         own = of_person(self._places, STAGE_FILES) | brought
         path = Path(name).expanduser() if is_path(name) else own.get(name)
         if path is None or not path.is_file():
-            lacking = f"file {one_line(name, 200)}" if is_path(name) else f"list of stages {one_line(name, 60)}"
+            lacking = (
+                f"file {sanitize_line(name, 200)}" if is_path(name) else f"list of stages {sanitize_line(name, 60)}"
+            )
             known = ", ".join((*ways, *own))
             raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
         return own_stages(text_of(path), str(path))
@@ -106,7 +108,7 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     for number, it in enumerate(listed, 1):
         if isinstance(name := it.get("name"), str) and not STAGE_NAME.match(name):
             raise ConfigError(
-                f"{where}: stage {number} cannot be called {one_line(name, 60) or 'nothing'}.",
+                f"{where}: stage {number} cannot be called {sanitize_line(name, 60) or 'nothing'}.",
                 "A name has small letters and dashes, at most 31 of them, such as threat-model.",
             )
     stages = [
@@ -149,7 +151,7 @@ def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
         if name != EVERY and name not in known:
             near = nearest(name, known).strip()
             help = f"{near} Stages: {', '.join(known)}.".strip()
-            raise UsageError(f"There is no stage {one_line(name, 60)} here.", help)
+            raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
 
 
 def with_stages(
@@ -167,7 +169,7 @@ def with_stages(
         for seat, what in named.items():
             if seat not in names:
                 raise UsageError(
-                    f"{one_line(seat, 60)} is to {what} {it.name} and is not at the table.",
+                    f"{sanitize_line(seat, 60)} is to {what} {it.name} and is not at the table.",
                     f"Name one of: {', '.join(names)}.",
                 )
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:

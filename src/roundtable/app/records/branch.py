@@ -30,9 +30,9 @@ from roundtable.core.stages import (
     is_after_stage_gate,
     is_back_to_stage_answer,
 )
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.store.leases import this_process
 from roundtable.store.sqlite import SqliteStore
 
@@ -156,12 +156,12 @@ def went_back(session: Session) -> tuple[str, str] | None:
 
 def check_back(session: Session, words: str) -> None:
     """Refuse to go back to where nothing was held."""
-    _check_held(where_back(words)[0], [it.stage for it in stage_ends(session)])
+    _check_held(where_back(words)[0], [it.stage for it in list_stage_ends(session)])
 
 
 def _check_held(stage: str, held: Sequence[str]) -> None:
     if stage not in held:
         raise NotFound(
-            f"The stage {one_line(stage, 60)} was not held in this session.",
+            f"The stage {sanitize_line(stage, 60)} was not held in this session.",
             f"Go back to one of: {', '.join(held)}." if held else "It is no meeting in stages, or has not begun.",
         )

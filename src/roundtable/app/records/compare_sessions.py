@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
 from roundtable.core.stages import latest_stage_draft
-from roundtable.report.comparison import Compared, Files, compared
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.comparison import ProjectFiles, SessionComparison, compare_sessions
+from roundtable.report.stage_words import list_stage_ends
 from roundtable.workshop.edit.stored_drafts import Drafts
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-async def compare(desk: Roundtable, first: Session, second: Session) -> Compared:
+async def compare(desk: Roundtable, first: Session, second: Session) -> SessionComparison:
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
-    ends = (*stage_ends(first), *stage_ends(second))
+    ends = (*list_stage_ends(first), *list_stage_ends(second))
     drafts = {it.draft: await Drafts(desk.store).draft(it.draft) for it in ends if it.draft}
-    return compared(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
+    return compare_sessions(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
 
 
 async def _drafted(desk: Roundtable, session: Session) -> dict[str, DraftFile]:
-    files = await Drafts(desk.store).files(latest_stage_draft(stage_ends(session)))
+    files = await Drafts(desk.store).files(latest_stage_draft(list_stage_ends(session)))
     return {it.path: it for it in files}
 
 
-def _standing(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> Files:
+def _standing(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> ProjectFiles:
     """What stands in every file that either wrote; one that this line did not touch is as the other found it."""
     return {path: own[path].after if path in own else other[path].before for path in (*own, *other)}

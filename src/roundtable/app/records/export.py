@@ -12,14 +12,14 @@ from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.stages import has_stages
-from roundtable.report.document import as_markdown
-from roundtable.report.html import as_page, page, round_page
-from roundtable.report.layouts import LAYOUTS
+from roundtable.report.document import render_blocks_as_markdown
+from roundtable.report.html import render_blocks_as_html, render_round_page, render_session_page
+from roundtable.report.layouts import EXPORT_LAYOUTS
 from roundtable.report.recount import Recount
-from roundtable.report.second_opinion_run import as_json, log, started_at
-from roundtable.report.stage_report import report
-from roundtable.report.summary import round_summary, summary
-from roundtable.report.transcript import round_transcript, transcript
+from roundtable.report.second_opinion_run import parse_run_id_time, render_facts_jsonl, render_json
+from roundtable.report.stage_report import build_stage_report
+from roundtable.report.summary import summarize_round, summarize_session
+from roundtable.report.transcript import render_round_transcript, render_transcript
 from roundtable.store.sqlite import SqliteStore
 
 PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
@@ -33,15 +33,19 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
     """The session, or one round of it, in one of the formats; it ends with a line break."""
     match form:
         case "json":
-            return as_json(summary(session, texts=True) if record is None else round_summary(record, texts=True))
+            return render_json(
+                summarize_session(session, texts=True) if record is None else summarize_round(record, texts=True)
+            )
         case "html" if record is not None:
-            return round_page(session, record)
+            return render_round_page(session, record)
         case "html":
-            return page(session, await _counted_again(session) if session.decision else None)
+            return render_session_page(session, await _counted_again(session) if session.decision else None)
         case "jsonl":
-            return log([it for it in records if record is None or getattr(it.event, "round", None) == record.name])
+            return render_facts_jsonl(
+                [it for it in records if record is None or getattr(it.event, "round", None) == record.name]
+            )
         case _:
-            return transcript(session) if record is None else round_transcript(record)
+            return render_transcript(session) if record is None else render_round_transcript(record)
 
 
 async def reported(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
@@ -52,8 +56,8 @@ async def reported(store: SqliteStore, session: Session, records: Sequence[Recor
             "`roundtable export` with markdown or html writes any session.",
         )
     made = {it.name: it.changes for it in await versions(store, session, records)}
-    blocks = report(session, records, made)
-    return as_markdown(blocks) if form == "report-md" else as_page(session, blocks)
+    blocks = build_stage_report(session, records, made)
+    return render_blocks_as_markdown(blocks) if form == "report-md" else render_blocks_as_html(session, blocks)
 
 
 async def _counted_again(session: Session) -> Recount | None:
@@ -66,7 +70,7 @@ async def _counted_again(session: Session) -> Recount | None:
 
 async def find_run(store: SqliteStore, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
-    at = started_at(run)
+    at = parse_run_id_time(run)
     for row in await store.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
             session = Session.fold(row.id, await store.read(row.id))
@@ -80,7 +84,7 @@ async def find_run(store: SqliteStore, run: str) -> Session:
 
 async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
     """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
-    chosen = LAYOUTS[layout]
+    chosen = EXPORT_LAYOUTS[layout]
     kept = [(session, records)]
     if chosen.whole_name and session.name:
         for row in await store.sessions(session.charter.workspace, None):
@@ -111,4 +115,4 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[
     return [folder / path for path in files]
 
 
-__all__ = ["LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "reported", "write_files"]
+__all__ = ["EXPORT_LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "reported", "write_files"]

@@ -17,10 +17,10 @@ from roundtable.core.faults import NotFound, RecordError, RoundtableError, Usage
 from roundtable.core.ledger import BINDING_KINDS, NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.ports import Ledger, Store
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import content_words, ended, in_full, words
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import content_words, end_sentence, make_answer_standalone, words
 from roundtable.core.values import Charter, Outcome, RecalledEntry
-from roundtable.report.memory_entries import LONGEST, entries_of
+from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, derive_memory_entries
 from roundtable.store.stored_facts import stamp
 from roundtable.workshop.identity import person
 
@@ -71,7 +71,9 @@ class Memory:
 
     async def _file(self, session: str) -> list[Entry]:
         state = Session.fold(session, await self._store.read(session))
-        return await self._ledger.file(session, state.seq, [self._dated(entry) for entry in entries_of(state)])
+        return await self._ledger.file(
+            session, state.seq, [self._dated(entry) for entry in derive_memory_entries(state)]
+        )
 
     def _dated(self, entry: Entry) -> Entry:
         """A prediction falls due so many days after the decision."""
@@ -93,7 +95,7 @@ class Memory:
         found = next((entry for entry in known if entry.id.casefold() == id.casefold()), None)
         if found is None:
             what = " or ".join(map(str, kinds)) or "entry"
-            raise NotFound(f"There is no {what} {one_line(id, 40)} in this workspace.", _LISTS.get(kinds[:1], ""))
+            raise NotFound(f"There is no {what} {sanitize_line(id, 40)} in this workspace.", _LISTS.get(kinds[:1], ""))
         return found
 
     async def recalled(self, question: str) -> tuple[list[RecalledEntry], list[RecalledEntry]]:
@@ -128,9 +130,9 @@ class Memory:
         return RecalledEntry(
             entry.id,
             str(entry.kind),
-            one_line(clean(text), LONGEST_TEXT),
-            one_line(clean(entry.why), LONGEST_WHY),
-            one_line(clean(entry.question), LONGEST_TEXT) if entry.kind is EntryKind.FAILURE else "",
+            sanitize_line(clean(text), LONGEST_TEXT),
+            sanitize_line(clean(entry.why), LONGEST_WHY),
+            sanitize_line(clean(entry.question), LONGEST_TEXT) if entry.kind is EntryKind.FAILURE else "",
         )
 
     # --- what a person writes ---------------------------------------------------------------------
@@ -166,7 +168,7 @@ class Memory:
             decision,
             id=decision.id.replace("D-", "F-", 1),
             kind=EntryKind.FAILURE,
-            text=in_full(decision.question, decision.text),
+            text=make_answer_standalone(decision.question, decision.text),
             why=why,
             state=EntryState.STANDING,
             at=stamp(),
@@ -228,11 +230,13 @@ def _changed(entry: Entry, **changes: str) -> Entry:
 
 
 def _and_then(why: str, more: str) -> str:
-    return " ".join(ended(part) for part in (why, more) if part)
+    return " ".join(end_sentence(part) for part in (why, more) if part)
 
 
 def _cut(entry: Entry) -> Entry:
-    return _changed(entry, text=one_line(entry.text, LONGEST), why=one_line(entry.why, LONGEST))
+    return _changed(
+        entry, text=sanitize_line(entry.text, LONGEST_ENTRY_TEXT), why=sanitize_line(entry.why, LONGEST_ENTRY_TEXT)
+    )
 
 
 def overdue(entry: Entry) -> bool:

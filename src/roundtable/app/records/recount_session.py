@@ -8,7 +8,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision
 from roundtable.engine.replay import NotOnRecord, replay_meeting
 from roundtable.meetings import Meeting
-from roundtable.report.recount import Absent, Recount, compared, recounted
+from roundtable.report.recount import Recount, SeatAbsence, compare_decision_without_seat, recount_decision
 
 
 async def recount(session: Session) -> Recount:
@@ -21,10 +21,10 @@ async def recount(session: Session) -> Recount:
         rules = rules_of(session.charter)
         obstacle = await _obstacle(session, decision, rules)
     except (NotFound, ConfigError) as gone:
-        return recounted(session, dict.fromkeys(seats, Absent(None, why=gone.message)))
+        return recount_decision(session, dict.fromkeys(seats, SeatAbsence(None, why=gone.message)))
     if obstacle:
-        return recounted(session, dict.fromkeys(seats, Absent(None, why=obstacle)))
-    return recounted(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
+        return recount_decision(session, dict.fromkeys(seats, SeatAbsence(None, why=obstacle)))
+    return recount_decision(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
 
 
 async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str:
@@ -38,8 +38,8 @@ async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str
     return again.why if again.changed is None else "The meeting's rules did not decide it." if again.changed else ""
 
 
-async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> Absent:
+async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
     try:
-        return compared(decision, await replay_meeting(session, rules.hold, {seat}), seat)
+        return compare_decision_without_seat(decision, await replay_meeting(session, rules.hold, {seat}), seat)
     except NotOnRecord as untold:
-        return Absent(None, why=str(untold))
+        return SeatAbsence(None, why=str(untold))

@@ -7,7 +7,7 @@ import time
 import unicodedata
 from uuid import UUID
 
-from roundtable.report.workspace_folder import in_folder_name
+from roundtable.report.workspace_folder import is_folder_name_letter
 
 SLUG_WORDS = 6
 SLUG_BYTES = 80
@@ -25,7 +25,7 @@ def new_session_id() -> str:
 def slug_of(question: str, day: str) -> str:
     """`2026-11-15-rest-or-graphql`; letters of any script stay, and Latin ones lose their accents."""
     letters = "".join(map(_plain, unicodedata.normalize("NFKC", question))).lower()
-    words = "".join(letter if in_folder_name(letter) else " " for letter in letters).split()[:SLUG_WORDS]
+    words = "".join(letter if is_folder_name_letter(letter) else " " for letter in letters).split()[:SLUG_WORDS]
     slug = "-".join([day, *(words or ["meeting"])])
     return slug.encode()[:SLUG_BYTES].decode(errors="ignore").rstrip("-")
 

@@ -16,9 +16,15 @@ from roundtable.core.faults import NotFound
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Digest
-from roundtable.report.project_versions import Change, attempts, candidacies, changes, settled
+from roundtable.report.project_versions import (
+    StageFileChange,
+    final_stage_attempts,
+    list_stage_attempts,
+    list_stage_candidates,
+    list_stage_file_changes,
+)
 from roundtable.workshop.edit.stored_drafts import Drafts
 
 
@@ -32,7 +38,7 @@ class Version(NamedTuple):
     end: StageEnd
     seat: str
     draft: Digest
-    changes: tuple[Change, ...]
+    list_stage_file_changes: tuple[StageFileChange, ...]
 
 
 async def versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[Version]:
@@ -40,15 +46,15 @@ async def versions(store: Store, session: Session, records: Sequence[Recorded]) 
     drafts = Drafts(store)
     found: list[Version] = []
     after: dict[str, Digest] = {}
-    for name, end, _ in attempts(records):
+    for name, end, _ in list_stage_attempts(records):
         last = next((draft for stage, draft in reversed(after.items()) if stage != end.stage and draft), "")
         before = await _draft(drafts, last)
-        for it in candidacies(session, name):
+        for it in list_stage_candidates(session, name):
             wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=it.seat)
-            differs = changes(before, await _draft(drafts, it.draft), wrote)
+            differs = list_stage_file_changes(before, await _draft(drafts, it.draft), wrote)
             found.append(Version(it.name, wrote, it.seat, it.draft, differs))
         after[end.stage] = end.draft
-        differs = changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
+        differs = list_stage_file_changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
         found.append(Version(name, end, "", end.draft or last, differs))
     return found
 
@@ -61,11 +67,13 @@ async def file_of(store: Store, all: Sequence[Version], path: str, name: str = "
         raise no_project()
     version = named.get(name or last[-1])
     if version is None:
-        raise NotFound(f"There is no version {one_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
+        raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
     files = {it.path: it.after for it in (await Drafts(store).draft(version.draft)).files if it.after}
     if path not in files:
         near = get_close_matches(path, files, 1) or sorted(files)[:5]
-        raise NotFound(f"{version.name} has no file {one_line(path, 120)} of the table's.", f"See {', '.join(near)}.")
+        raise NotFound(
+            f"{version.name} has no file {sanitize_line(path, 120)} of the table's.", f"See {', '.join(near)}."
+        )
     return await store.fetch(files[path])
 
 
@@ -73,7 +81,7 @@ async def handed_over(
     store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path
 ) -> ProjectDelivered:
     """Hand the project over as it stands now, at the person's own command."""
-    if not any(it.end.draft for it in settled(attempts(records))):
+    if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):
         raise no_project()
     return await Delivering(Drafts(store)).put(session, records, form, into)
 

@@ -21,7 +21,7 @@ from roundtable.core.ledger import Entry
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.engine.feed import Feed, Subscription
-from roundtable.report.workspace_folder import MARK, ledger_files, session_files
+from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_ledger_files, render_session_files
 from roundtable.store.sqlite import SqliteStore
 
 _WALK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -179,18 +179,18 @@ class Folder:
 
     async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> Written:
         """Write everything anew from the record, which knows the workspace under this name."""
-        written = self.write(ledger_files(await remembered()))
+        written = self.write(render_ledger_files(await remembered()))
         for row in await store.sessions(workspace, None):
             state = Session.fold(row.id, await store.read(row.id))
             if self.shows(state):
-                written.take(self.write(session_files(state)))
+                written.take(self.write(render_session_files(state)))
         return written
 
     async def remember(self, remembered: Remembered) -> None:
         """Write down what the workspace remembers now; where that cannot be, `sync` will say so."""
         if self.exists:
             with contextlib.suppress(RoundtableError):
-                await asyncio.to_thread(self.write, ledger_files(await remembered()))
+                await asyncio.to_thread(self.write, render_ledger_files(await remembered()))
 
     @contextlib.asynccontextmanager
     async def following(self, session: str, store: Store, feed: Feed, remembered: Remembered) -> AsyncGenerator[None]:
@@ -227,8 +227,8 @@ class Folder:
             self.trouble = f"{error.message} {error.help}"
 
     def _write_current(self, state: Session, entries: Sequence[Entry] | None) -> Written:
-        files = session_files(state) if self.shows(state) else {}
-        return self.write(files if entries is None else files | ledger_files(entries))
+        files = render_session_files(state) if self.shows(state) else {}
+        return self.write(files if entries is None else files | render_ledger_files(entries))
 
     def shows(self, session: Session) -> bool:
         """Whether a session has its place here: it is of this workspace, and no part of another session."""
@@ -240,7 +240,7 @@ class Folder:
 
 def _put(tree: Tree, path: str, data: bytes, written: Written) -> None:
     there = tree.read(path, len(data) + HEAD)
-    if there and MARK.encode() not in there[:HEAD]:
+    if there and GENERATED_FILE_MARK.encode() not in there[:HEAD]:
         written.kept.append(path)
     elif there != data:
         tree.write(path, data)

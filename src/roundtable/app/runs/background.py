@@ -17,7 +17,7 @@ from roundtable.app.settings.places import Places, home_of
 from roundtable.app.settings.private_files import write_private
 from roundtable.core.faults import RoundtableError, SessionHeld
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import clean
+from roundtable.core.text.sanitize import sanitize_text
 
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from roundtable.app.runs.background import main; main()"
 _OUR_ROOT = Path(__file__).parents[3]
@@ -119,7 +119,7 @@ async def _unanswered(desk: Roundtable, session: str, seconds: float) -> None:
 
 
 def _say_why(places: Places, session: str, why: str) -> None:
-    text = clean(Redactor().redact(why)).strip()[:_LONGEST_WHY]
+    text = sanitize_text(Redactor().redact(why)).strip()[:_LONGEST_WHY]
     write_private(_log(places, session), text.encode(errors="replace"))
 
 

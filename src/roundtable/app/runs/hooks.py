@@ -17,9 +17,9 @@ from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.engine.feed import Feed, Subscription
-from roundtable.report.hook_events import hook
+from roundtable.report.hook_events import hook_name_for_event
 from roundtable.voices.agents.workdirs import allowed
 
 PATIENCE = 1.0
@@ -40,7 +40,7 @@ class Hooks:
 
     async def tell(self, session: str, event: Event) -> None:
         """Start the program that waits for this fact, if one does; the meetings within a meeting tell nobody."""
-        name = hook(event)
+        name = hook_name_for_event(event)
         if name not in self._commands:
             return
         try:
@@ -49,7 +49,7 @@ class Hooks:
                 self._start(name, _line(name, state))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            self._note(name, f"{one_line(self._commands[name][0])} cannot be started ({why})")
+            self._note(name, f"{sanitize_line(self._commands[name][0])} cannot be started ({why})")
         except RoundtableError as error:
             self._note(name, error.message.rstrip("."))
 
@@ -71,7 +71,7 @@ class Hooks:
         codes = await asyncio.gather(*(asyncio.to_thread(_code, process) for _, process in started))
         for (name, _), code in zip(started, codes, strict=True):
             if code:
-                self._note(name, f"{one_line(self._commands[name][0])} ended with {code}")
+                self._note(name, f"{sanitize_line(self._commands[name][0])} ended with {code}")
         told, self._troubles = self._troubles, []
         return told
 

@@ -21,7 +21,7 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import brought, known_meetings, no_such_meeting
 from roundtable.core.faults import ConfigError, UsageError
-from roundtable.core.text.redaction import Redactor, random_looking, telling
+from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right, is_limit_in_range
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import with_own
@@ -383,9 +383,9 @@ def _opens_an_endpoint(place: tuple[str, ...], text: str) -> bool:
         return False
     if place[2:] == ("base_url",):
         asked = parse_qsl(text.partition("?")[2])
-        words = _LOGIN.findall(text) + [value for name, value in asked if name == "key" or telling(name)]
+        words = _LOGIN.findall(text) + [value for name, value in asked if name == "key" or is_secret_name(name)]
         return any("${" not in word for word in words)
-    return place[2:3] == ("headers",) and random_looking(text) and not _HARMLESS.search(place[-1])
+    return place[2:3] == ("headers",) and looks_like_random_secret(text) and not _HARMLESS.search(place[-1])
 
 
 def _texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

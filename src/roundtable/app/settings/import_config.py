@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from roundtable.core.faults import ConfigError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.voices.agents.catalog import shipped_agents
 from roundtable.voices.endpoints import shipped_endpoints
 
@@ -140,9 +140,11 @@ def _knights(read: tuple[_Knights, list[str]]) -> Imported:
     theirs, notes = read
     rules = theirs.rules
     if theirs.version != "1.0":
-        notes.append(f"It says version {one_line(theirs.version)}; it was read as 1.0.")
+        notes.append(f"It says version {sanitize_line(theirs.version)}; it was read as 1.0.")
     if theirs.project:
-        notes.append(f"The project's name ({one_line(theirs.project)}) is not kept: here a workspace is its folder.")
+        notes.append(
+            f"The project's name ({sanitize_line(theirs.project)}) is not kept: here a workspace is its folder."
+        )
     if rules.auto_execute:
         notes.append("auto_execute is not taken over: nothing is carried out without your yes.")
     seats: dict[str, dict[str, Any]] = {}
@@ -168,7 +170,9 @@ def _adapter(adapter: str, knight: str, notes: list[str]) -> str:
     """The voice behind an adapter's name."""
     voice = _ADAPTERS.get(adapter, "")
     if not voice:
-        notes.append(f"{one_line(knight)}: the adapter {one_line(adapter)} is not known here and is left out.")
+        notes.append(
+            f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is not known here and is left out."
+        )
     return voice if not voice or ":" in voice else f"{voice}:{shipped_endpoints()[voice].default_model}"
 
 
@@ -227,7 +231,7 @@ def _voice(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes
         return ":".join(filter(None, ("cli", name, model.default_model)))
     endpoint = _ENDPOINTS.get(name)
     if endpoint is None:
-        notes.append(f"{one_line(name)}: no voice of that name is known here; it is left out.")
+        notes.append(f"{sanitize_line(name)}: no voice of that name is known here; it is left out.")
         return ""
     known = shipped_endpoints()[endpoint]
     variable = _VARIABLE.fullmatch(model.api_key)
@@ -254,14 +258,14 @@ def _filled(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:
         return msgspec.convert(data, kind, strict=False), [f"{it} is not known here." for it in _unknown(kind, data)]
     except msgspec.ValidationError as error:
         known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."
-        raise ConfigError(f"{path} cannot be imported: {one_line(str(error))}.", known) from None
+        raise ConfigError(f"{path} cannot be imported: {sanitize_line(str(error))}.", known) from None
 
 
 def _unknown(kind: type[msgspec.Struct], data: object, place: str = "") -> Iterable[str]:
     """The fields that nobody would read, each with its place."""
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in cast("Mapping[str, Any]", data).items():
-        inside = f"{place}{one_line(name)}"
+        inside = f"{place}{sanitize_line(name)}"
         if name not in fields:
             yield inside
         for part, within in _parts(fields.get(name), value):

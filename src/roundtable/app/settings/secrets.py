@@ -13,7 +13,7 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import Stored, Vault, tail_of
 from roundtable.core.faults import ConfigError, NotFound, UsageError
-from roundtable.core.text.redaction import Redactor, random_looking, telling
+from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.voices.endpoints import Endpoint, merged, own_endpoint, shipped_endpoints, variables
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
@@ -42,7 +42,7 @@ class Keys:
         self.redactor = Redactor()
         named = {name for endpoint in endpoints for name in names_in(endpoint)}
         for name, value in os.environ.items():
-            if name in named or (telling(name) and random_looking(value)):
+            if name in named or (is_secret_name(name) and looks_like_random_secret(value)):
                 self._learn(value)
         for key in self._vault.opened("file"):
             self._learn(key)
@@ -130,7 +130,7 @@ def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[
 def _key_in(typed: str, name: str) -> str:
     """The key alone: people copy it with its quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
-    if assigned and assigned["name"] != name and telling(assigned["name"]):
+    if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
         raise UsageError(f"That sets another key than {name}.", "Give the key alone.")
     key = _unquoted(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
@@ -168,7 +168,7 @@ def stored_name(places: Places, workspace: Path, given: str) -> str:
         return _name_in(endpoint.key)
     if any(name in names_in(it) for it in endpoints.values()):
         return name
-    if Redactor().finds(given) or random_looking(given):
+    if Redactor().finds(given) or looks_like_random_secret(given):
         raise UsageError("That looks like a key, not like the name of one.", GIVEN_AWAY)
     if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
         raise UsageError("That cannot be the name of a key.", "Use letters, digits, dots and dashes.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.meetings import MEETINGS
 from roundtable.voices.data_file import nearest
 
@@ -71,4 +71,4 @@ def no_such_meeting(name: str, known: Iterable[str]) -> NotFound:
     names = list(known)
     near = nearest(name, names).strip()
     listed = f"Meetings: {', '.join(names)}."
-    return NotFound(f"There is no meeting called {one_line(name, 60)}.", f"{near} {listed}".strip())
+    return NotFound(f"There is no meeting called {sanitize_line(name, 60)}.", f"{near} {listed}".strip())

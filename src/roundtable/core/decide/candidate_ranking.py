@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from roundtable.core.decide.ruling import listed
-from roundtable.core.text.wording import many
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Value
 
 ERROR = "!"
@@ -209,14 +209,16 @@ def _how(
     if len(ran) == 1:
         return ""
     inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
-    by = f"Tried with {many(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if telling else ''}"
+    by = (
+        f"Tried with {pluralize(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if telling else ''}"
+    )
     behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
     said = [f"{by}, the {len(ran)} candidates {behave if len(ways) == 1 else f'behave in {len(ways)} ways'}."]
     if kept < len(ran):
         said.append(f"{len(ran) - kept} of them broke a check that passed before.")
     tests = {test for it in ran for test in it.tests}
     if counted := sum(map(len, evidence.values())):
-        written = many(len(tests), "test")
+        written = pluralize(len(tests), "test")
         said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
     return " ".join((*said, _between(best, ways)))
 

@@ -11,7 +11,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import TOLD, check_words, failure_words, position, refusal_words
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed
 from roundtable.core.faults import Fault
-from roundtable.core.text.wording import ended, many, unbroken
+from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
 from roundtable.core.values import Decision, NextStep, Outcome
 
 NO_CHECKS = "There are no checks here to run."
@@ -38,16 +38,16 @@ def against(planned: ChangePlanned, slug: str) -> str:
 def approval(planned: ChangePlanned, seats: Sequence[str], before: str = "", branch: str = "") -> str:
     """What the person is asked about a plan of these seats; first, what they have to know before."""
     paths = list(dict.fromkeys(it.path for it in planned.hunks))
-    size = f"{many(len(planned.hunks), 'hunk')} in {listed([unbroken(path) for path in paths])}"
+    size = f"{pluralize(len(planned.hunks), 'hunk')} in {listed([join_text_lines(path) for path in paths])}"
     want = "wants" if len(seats) == 1 else "want"
     wants = f"{listed(seats)} {want} to change {size}."
-    asked = f"Commit it to the branch {unbroken(branch)}?" if branch else "Write it to your workspace?"
+    asked = f"Commit it to the branch {join_text_lines(branch)}?" if branch else "Write it to your workspace?"
     return " ".join(filter(None, (before, wants, changes_tests(planned), asked)))
 
 
 def changes_tests(planned: ChangePlanned) -> str:
     """Which tests that were there would be others, without anybody having asked for that."""
-    names = listed([unbroken(it) for it in planned.tests])
+    names = listed([join_text_lines(it) for it in planned.tests])
     return f"It changes tests that were there: {names}." if names else ""
 
 
@@ -74,14 +74,14 @@ def asked_about(planned: ChangePlanned, words: str) -> str:
 
 def destruction(rehearsed: ChangeRehearsed) -> str:
     """What the person must type a phrase for."""
-    lost = " ".join(ended(unbroken(it)) for it in rehearsed.destroys)
+    lost = " ".join(end_sentence(join_text_lines(it)) for it in rehearsed.destroys)
     return f"This would be lost for good: {lost} To allow it, confirm with the words: {rehearsed.phrase}"
 
 
 def trouble(rehearsed: ChangeRehearsed, held: Collection[str] = ()) -> str:
     """What went wrong in a rehearsal; nothing if all is well. `held` is what passed before the draft was mended."""
     said = [refusal_words(it) for it in rehearsed.refused]
-    said += [f"The hunk {unbroken(id)} did not survive the merge." for id in rehearsed.lost]
+    said += [f"The hunk {join_text_lines(id)} did not survive the merge." for id in rehearsed.lost]
     broke = [it for it in rehearsed.checks if it.name in rehearsed.broke]
     ran_before = {it.name for it in rehearsed.before}
     said += [f"It breaks a check that passed before. {failure_words(it)}" for it in broke if it.name in ran_before]
@@ -93,14 +93,14 @@ def trouble(rehearsed: ChangeRehearsed, held: Collection[str] = ()) -> str:
 
 def _leaning(rehearsed: ChangeRehearsed) -> str:
     """That the checks need what the commit does not have."""
-    names = listed([unbroken(path) for path in rehearsed.leans])
+    names = listed([join_text_lines(path) for path in rehearsed.leans])
     return f"A check fails on what is committed, and passes together with what is not: {names}." if names else ""
 
 
 def weaker(part: ChangeRehearsed, whole: ChangeRehearsed) -> str:
     """What fails with the part that a person took, and passes with all of it."""
     sound = {it.name for it in whole.checks if it.passed}
-    names = [unbroken(it.name) for it in part.checks if not it.passed and it.name in sound]
+    names = [join_text_lines(it.name) for it in part.checks if not it.passed and it.name in sound]
     if not names:
         return ""
     fails = f"With what you took, {listed(names)} still {'fails' if len(names) == 1 else 'fail'}, as before"
@@ -117,15 +117,15 @@ def what_broke(rehearsed: ChangeRehearsed) -> str:
 
 def message(question: str, position: str = "", body: str = "") -> str:
     """What a commit says: what was decided, or the task where that is all the decision says; then how it came to it."""
-    task = unbroken(question)
-    line = task if unbroken(position).startswith(task) else unbroken(position) or task
+    task = join_text_lines(question)
+    line = task if join_text_lines(position).startswith(task) else join_text_lines(position) or task
     subject = (line if len(line) <= _SUBJECT else f"{line[: _SUBJECT - 1]}…").rstrip(".")
     return "\n\n".join(filter(None, (subject, body)))
 
 
 def approvals(approved: Sequence[str], needed: int, against: Mapping[str, str]) -> str:
     """What a change lacks of the approvals it needs."""
-    said = [f"{seat} asks for changes: {ended(unbroken(why))}" for seat, why in against.items()]
+    said = [f"{seat} asks for changes: {end_sentence(join_text_lines(why))}" for seat, why in against.items()]
     return " ".join((f"{len(approved)} of {needed} seats that did not write it approved it.", *said))
 
 
@@ -141,7 +141,7 @@ def left(decision: Decision, planned: ChangePlanned, trouble: str = "", *, answe
     if trouble:
         return unwritten(decision, trouble)
     if planned.tests:
-        names = listed([unbroken(it) for it in planned.tests])
+        names = listed([join_text_lines(it) for it in planned.tests])
         return unclear(decision, f"nobody said yes to what it changes of the tests that were there ({names})")
     return unclear(decision, "nobody said yes")
 
@@ -154,7 +154,7 @@ def unclear(decision: Decision, why: str) -> Decision:
 
 def only_shown(decision: Decision, planned: ChangePlanned) -> Decision:
     """A plan was all that was asked for."""
-    shown = f"This was a dry run: nothing was written of {many(len(planned.hunks), 'hunk')}."
+    shown = f"This was a dry run: nothing was written of {pluralize(len(planned.hunks), 'hunk')}."
     return msgspec.structs.replace(decision, how=f"{decision.how} {shown}", next_step=NextStep.LATER)
 
 
@@ -171,21 +171,21 @@ def written(
     """It stands in the workspace. What running showed of a candidate is not said of what the person made of it."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f" as commit {applied.commit[:12]}{where}" if applied.commit else where
-    files = listed([unbroken(path) for path in applied.files])
+    files = listed([join_text_lines(path) for path in applied.files])
     back = "It was undone since" if applied.undone else f"To take it back: roundtable undo {applied.undo}"
     how = f"Written{commit}{_checked(rehearsed)}: {files}. {back}"
     unchecked = "" if rehearsed.checks or rehearsed.unrun else NO_CHECKS
     own = _made_of_it(took(choice))
-    told = (ended(how), unchecked, applied.note, _leaning(rehearsed), own or decision.how)
-    kept = listed([unbroken(path) for path in applied.left])
+    told = (end_sentence(how), unchecked, applied.note, _leaning(rehearsed), own or decision.how)
+    kept = listed([join_text_lines(path) for path in applied.left])
     left = (f"Not written, since somebody changed it in that very moment: {kept}.",) if kept else ()
-    whole = own and decision.position.startswith(f"{unbroken(question)}: {decision.author} changes ")
+    whole = own and decision.position.startswith(f"{join_text_lines(question)}: {decision.author} changes ")
     return msgspec.structs.replace(
         decision,
         how=" ".join(filter(None, told)),
         text="\n\n".join(filter(None, (own, decision.text))),
         position=position(question, decision.author, applied.files) if whole else decision.position,
-        notices=tuple(dict.fromkeys((*decision.notices, *map(ended, rehearsed.unrun), *left))),
+        notices=tuple(dict.fromkeys((*decision.notices, *map(end_sentence, rehearsed.unrun), *left))),
         next_step=NextStep.APPLIED,
     )
 
@@ -194,17 +194,17 @@ def _checked(rehearsed: ChangeRehearsed) -> str:
     """How the checks ended on the merged tree."""
     if not rehearsed.checks:
         return ""
-    failing = [unbroken(it.name) for it in rehearsed.checks if not it.passed]
+    failing = [join_text_lines(it.name) for it in rehearsed.checks if not it.passed]
     failed = f", of which {listed(failing)} failed, as before" if failing else ""
-    return f" after {many(len(rehearsed.checks), 'check')} on the merged tree{failed}"
+    return f" after {pluralize(len(rehearsed.checks), 'check')} on the merged tree{failed}"
 
 
 def _made_of_it(choice: HunkChoice) -> str:
     """What a person did to a change before they took it."""
-    left, anew = (listed([unbroken(id) for id in ids]) for ids in (choice.rejected, choice.edited))
+    left, anew = (listed([join_text_lines(id) for id in ids]) for ids in (choice.rejected, choice.edited))
     did = [f"left out {left}" if left else "", f"wrote {anew} anew" if anew else ""]
     return f"The person {' and '.join(filter(None, did))}." if any(did) else ""
 
 
 def _without(decision: Decision, outcome: Outcome, why: str) -> Decision:
-    return msgspec.structs.replace(decision, outcome=outcome, how=f"{ended(decision.how)} {why}".strip())
+    return msgspec.structs.replace(decision, outcome=outcome, how=f"{end_sentence(decision.how)} {why}".strip())

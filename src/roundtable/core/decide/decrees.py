@@ -19,7 +19,7 @@ from functools import lru_cache
 import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, EntryKind
-from roundtable.core.text.wording import content_words, ended, in_full, telling_words
+from roundtable.core.text.wording import content_words, distinctive_words, end_sentence, make_answer_standalone
 from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
 GATE = "decree"
@@ -84,7 +84,7 @@ def _told(text: str) -> list[Word]:
         for part in turned:
             unwanted, wanted = _turned_back(part)
             parts += [(unwanted, False), (wanted, True)]
-        found += [(word, wanted) for part, wanted in parts for word in telling_words(part)]
+        found += [(word, wanted) for part, wanted in parts for word in distinctive_words(part)]
     return found
 
 
@@ -92,7 +92,7 @@ def _turned_back(part: str) -> tuple[str, str]:
     """What a turning word reaches, and what comes after that; it reaches some word at least."""
     looked = 0
     for back in _TURNED_BACK.finditer(part):
-        if telling_words(part[looked : back.start()]):
+        if distinctive_words(part[looked : back.start()]):
             return part[: back.start()], part[back.end() :]
         looked = back.end()
     return part, ""
@@ -111,7 +111,7 @@ def _alike(one: Word, other: Word) -> bool:
 
 def repeats(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
     """The decrees and failed approaches that an answer to a question comes to again."""
-    text = in_full(question, position)
+    text = make_answer_standalone(question, position)
     return [
         it
         for it in recalled
@@ -132,9 +132,9 @@ def names(entry: RecalledEntry, text: str) -> bool:
 
 def answers(entry: RecalledEntry, texts: Iterable[str]) -> bool:
     """Whether somebody says something on an entry: its id is named, and not only among the words it rejects."""
-    id, rejected = _id_of(entry), set(telling_words(entry.text))
+    id, rejected = _id_of(entry), set(distinctive_words(entry.text))
     lines = [line for text in texts for line in text.splitlines() if id.search(line)]
-    return any(len(set(telling_words(id.sub(" ", line))) - rejected) >= _LEAST_SAID for line in lines)
+    return any(len(set(distinctive_words(id.sub(" ", line))) - rejected) >= _LEAST_SAID for line in lines)
 
 
 def _id_of(entry: RecalledEntry) -> re.Pattern[str]:
@@ -167,7 +167,7 @@ def gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
     what = "rejected" if entry.kind == EntryKind.DECREE else "failed before"
     told = f"{entry.text} (why: {entry.why})" if entry.why else entry.text
     question = (
-        f"The table agrees on: {ended(decision.position)} That repeats {entry.id}, {what}: {ended(told)} "
+        f"The table agrees on: {end_sentence(decision.position)} That repeats {entry.id}, {what}: {end_sentence(told)} "
         "Nobody says what has changed."
     )
     details = {
@@ -184,7 +184,7 @@ def ruled(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
     if option == ALLOW:
         notice = f"Allowed all the same: {what}."
         return msgspec.structs.replace(decision, notices=tuple(dict.fromkeys((*decision.notices, notice))))
-    why = f" Why it was turned down: {ended(entry.why)}" if entry.why else ""
+    why = f" Why it was turned down: {end_sentence(entry.why)}" if entry.why else ""
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.decide.agreement import key_similarity
 from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.text.wording import many, telling_words, unbroken
+from roundtable.core.text.wording import distinctive_words, join_text_lines, pluralize
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
@@ -224,7 +224,7 @@ def _same(one: Said, other: Said) -> bool:
     if _differ(one.issue.text, other.issue.text):
         return False
     here, there = place_of(one.issue.location), place_of(other.issue.location)
-    words, others = (telling_words(it.issue.text) for it in (one, other))
+    words, others = (distinctive_words(it.issue.text) for it in (one, other))
     if _at_once(one, other):
         return words == others and here == there
     alike = key_similarity("-".join(words), "-".join(others)) >= ALIKE
@@ -323,11 +323,11 @@ def unmended(ruled: Ruled, found: Sequence[Weighed], became: Mapping[str, str]) 
     critical = {it.finding.id: became.get(it.finding.id, "") for it in ruled.weighing(Weight.CRITICAL, found)}
     left = {id: said.removeprefix(NOT_MENDED).rstrip(".") for id, said in critical.items() if _is_left(said)}
     named = [f"{id} ({why})" if why else id for id, why in left.items()]
-    named += [unbroken(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(Weight.CRITICAL, ())]
+    named += [join_text_lines(it)[:_SHORT].rstrip(".") for it in ruled.besides.get(Weight.CRITICAL, ())]
     if not named:
         return ()
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    what = f"{many(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not mended"
+    what = f"{pluralize(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not mended"
     return (f"{what}: {', '.join(named[:_NAMED])}{more}.",)
 
 
@@ -371,4 +371,4 @@ def _named(item: str, found: Sequence[Weighed]) -> tuple[str, ...]:
 
 
 def _alike(item: str, finding: Finding) -> bool:
-    return key_similarity("-".join(telling_words(item)), "-".join(telling_words(finding.text))) >= ALIKE
+    return key_similarity("-".join(distinctive_words(item)), "-".join(distinctive_words(finding.text))) >= ALIKE

@@ -13,7 +13,7 @@ from roundtable.core.decide.decision import concluded, dissent_of, in_one_line, 
 from roundtable.core.decide.lead import leader
 from roundtable.core.decide.positions import differ, same_words
 from roundtable.core.decide.ruling import Ruling
-from roundtable.core.text.wording import ended
+from roundtable.core.text.wording import end_sentence
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
 
 _ASSENT = re.compile(r"\W*(?:I\s+(?:\w+\s+)?)?(?:agree|agreed)\b|\W*同意", re.IGNORECASE)
@@ -55,7 +55,7 @@ class Accord(msgspec.Struct, frozen=True):
             for it in move.verdict.issues
             if it.blocking and move.seat in self.ruling.counted
         ]
-        return (f"Open and blocking: {ended('; '.join(open))}",) if open else ()
+        return (f"Open and blocking: {end_sentence('; '.join(open))}",) if open else ()
 
     def words(self) -> dict[str, Move]:
         """What each seat said last that is more than agreement, where it ever said more."""

@@ -14,7 +14,7 @@ from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operatio
 from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import why_not
 from roundtable.core.effects import Candidate, DraftsSynthesised
-from roundtable.core.text.wording import unbroken
+from roundtable.core.text.wording import join_text_lines
 from roundtable.core.verdict import Directives
 
 MUST_FIX = "MUST_FIX: "
@@ -107,7 +107,7 @@ def judged(heard: Sequence[Mapping[str, Directives]], verdicts: Verdicts, base: 
     said = [f"{seat} {votes}" for seat, votes in verdicts.tally().items()]
     once = [it for it in verdicts.void if not all(it in order for order in heard)]
     turned = [it for it in verdicts.void if it not in once]
-    turning = listed([f"“{unbroken(it)}”" for it in said_once])
+    turning = listed([f"“{join_text_lines(it)}”" for it in said_once])
     own = [it for it, preferred in verdicts.preferred.items() if preferred == it]
     parts = [f"Among equals the judges prefer: {', '.join(said)}." if said else ""]
     parts += [f"Void, since it turned with the order: {listed(turned)}." if turned else ""]
@@ -152,7 +152,7 @@ def worse(again: Candidate, base: Candidate) -> str:
     broke = tuple(it for it in again.checks if not it.passed and it.name not in failed)
     why = why_not(msgspec.structs.replace(again, checks=broke))
     lost = [test for test, passed in base.tests.items() if passed and not again.tests.get(test, False)]
-    return why or (f"It no longer passes {listed([unbroken(it) for it in lost])}." if lost else "")
+    return why or (f"It no longer passes {listed([join_text_lines(it) for it in lost])}." if lost else "")
 
 
 def spliced(made: DraftsSynthesised, base: str) -> str:

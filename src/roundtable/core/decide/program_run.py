@@ -10,7 +10,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import ended, many, unbroken
+from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
 
 LONGEST = 6_000
 """Characters of a step's output that are told; the end of it says what went wrong."""
@@ -69,9 +69,9 @@ def trouble(ran: ProjectRan) -> str:
     """What went wrong, in one line."""
     failed = next((it for it in ran.steps if not it.passed), None)
     if ran.why or failed is None:
-        return ended(_line(ran.why or "Nothing was run", _SHORT))
+        return end_sentence(_line(ran.why or "Nothing was run", _SHORT))
     last = next((line for line in reversed(failed.output.splitlines()) if line.strip()), "")
-    return ended(_line(f"{_ended(failed)}{f': {last.strip()}' if last else ''}", _SHORT))
+    return end_sentence(_line(f"{_ended(failed)}{f': {last.strip()}' if last else ''}", _SHORT))
 
 
 def _quoted(argv: Sequence[str]) -> str:
@@ -96,10 +96,10 @@ def rerun_question(ran: ProjectRan, took: Sequence[Contribution]) -> str:
 
 
 def _line(text: str, longest: int) -> str:
-    line = unbroken(text)
+    line = join_text_lines(text)
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def given_up(ran: ProjectRan, runs: int) -> str:
     """How it stands in the end, in one sentence."""
-    return f"The program {'still fails' if runs > 1 else 'fails'} after {many(runs, 'run')}: {trouble(ran)}"
+    return f"The program {'still fails' if runs > 1 else 'fails'} after {pluralize(runs, 'run')}: {trouble(ran)}"

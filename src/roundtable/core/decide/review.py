@@ -8,7 +8,7 @@ from textwrap import indent
 from roundtable.core.decide.findings import Standing, Weighed, unproven
 from roundtable.core.decide.positions import UNREAD
 from roundtable.core.decide.ruling import listed
-from roundtable.core.text.wording import fenced
+from roundtable.core.text.wording import fence_code
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 _HEADS = {
@@ -91,7 +91,7 @@ def _lines(it: Weighed) -> Iterator[str]:
     first = it.finding.text
     yield from (f"  {said.seat}: {said.issue.text}" for said in it.finding.said if said.issue.text != first)
     if it.standing is Standing.REPRODUCED:
-        yield indent(fenced(it.by[0].program), "  ")
+        yield indent(fence_code(it.by[0].program), "  ")
 
 
 def _notices(found: Sequence[Weighed], lacking: str) -> Iterator[str]:

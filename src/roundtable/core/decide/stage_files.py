@@ -12,7 +12,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.trial_outcome import does, told_of, why_not
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import ended, unbroken
+from roundtable.core.text.wording import end_sentence, join_text_lines
 from roundtable.core.verdict import Directives
 
 OPEN = "The judge sees no consensus yet. This is open:"
@@ -68,7 +68,7 @@ def took_of(base: Candidate, made: DraftsSynthesised) -> tuple[Contribution, ...
 
 def wrote(took: Sequence[Contribution], ruling: str) -> str:
     """What a stage came to, for the next ones: the files, and by what they were settled."""
-    paths = sorted({unbroken(it.path) for it in took})
+    paths = sorted({join_text_lines(it.path) for it in took})
     return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
 
 
@@ -94,13 +94,13 @@ def doubts(it: Candidate) -> tuple[str, ...]:
     """What has to be known of a candidate that was taken although it did not pass, or without its tests."""
     said = () if it.passed else (f"{it.seat}'s did not pass what was run. {why_not(it)}",)
     said += _gone_without(it)
-    paths = listed([unbroken(path) for path in it.without])
+    paths = listed([join_text_lines(path) for path in it.without])
     return (*said, *((f"{paths} of {it.seat} was left out, since the code does not pass it.",) if paths else ()))
 
 
 def _gone_without(it: Candidate) -> tuple[str, ...]:
     """Which of its files a new project has not, and why."""
-    why = [ended(unbroken(one.sentence)) for one in it.dropped[:_NAMED]]
+    why = [end_sentence(join_text_lines(one.sentence)) for one in it.dropped[:_NAMED]]
     why += [f"So it is with {len(it.dropped) - _NAMED} more."] if len(it.dropped) > _NAMED else []
     return (f"Not all that {it.seat} wrote is in it. {' '.join(why)}",) if why else ()
 
@@ -109,17 +109,19 @@ def ran_as(it: Candidate, tried: CandidatesTried) -> str:
     """What the person is told of a candidate: its files, and how it ran."""
     passed = "passed what was run." if it.checks or it.tests else "there was nothing to run it against."
     how = passed if it.passed else why_not(it)
-    return f"{listed([unbroken(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
+    return f"{listed([join_text_lines(path) for path in it.files])}: {how} {_differing(it, tried)}".strip()
 
 
 def whose(title: str, options: Sequence[str], heard: str) -> str:
     """What the person is asked where nobody's files are agreed on; `heard` says what the judge did."""
-    still = f": {'; '.join(unbroken(it) for it in options)}" if options else ""
-    return f"{title}: there is no agreement on whose files to take. {ended(f'{heard}{still}')} Whose shall it be?"
+    still = f": {'; '.join(join_text_lines(it) for it in options)}" if options else ""
+    return (
+        f"{title}: there is no agreement on whose files to take. {end_sentence(f'{heard}{still}')} Whose shall it be?"
+    )
 
 
 def unfulfilled(base: str, undone: Sequence[str], broke: str) -> Iterator[str]:
     """What the judge wanted and did not get, a sentence each; `broke` is what was wrong with it, if it was made."""
     if broke:
-        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {unbroken(broke)[:_TOLD]}"
-    yield from (f"The judge wanted this, and it was not done: {unbroken(it)}" for it in undone)
+        yield f"What the judge wanted besides was dropped, so {base}'s stands alone. {join_text_lines(broke)[:_TOLD]}"
+    yield from (f"The judge wanted this, and it was not done: {join_text_lines(it)}" for it in undone)

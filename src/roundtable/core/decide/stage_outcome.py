@@ -21,7 +21,7 @@ from roundtable.core.stages import (
     latest_stage_draft,
     sdlc_settings,
 )
-from roundtable.core.text.wording import ended, many
+from roundtable.core.text.wording import end_sentence, pluralize
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
 PROMPTS = (
@@ -55,7 +55,7 @@ _LISTED = 100
 def after(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """What the person is asked after a stage."""
     said = [f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."]
-    said += map(ended, end.remarks)
+    said += map(end_sentence, end.remarks)
     return " ".join((*said, "Is this the result?" if last else "Go on?"))
 
 
@@ -68,7 +68,7 @@ def unshown(listed: ProjectListed) -> str:
 def left_unshown(listed: ProjectListed) -> tuple[str, ...]:
     """What the person has to know of files that nobody was shown."""
     shown, all = len(listed.items), len(listed.items) + len(listed.left)
-    files = many(all, "file")
+    files = pluralize(all, "file")
     short = f"{shown} of {files} of the project were shown; for the others there is no room in the windows."
     return (*((short,) if listed.left else ()), *refused(listed.refused, "read"))
 
@@ -83,7 +83,7 @@ def refused(why: Mapping[str, str], done: str) -> tuple[str, ...]:
 def missing(rounds: Sequence[Round]) -> tuple[str, ...]:
     """Who was asked and not heard, in which round and why, a sentence each."""
     return tuple(
-        f"{it.seat} was not heard in {round.name}: {ended(it.fault.message)}"
+        f"{it.seat} was not heard in {round.name}: {end_sentence(it.fault.message)}"
         for round in rounds
         for it in round.missing
     )
@@ -113,7 +113,7 @@ def finished(charter: Charter, ends: Sequence[StageEnd], where: str = "") -> Dec
     failed = [it for it in ends if it.how == "failed"]
     begun = [it for it in ends if it.how != "skipped"]
     held = [it.stage for it in begun if it.held]
-    count = many(len(held), "stage")
+    count = pluralize(len(held), "stage")
     own = [it.stage for it in ends if it.own_words]
     said = [f"{count} {'was' if len(held) == 1 else 'were'} held{': ' if held else ''}{', '.join(held)}."]
     said += [f"In {listed(own)} the judge read its own words among the others', unsigned."] if own else []
@@ -182,5 +182,7 @@ def handed_over(charter: Charter, ends: Sequence[StageEnd], given: ProjectDelive
         why = f"It could not be handed over. {given.message} {given.help} {_ANY_TIME}"
         return finished(charter, ends, why)
     commit = f" as commit {given.commit[:12]}" if given.commit else ""
-    decision = finished(charter, ends, f"It was handed over{commit}, {many(len(given.files), 'file')}: {given.path}")
+    decision = finished(
+        charter, ends, f"It was handed over{commit}, {pluralize(len(given.files), 'file')}: {given.path}"
+    )
     return msgspec.structs.replace(decision, next_step=NextStep.DELIVERED)

@@ -12,7 +12,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.sandbox import Limit
-from roundtable.core.text.wording import ended, many, unbroken
+from roundtable.core.text.wording import end_sentence, join_text_lines, pluralize
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 AS_THEY_WERE = ", as they were before it,"
@@ -95,7 +95,7 @@ def contested(tried: CandidatesTried) -> tuple[Candidate, ...]:
 def warning(tried: CandidatesTried, seat: str) -> str:
     """What a person has to know before they say yes to a candidate."""
     it = _of(tried, seat)
-    return " ".join(filter(None, (doubt(it), _contest(tried, it), _put_back(it), *map(ended, tried.unrun))))
+    return " ".join(filter(None, (doubt(it), _contest(tried, it), _put_back(it), *map(end_sentence, tried.unrun))))
 
 
 def doubt(it: Candidate) -> str:
@@ -125,49 +125,49 @@ def reasons(it: Candidate) -> Iterator[str]:
 def why_not(it: Candidate) -> str:
     """The same in short: the first of them, and how many more there are; there may be one for each of its files."""
     said = list(reasons(it))
-    more = (f"And {many(len(said) - _SAID, 'more reason')}.",) if len(said) > _SAID else ()
+    more = (f"And {pluralize(len(said) - _SAID, 'more reason')}.",) if len(said) > _SAID else ()
     return " ".join((*said[:_SAID], *more))
 
 
 def told_of(it: Candidate) -> str:
     """The same for the seat that wrote it, with what the checks said."""
-    said = [*(f"Not written. {ended(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
+    said = [*(f"Not written. {end_sentence(why)}" for why in reasons(msgspec.structs.replace(it, checks=())))]
     failing = [outcome for outcome in it.checks if not outcome.passed and not _is_ours(outcome, AGREEMENT)]
     said += [f"{check_words(outcome)}\n{outcome.output[-TOLD:]}".strip() for outcome in failing]
     wrong = [name for name, passed in it.tests.items() if not passed]
-    said += [f"Tests it did not pass: {', '.join(unbroken(name) for name in wrong)}."] if wrong else []
+    said += [f"Tests it did not pass: {', '.join(join_text_lines(name) for name in wrong)}."] if wrong else []
     return "\n".join(said) or "It passed everything that was run."
 
 
 def _why(outcome: CheckOutcome) -> str:
     """What a check found; one of ours, which is no program, says it in its first line."""
     ours = outcome.output.partition("\n")[0] if not outcome.argv else ""
-    return f"{unbroken(outcome.name)}: {ended(unbroken(ours))}" if ours else failure_words(outcome)
+    return f"{join_text_lines(outcome.name)}: {end_sentence(join_text_lines(ours))}" if ours else failure_words(outcome)
 
 
 def failure_words(outcome: CheckOutcome) -> str:
     """How a check ended, and the line of its output that says why."""
-    gist = unbroken(outcome.gist)[:_GIST]
-    return ended(f"{check_words(outcome).removesuffix('.')}: {gist}") if gist else check_words(outcome)
+    gist = join_text_lines(outcome.gist)[:_GIST]
+    return end_sentence(f"{check_words(outcome).removesuffix('.')}: {gist}") if gist else check_words(outcome)
 
 
 def refusal_words(it: Refusal) -> str:
     """Why a file is not written."""
-    where = f"{unbroken(it.path)}: " if it.path else ""
-    return f"{where}{ended(unbroken(it.sentence))}"
+    where = f"{join_text_lines(it.path)}: " if it.path else ""
+    return f"{where}{end_sentence(join_text_lines(it.sentence))}"
 
 
 def check_words(outcome: CheckOutcome) -> str:
     """How a check ended that did not pass."""
     how = "was stopped" if outcome.code is None else f"failed with exit code {outcome.code}"
-    return f"The check {unbroken(outcome.name)} {how}."
+    return f"The check {join_text_lines(outcome.name)} {how}."
 
 
 def none_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     """Nothing was found that could be relied on, and why not, seat by seat."""
     why = [f"{it.seat}: {why_not(it) or 'it did not pass.'}" for it in tried.candidates]
     decision = _decision(Outcome.DEADLOCK, " ".join(("No candidate passed.", *why, *_failed_before(tried))), rounds)
-    return msgspec.structs.replace(decision, notices=(*decision.notices, *map(ended, tried.unrun)))
+    return msgspec.structs.replace(decision, notices=(*decision.notices, *map(end_sentence, tried.unrun)))
 
 
 def left_in_doubt(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
@@ -190,7 +190,7 @@ def _failed_before(tried: CandidatesTried) -> Iterator[str]:
 
 def stopped(fault: Fault, rounds: Sequence[Round] = ()) -> Decision:
     """A step of the workshop could not be done."""
-    return _decision(Outcome.DEADLOCK, f"{ended(fault.message)} {fault.help}".strip(), rounds)
+    return _decision(Outcome.DEADLOCK, f"{end_sentence(fault.message)} {fault.help}".strip(), rounds)
 
 
 def chosen(
@@ -213,7 +213,7 @@ def chosen(
         proposals=proposals,
         notices=(
             *decision.notices,
-            *map(ended, tried.unrun),
+            *map(end_sentence, tried.unrun),
             *_untried(it, judged=judged),
             *filter(None, (doubt(it),)),
         ),
@@ -222,17 +222,17 @@ def chosen(
 
 def wants(it: Candidate) -> str:
     """What a candidate is, in a few words."""
-    return f"changes {listed([unbroken(path) for path in it.files])}"
+    return f"changes {listed([join_text_lines(path) for path in it.files])}"
 
 
 def position(question: str, seat: str, files: Sequence[str]) -> str:
     """What was decided, in a line."""
-    return f"{unbroken(question)}: {seat} changes {listed([unbroken(path) for path in files])}"
+    return f"{join_text_lines(question)}: {seat} changes {listed([join_text_lines(path) for path in files])}"
 
 
 def repeats(position: str, question: str) -> bool:
     """Whether what was decided is only the task, with who changes which files for it."""
-    return position.startswith(f"{unbroken(question)}: ")
+    return position.startswith(f"{join_text_lines(question)}: ")
 
 
 def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
@@ -243,14 +243,14 @@ def _untried(it: Candidate, *, judged: bool) -> tuple[str, ...]:
 
 def _left_out(it: Candidate) -> str:
     """What of a candidate is not written although it could be, and why not."""
-    without, restored = (listed([unbroken(name) for name in names]) for names in (it.without, it.restored))
+    without, restored = (listed([join_text_lines(name) for name in names]) for names in (it.without, it.restored))
     said = [f"Left out, since they do not go with the code: {without}." if without else ""]
     said += [f"Left out, since tests that were there stand as they were: {restored}." if restored else ""]
     return " ".join(filter(None, (*said, _put_back(it))))
 
 
 def _put_back(it: Candidate) -> str:
-    names = listed([unbroken(name) for name in it.put_back])
+    names = listed([join_text_lines(name) for name in it.put_back])
     return f"Put back as before, since the task does not name it and checks broke: {names}." if names else ""
 
 
@@ -264,8 +264,8 @@ def _set_aside(tried: CandidatesTried, taken: str) -> Iterator[str]:
 
 def _all_but(it: Candidate) -> str:
     """What a candidate does not pass that is no program's, in a sentence."""
-    why = unbroken(_failing(it)[0].output.partition("\n")[0])
-    return f"{it.seat}'s passes everything but this: {ended(why)}"
+    why = join_text_lines(_failing(it)[0].output.partition("\n")[0])
+    return f"{it.seat}'s passes everything but this: {end_sentence(why)}"
 
 
 def _failing(it: Candidate) -> list[CheckOutcome]:
@@ -307,12 +307,16 @@ def _value(said: str) -> str:
     """What came out of a call, or how a test ended, as a word for people."""
     if said in (PASSES, FAILS):
         return said
-    return _spelled(said.removeprefix("= "))[:80] if said.startswith("= ") else f"an error ({unbroken(said[1:])[:80]})"
+    return (
+        _spelled(said.removeprefix("= "))[:80]
+        if said.startswith("= ")
+        else f"an error ({join_text_lines(said[1:])[:80]})"
+    )
 
 
 def _spelled(code: str) -> str:
     """A call or a value with every one of its blanks, which may be what tells two apart: doors show several as one."""
-    return unbroken(_BLANKS.sub(lambda it: r"\x20" * len(it[0]), code))
+    return join_text_lines(_BLANKS.sub(lambda it: r"\x20" * len(it[0]), code))
 
 
 def nevertheless(tried: CandidatesTried) -> str:
@@ -342,8 +346,10 @@ def undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool
 
 def _passed(it: Candidate) -> str:
     ended_well = [check for check in it.checks if check.passed]
-    checks = many(len(ended_well), "check") if ended_well else ""
-    share = "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {many(len(it.tests), 'test')}"
+    checks = pluralize(len(ended_well), "check") if ended_well else ""
+    share = (
+        "every test" if all(it.tests.values()) else f"{sum(it.tests.values())} of {pluralize(len(it.tests), 'test')}"
+    )
     passed = listed([part for part in (checks, f"{share} the seats wrote" if it.tests else "") if part])
     return f"passed {passed}" if passed else "can be written; there is no check here that it could pass"
 

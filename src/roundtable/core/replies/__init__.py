@@ -5,33 +5,33 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from roundtable.core.faults import NotFound
-from roundtable.core.replies.code_red import DIAGNOSIS, TRIAGE
-from roundtable.core.replies.codec import Codec, Reading
-from roundtable.core.replies.council import POSITION, RATINGS, RECONSIDER
-from roundtable.core.replies.debate import DEBATE
-from roundtable.core.replies.file_changes import CHANGES, CHANGES_IN_PARTS
-from roundtable.core.replies.judge import DISCUSSION, MERGE, REVIEW
-from roundtable.core.replies.knights import SCORE
-from roundtable.core.replies.prose import FREE, Speech, without_thoughts
-from roundtable.core.replies.review import FINDINGS, PROOFS
-from roundtable.core.replies.second_opinion import OPINION
-from roundtable.core.replies.vote import APPROVAL, RANKING
+from roundtable.core.replies.code_red import DIAGNOSIS_CODEC, TRIAGE_CODEC
+from roundtable.core.replies.codec import Codec, ReadReply
+from roundtable.core.replies.council import POSITION_CODEC, RATINGS_CODEC, RECONSIDER_CODEC
+from roundtable.core.replies.debate import DEBATE_CODEC
+from roundtable.core.replies.file_changes import CHANGES_CODEC, CHANGES_IN_PARTS_CODEC
+from roundtable.core.replies.judge import JUDGE_DISCUSSION_CODEC, JUDGE_MERGE_CODEC, JUDGE_REVIEW_CODEC
+from roundtable.core.replies.knights import SCORE_CODEC
+from roundtable.core.replies.prose import FREE_CODEC, ProseStream, strip_thoughts
+from roundtable.core.replies.review import FINDINGS_CODEC, PROOFS_CODEC
+from roundtable.core.replies.second_opinion import OPINION_CODEC
+from roundtable.core.replies.vote import APPROVAL_CODEC, RANKING_CODEC
 from roundtable.core.values import Expect
 
-__all__ = ["CODECS", "Codec", "Reading", "Speech", "codec", "read"]
+__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_codec", "read_reply"]
 
 CODECS: dict[str, Codec] = {
     each.name: each
     for each in (
-        *(POSITION, RECONSIDER, RATINGS),
-        *(SCORE, DIAGNOSIS, TRIAGE, DEBATE, OPINION),
-        *(DISCUSSION, MERGE, REVIEW, FINDINGS, PROOFS),
-        *(RANKING, APPROVAL, CHANGES, CHANGES_IN_PARTS, FREE),
+        *(POSITION_CODEC, RECONSIDER_CODEC, RATINGS_CODEC),
+        *(SCORE_CODEC, DIAGNOSIS_CODEC, TRIAGE_CODEC, DEBATE_CODEC, OPINION_CODEC),
+        *(JUDGE_DISCUSSION_CODEC, JUDGE_MERGE_CODEC, JUDGE_REVIEW_CODEC, FINDINGS_CODEC, PROOFS_CODEC),
+        *(RANKING_CODEC, APPROVAL_CODEC, CHANGES_CODEC, CHANGES_IN_PARTS_CODEC, FREE_CODEC),
     )
 }
 
 
-def codec(name: str) -> Codec:
+def find_codec(name: str) -> Codec:
     """The codec of that name."""
     if name in CODECS:
         return CODECS[name]
@@ -40,10 +40,10 @@ def codec(name: str) -> Codec:
     raise NotFound(f"There is no codec named {name!r}.", hint)
 
 
-def read(expect: Expect, reply: str, structured: bool) -> Reading:
+def read_reply(expect: Expect, reply: str, structured: bool) -> ReadReply:
     """Read a reply, without its thoughts, in the form that was asked for; `structured` says that a schema held it."""
-    chosen = codec(expect.codec)
-    answer = without_thoughts(reply)
+    chosen = find_codec(expect.codec)
+    answer = strip_thoughts(reply)
     if structured and chosen.read_json is not None:
         return chosen.read_json(answer, expect)
     return chosen.read_text(answer, expect)

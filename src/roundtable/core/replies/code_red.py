@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import claims, claims_schema
+from roundtable.core.replies.claims import claims_schema, read_claims
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import out_of_ten, record, several, spoken, words
-from roundtable.core.replies.structured import form
+from roundtable.core.replies.schema import list_schema, object_schema, prose_first_schema, score_schema, text_schema
+from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SeatRequests, Verdict
 
@@ -21,70 +21,74 @@ _NO_CAUSE = frozenset(
 """Words that name no cause by themselves."""
 _LONGEST_KEY = 80
 
-_FILE = words("a file you need to see, such as src/a.py:10-50", 200)
-_CHECK = words("a check you want run", 200)
+_FILE = text_schema("a file you need to see, such as src/a.py:10-50", 200)
+_CHECK = text_schema("a check you want run", 200)
 
 
 def _schema(expect: Expect) -> Schema:
-    fact = record({"text": words("what you saw"), "source": words("where, such as src/a.py:10", 160)})
-    return spoken(
+    fact = object_schema(
+        {"text": text_schema("what you saw"), "source": text_schema("where, such as src/a.py:10", 160)}
+    )
+    return prose_first_schema(
         {
-            "confidence_score": out_of_ten("how sure you are of the cause"),
-            "root_cause_key": words(f"the cause in two to five plain words, {_FORM}", _LONGEST_KEY),
-            "evidence": several(fact, most=4),
-            "rules_out": several(words("a cause that this excludes, and why"), most=4),
-            "confirms": several(words("an earlier finding that this confirms"), most=4),
-            "file_requests": several(_FILE),
-            "checks": several(_CHECK, most=3),
-            "next_test": words("the one test that would tell most"),
+            "confidence_score": score_schema("how sure you are of the cause"),
+            "root_cause_key": text_schema(f"the cause in two to five plain words, {_FORM}", _LONGEST_KEY),
+            "evidence": list_schema(fact, most=4),
+            "rules_out": list_schema(text_schema("a cause that this excludes, and why"), most=4),
+            "confirms": list_schema(text_schema("an earlier finding that this confirms"), most=4),
+            "file_requests": list_schema(_FILE),
+            "checks": list_schema(_CHECK, most=3),
+            "next_test": text_schema("the one test that would tell most"),
             "claims": claims_schema(),
         }
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    confidence = fields.tenths(block["confidence_score"])
+    confidence = fields.read_tenths_field(block["confidence_score"])
     if confidence is None:
         return None
-    next_test = fields.line(block.get("next_test"))
+    next_test = fields.read_line_field(block.get("next_test"))
     return Verdict(
         confidence=confidence,
-        key=key(block["root_cause_key"]),
-        evidence=fields.evidence(block.get("evidence")),
-        rules_out=fields.texts(block.get("rules_out")),
-        confirms=fields.texts(block.get("confirms")),
+        key=normalize_cause_key(block["root_cause_key"]),
+        evidence=fields.read_evidence_field(block.get("evidence")),
+        rules_out=fields.read_text_list_field(block.get("rules_out")),
+        confirms=fields.read_text_list_field(block.get("confirms")),
         wants=_wants(block),
-        next_test=next_test if fields.said(next_test) else "",
-        claims=claims(block.get("claims")),
+        next_test=next_test if fields.has_reply_content(next_test) else "",
+        claims=read_claims(block.get("claims")),
     )
 
 
 def _triage_schema(expect: Expect) -> Schema:
-    return spoken(
+    return prose_first_schema(
         {
-            "suspects": several(words("a part or change that may be at fault", 160), most=4, least=1),
-            "file_requests": several(_FILE, most=4),
-            "checks": several(_CHECK, most=2),
+            "suspects": list_schema(text_schema("a part or change that may be at fault", 160), most=4, least=1),
+            "file_requests": list_schema(_FILE, most=4),
+            "checks": list_schema(_CHECK, most=2),
         },
         limit=800,
     )
 
 
 def _read_triage(block: Fields, expect: Expect) -> Verdict | None:
-    suspects = fields.texts(block["suspects"])
+    suspects = fields.read_text_list_field(block["suspects"])
     return Verdict(points=suspects, wants=_wants(block)) if suspects else None
 
 
 def _wants(block: Fields) -> SeatRequests:
-    return SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
+    return SeatRequests(
+        fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
+    )
 
 
-def key(value: object) -> str:
+def normalize_cause_key(value: object) -> str:
     """The words of a cause in kebab-case, or nothing: not knowing is not a cause two seats can share."""
-    words = _WORDS.findall(fields.line(value).casefold())
-    slug = "-".join(words)
-    return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
+    text_schema = _WORDS.findall(fields.read_line_field(value).casefold())
+    slug = "-".join(text_schema)
+    return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(text_schema) else ""
 
 
-DIAGNOSIS = form("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)
-TRIAGE = form("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)
+DIAGNOSIS_CODEC = build_structured_codec("diagnosis-json", _schema, ("confidence_score", "root_cause_key"), _read)
+TRIAGE_CODEC = build_structured_codec("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)

@@ -17,7 +17,7 @@ from roundtable.core.verdict import Verdict
 Schema = dict[str, Any]
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadReply(msgspec.Struct, frozen=True):
     """A reply as people read it, and as rules read it; `why` tells its speaker what could not be read in it.
 
     A `hollow` one holds nothing that could be sent again in a better form.
@@ -38,13 +38,13 @@ class Codec(msgspec.Struct, frozen=True):
     """
 
     name: str
-    read_text: Callable[[str, Expect], Reading]
+    read_text: Callable[[str, Expect], ReadReply]
     text_format: Callable[[Expect], str]
-    read_json: Callable[[str, Expect], Reading] | None = None
+    read_json: Callable[[str, Expect], ReadReply] | None = None
     json_format: Callable[[Expect], str] | None = None
     schema: Callable[[Expect], Schema] | None = None
     spoken: str = ""
 
 
-class Unreadable(RoundtableError):
+class UnreadableReply(RoundtableError):
     """A reply in which it is not plain what is meant; its message is what the writer is told."""

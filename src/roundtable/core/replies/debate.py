@@ -7,12 +7,12 @@ import re
 import msgspec
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import DISPUTED, PROGRAM, claims, claims_schema, tagged_claims
+from roundtable.core.replies.claims import CLAIM_MEANING, PROOF_MEANING, claims_schema, read_claims, read_tagged_claims
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import one_of, several, spoken, words
-from roundtable.core.replies.structured import form
-from roundtable.core.replies.tags import masked, sections
+from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
 
@@ -33,18 +33,20 @@ class _Said(msgspec.Struct, frozen=True):
     additions: tuple[str, ...]
     prediction: str
     wants: SeatRequests
-    claims: tuple[Claim, ...]
+    read_claims: tuple[Claim, ...]
 
 
 def _schema(expect: Expect) -> Schema:
-    return spoken(
+    return prose_first_schema(
         {
-            "agree": several(one_of("the seat whose proposal you endorse", expect.choices), most=1),
-            "object": several(words("a reason against what is on the table"), most=3),
-            "add": several(words("a point that nobody has made, or the id of one you share, such as P1"), most=3),
-            "prediction": words(_FORETOLD, 200),
-            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200), most=4),
-            "checks": several(words("a check you want run", 200), most=2),
+            "agree": list_schema(choice_schema("the seat whose proposal you endorse", expect.choices), most=1),
+            "object": list_schema(text_schema("a reason against what is on the table"), most=3),
+            "add": list_schema(
+                text_schema("a point that nobody has made, or the id of one you share, such as P1"), most=3
+            ),
+            "prediction": text_schema(_FORETOLD, 200),
+            "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4),
+            "checks": list_schema(text_schema("a check you want run", 200), most=2),
             "claims": claims_schema(),
         }
     )
@@ -61,28 +63,34 @@ def _tag_format(expect: Expect) -> str:
         f"PREDICT: <{_FORETOLD}>\n"
         "FILE: <a file you need to see, such as src/a.py:10-50>\n"
         "CHECK: <a check you want run>\n"
-        f"PROVE: <{DISPUTED}; below it, in a fence of its own, {PROGRAM}>"
+        f"PROVE: <{CLAIM_MEANING}; below it, in a fence of its own, {PROOF_MEANING}>"
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    wants = SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks")))
-    agree, objections, additions = (fields.texts(block[name]) for name in ("agree", "object", "add"))
-    said = _Said(agree, objections, additions, fields.foretold(block), wants, claims(block.get("claims")))
+    wants = SeatRequests(
+        fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
+    )
+    agree, objections, additions = (fields.read_text_list_field(block[name]) for name in ("agree", "object", "add"))
+    said = _Said(
+        agree, objections, additions, fields.read_prediction_field(block), wants, read_claims(block.get("claims"))
+    )
     return _verdict(said, expect)
 
 
 def _read_tags(reply: str, expect: Expect) -> Verdict | None:
-    found = [(each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip()) for each in sections(reply, _TAGS)]
-    found = [(tag, body) for tag, body in found if fields.said(body)]
+    found = [
+        (each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip()) for each in find_tagged_sections(reply, _TAGS)
+    ]
+    found = [(tag, body) for tag, body in found if fields.has_reply_content(body)]
     return _verdict(
         _Said(
             tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED.match(body)),
             tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in found if tag == "ADD"),
-            next((fields.line(body) for tag, body in found if tag == "PREDICT"), ""),
+            next((fields.read_line_field(body) for tag, body in found if tag == "PREDICT"), ""),
             SeatRequests(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
-            tagged_claims(reply),
+            read_tagged_claims(reply),
         ),
         expect,
     ) or _inferred(reply)
@@ -99,7 +107,7 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
         return None
     return Verdict(
         stance,
-        target=next((name for words in said.agree if (name := _seat(words, expect))), ""),
+        target=next((name for text_schema in said.agree if (name := _seat(text_schema, expect))), ""),
         issues=tuple(Issue(reason, blocking=True) for reason in said.objections),
         points=said.additions,
         prediction=said.prediction,
@@ -110,7 +118,7 @@ def _verdict(said: _Said, expect: Expect) -> Verdict | None:
 
 def _seat(line: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.leading_choice(line, expect.choices, named=True)
+        return fields.match_leading_choice(line, expect.choices, named=True)
     match = _BRACKETED.match(line)
     return (match[1] or match[2]).strip() if match else ""
 
@@ -119,12 +127,12 @@ def _inferred(reply: str) -> Verdict | None:
     """A stance in plain words is shown to people; only a tag is a vote."""
     stances = {
         Stance.SUPPORT if match[1].lower() == "agree" and not _NEGATION.search(match[0]) else Stance.OPPOSE
-        for match in _SPOKEN.finditer(masked(reply))
+        for match in _SPOKEN.finditer(mask_quoted_text(reply))
     }
     return Verdict(stances.pop(), parse=ParseStatus.INFERRED) if len(stances) == 1 else None
 
 
-DEBATE = form(
+DEBATE_CODEC = build_structured_codec(
     "agree-object-add",
     _schema,
     ("agree", "object", "add"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from roundtable.core.replies.relaxed_json import Cut, Fields
+from roundtable.core.replies.relaxed_json import Fields, TruncatedString
 from roundtable.core.verdict import Evidence, Issue
 
 # Possessive, because models may send long runs of dashes and spaces. What may follow is a short list on purpose:
@@ -33,7 +33,7 @@ _SPEAKING = ("text", "issue", "reason", "point", "fact", "path", "seat")
 _LONGEST_LINE = 300
 
 
-def tenths(value: object) -> float | None:
+def read_tenths_field(value: object) -> float | None:
     """A number out of ten as a share of one, clamped; anything that is not a number is None."""
     if isinstance(value, str) and (match := _NUMBER.fullmatch(value.strip())):
         value = float(match[1])
@@ -42,78 +42,78 @@ def tenths(value: object) -> float | None:
     return min(max(value / 10, 0.0), 1.0)
 
 
-def text(value: object) -> str:
+def read_text_field(value: object) -> str:
     """Words that may span lines; a placeholder that was never filled in is no words."""
-    return value.strip() if isinstance(value, str) and not unfilled(value) else ""
+    return value.strip() if isinstance(value, str) and not is_unfilled_placeholder(value) else ""
 
 
-def line(value: object) -> str:
+def read_line_field(value: object) -> str:
     """Words on one line. A line that was cut off in the middle does not count."""
     return _one_line(value)[:_LONGEST_LINE].rstrip()
 
 
-def said(words: str) -> bool:
+def has_reply_content(words: str) -> bool:
     """False for the ways in which models write that there is nothing to say."""
-    return not _NOTHING.fullmatch(words) and not unfilled(words)
+    return not _NOTHING.fullmatch(words) and not is_unfilled_placeholder(words)
 
 
-def unfilled(words: str) -> bool:
+def is_unfilled_placeholder(words: str) -> bool:
     """True where a model copied the form instead of filling it in."""
     return bool(_PLACEHOLDER.fullmatch(words.strip()))
 
 
-def members(value: object) -> list[object]:
+def read_list_field(value: object) -> list[object]:
     """The entries of a list; a single value is a list of one."""
     if value is None:
         return []
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def mapping(value: object) -> Fields:
+def read_mapping_field(value: object) -> Fields:
     """An object's members, or none."""
     return cast("Fields", value) if isinstance(value, dict) else {}
 
 
-def texts(value: object) -> tuple[str, ...]:
+def read_text_list_field(value: object) -> tuple[str, ...]:
     """The entries that say something."""
-    return tuple(words for member in members(value) if said(words := _words(member)))
+    return tuple(words for member in read_list_field(value) if has_reply_content(words := _words(member)))
 
 
-def issues(value: object) -> tuple[Issue, ...]:
+def read_issues_field(value: object) -> tuple[Issue, ...]:
     """Open points. A plain string is an issue that nobody marked as blocking."""
     return tuple(
         Issue(
             words,
-            id=line(fields.get("id")),
+            id=read_line_field(fields.get("id")),
             blocking=str(fields.get("blocking")).lower() in ("true", "yes"),
-            severity=line(fields.get("severity")),
-            location=line(fields.get("location")),
+            severity=read_line_field(fields.get("severity")),
+            location=read_line_field(fields.get("location")),
         )
-        for member in members(value)
-        if said(words := _words(member))
-        for fields in (mapping(member),)
+        for member in read_list_field(value)
+        if has_reply_content(words := _words(member))
+        for fields in (read_mapping_field(member),)
     )
 
 
-def evidence(value: object) -> tuple[Evidence, ...]:
+def read_evidence_field(value: object) -> tuple[Evidence, ...]:
     """Facts with their sources, or bare ones."""
     return tuple(
-        Evidence(words, line(mapping(member).get("source")))
-        for member in members(value)
-        if said(words := _words(member))
+        Evidence(words, read_line_field(read_mapping_field(member).get("source")))
+        for member in read_list_field(value)
+        if has_reply_content(words := _words(member))
     )
 
 
-def foretold(block: Fields) -> str:
+def read_prediction_field(block: Fields) -> str:
     """What a seat says will be seen if it is right, where it says so."""
-    words = line(block.get("prediction"))
-    return words if said(words) else ""
+    words = read_line_field(block.get("prediction"))
+    return words if has_reply_content(words) else ""
 
 
-def choice(value: object, choices: Sequence[str]) -> str:
+def match_choice(value: object, choices: Sequence[str]) -> str:
     """The choice that was meant, spelled as it was offered; with no choices, the line itself."""
     if not choices:
-        return line(value)
+        return read_line_field(value)
     words = _one_line(value)
     if words in choices:
         return words
@@ -122,7 +122,7 @@ def choice(value: object, choices: Sequence[str]) -> str:
     return folded.get(bare) or folded.get(_unlabelled(bare), "")
 
 
-def leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
+def match_leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -> str:
     """The choice that a line of prose begins with, such as `[claude]: because …`.
 
     Where the choices are names, any word may follow; an id such as `A` must stand apart, for it is a word too.
@@ -138,14 +138,14 @@ def leading_choice(words: str, choices: Iterable[str], *, named: bool = False) -
 def _words(member: object) -> str:
     """What an entry says. An object under unknown keys still says something: a lost issue is a false agreement."""
     if not isinstance(member, dict):
-        return text(member)
-    fields = mapping(cast("object", member))
+        return read_text_field(member)
+    fields = read_mapping_field(cast("object", member))
     values = [*(fields.get(key) for key in _SPEAKING), *fields.values()]
-    return next((words for value in values if (words := text(value))), "")
+    return next((words for value in values if (words := read_text_field(value))), "")
 
 
 def _one_line(value: object) -> str:
-    return "" if isinstance(value, Cut) else " ".join(text(value).split())
+    return "" if isinstance(value, TruncatedString) else " ".join(read_text_field(value).split())
 
 
 def _folded(words: str) -> str:

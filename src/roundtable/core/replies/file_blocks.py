@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roundtable.core.replies.codec import Unreadable
+from roundtable.core.replies.codec import UnreadableReply
 
 _FENCE = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?(`{3,}|~{3,})([^\n]*)")
 _SPOKEN_FILES = re.compile(
@@ -63,16 +63,16 @@ _ENDINGS = {
 """How the files of a language end: a line of code that is nothing but such a name is no code."""
 
 _COMMANDS = frozenset({"bash", "sh", "zsh", "shell", "shell-session", "console", "terminal"})
-ASIDE = _COMMANDS | {"output", "log", "text", "txt", "plaintext"}
+NON_FILE_LANGUAGES = _COMMANDS | {"output", "log", "text", "txt", "plaintext"}
 """What is shown in passing: commands to run and what they print."""
 _DIFFS = ("diff", "patch")
-SEARCH = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
+SEARCH_MARK = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
 """The line that opens the old lines of an edit."""
-LONGEST_LINE = 2_000
+LONGEST_FILE_LINE = 2_000
 """A line that names a file is not longer."""
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedFile(msgspec.Struct, frozen=True):
     """A path, what within it, and what asked for it."""
 
     path: str
@@ -87,20 +87,20 @@ class FencedBlock(msgspec.Struct, frozen=True):
     """
 
     language: str
-    named: Named | None
+    named: NamedFile | None
     text: str
     line: int
     by_sentence: bool = False
 
 
-class Reply(msgspec.Struct, frozen=True):
+class ReplyBlocks(msgspec.Struct, frozen=True):
     """A reply in its blocks, and the lines around them."""
 
     blocks: tuple[FencedBlock, ...]
     prose: tuple[str, ...]
 
 
-def taken_apart(text: str) -> Reply:
+def split_reply_into_blocks(text: str) -> ReplyBlocks:
     """The blocks of a reply and the prose between them, with plain line ends.
 
     A diff keeps the line ends that it has within a block that is not written with such itself: they are the files'.
@@ -125,10 +125,10 @@ def taken_apart(text: str) -> Reply:
         blocks += _file_by_file(block) if _is_named_inside(block, opening[1], lines[at + 1 : end], above) else (block,)
         prose.append("")
         at, behind = following, len(prose)
-    return Reply(tuple(_named_by_the_one_before(_without_talk(blocks), lines)), tuple(prose))
+    return ReplyBlocks(tuple(_named_by_the_one_before(_without_talk(blocks), lines)), tuple(prose))
 
 
-def file_name(words: str) -> Named | None:
+def parse_file_name(words: str) -> NamedFile | None:
     """What a few words name, if that is all they do: `src/a.py`, `src/a.py::login`."""
     plain = _undecorated(_undecorated(words.strip()).rstrip(":"))
     named = _named(plain)
@@ -144,9 +144,9 @@ def _undecorated(words: str) -> str:
     return emphasis[2].strip("`*\"'") if emphasis else plain
 
 
-def _named(plain: str) -> Named:
+def _named(plain: str) -> NamedFile:
     path, _, symbol = plain.partition("::")
-    return Named(path.removeprefix("./"), symbol.removesuffix("()"))
+    return NamedFile(path.removeprefix("./"), symbol.removesuffix("()"))
 
 
 def _opening(line: str) -> tuple[str, str] | None:
@@ -172,7 +172,7 @@ def _is_named_inside(block: FencedBlock, info: str, body: Sequence[str], prose: 
 
 
 def _has_edits(body: Sequence[str]) -> bool:
-    return any(re.match(SEARCH, line, re.I) for line in body)
+    return any(re.match(SEARCH_MARK, line, re.I) for line in body)
 
 
 def _file_by_file(block: FencedBlock) -> Iterator[FencedBlock]:
@@ -188,7 +188,7 @@ def _file_by_file(block: FencedBlock) -> Iterator[FencedBlock]:
     yield msgspec.structs.replace(block, text="\n".join(body))
 
 
-def _is_another_of_its_kind(named: Named, block: FencedBlock) -> bool:
+def _is_another_of_its_kind(named: NamedFile, block: FencedBlock) -> bool:
     """Whether a comment names another file by its whole path; the bare name of one is a remark about it."""
     assert block.named is not None
     ending = block.named.path.rpartition(".")[2]
@@ -198,7 +198,7 @@ def _is_another_of_its_kind(named: Named, block: FencedBlock) -> bool:
 def _in_passing(info: str, body: Sequence[str]) -> bool:
     """Whether a block is not for the file of the one before it, where nothing stands between the two."""
     language = _by_info(info)[0]
-    return (not language or language in ASIDE or not any(map(str.strip, body))) and not _has_edits(body)
+    return (not language or language in NON_FILE_LANGUAGES or not any(map(str.strip, body))) and not _has_edits(body)
 
 
 def _without_talk(blocks: Sequence[FencedBlock]) -> list[FencedBlock]:
@@ -256,8 +256,10 @@ def _named_by_the_one_before(blocks: Sequence[FencedBlock], lines: Sequence[str]
         raise _only_named(told.named)
 
 
-def _only_named(named: Named) -> Unreadable:
-    return Unreadable(f"The block of {named.path} has nothing but its name in it. Write the whole file into the block.")
+def _only_named(named: NamedFile) -> UnreadableReply:
+    return UnreadableReply(
+        f"The block of {named.path} has nothing but its name in it. Write the whole file into the block."
+    )
 
 
 def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
@@ -273,7 +275,7 @@ def _end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
         mark = _opening(lines[at])
         if mark is not None and mark[0] == fence and _by_info(mark[1])[1] is not None:
             return at, at
-    raise Unreadable(
+    raise UnreadableReply(
         "A fenced block is not closed. Close every block; around a file with ``` in it, use four backticks."
     )
 
@@ -306,7 +308,7 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
         named = msgspec.structs.replace(named, asked_by=_asked_by(_above(prose)))
     if body and (first := _by_first_line_of(body, language, named)):
         named, body = named or first, body[1:]
-    by_sentence = named is None and language not in ASIDE
+    by_sentence = named is None and language not in NON_FILE_LANGUAGES
     if by_sentence and (said := _in_a_sentence(_above(prose), language)):
         named = msgspec.structs.replace(said, asked_by=_asked_by(_above(prose)))
     text = "".join(f"{line}\n" for line in body)
@@ -314,7 +316,7 @@ def _block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequenc
     return FencedBlock(language, named, text, start, in_talk)
 
 
-def _by_first_line_of(body: Sequence[str], language: str, named: Named | None) -> Named | None:
+def _by_first_line_of(body: Sequence[str], language: str, named: NamedFile | None) -> NamedFile | None:
     """What the first line of a block names, where that line is no part of the file; a list of files names none."""
     rest = [line.strip() for line in body[1:] if line.strip()]
     lone = _lone_name(body[0], language) if rest else None
@@ -325,7 +327,7 @@ def _by_first_line_of(body: Sequence[str], language: str, named: Named | None) -
     return lone or _by_first_line(body[0])
 
 
-def _by_info(info: str) -> tuple[str, Named | None]:
+def _by_info(info: str) -> tuple[str, NamedFile | None]:
     """The language and what is named behind a fence, as `python src/a.py`, `python:src/a.py` or `path=src/a.py`.
 
     A path behind its key is the path, whatever it looks like: whether it may be written is for others to say.
@@ -342,7 +344,7 @@ def _by_info(info: str) -> tuple[str, Named | None]:
         _check_alone(_AFTER_NAME.sub("", _KEYED.sub(" ", info[final.end() :])).split(), info)
         return language, msgspec.structs.replace(_named(_value(final)), asked_by=asked_by)
     for words_of_it in (*map(_value, keyed.values()), *words):
-        if named := file_name(words_of_it):
+        if named := parse_file_name(words_of_it):
             _check_alone([word for word in words[1:] if word != words_of_it], info)
             language = "" if language == words_of_it.lower() else language
             return language, msgspec.structs.replace(named, asked_by=asked_by)
@@ -356,7 +358,7 @@ def _value(keyed: re.Match[str]) -> str:
 def _check_alone(beside: Sequence[str], info: str) -> None:
     """Words that could be part of the name make it another one."""
     if not all(map(_BESIDE_A_NAME.fullmatch, beside)):
-        raise Unreadable(
+        raise UnreadableReply(
             f"It is not plain which file the block behind {info[:80]!r} is for. "
             'Put a path with a blank in it between quotes, as in path="my notes.txt".'
         )
@@ -365,7 +367,7 @@ def _check_alone(beside: Sequence[str], info: str) -> None:
 def _above(prose: Sequence[str]) -> str:
     """The last line above that says anything; only a blank line or two may stand between."""
     line = next((line for line in reversed(prose[-3:]) if line.strip()), "")
-    return line if len(line) <= LONGEST_LINE else ""
+    return line if len(line) <= LONGEST_FILE_LINE else ""
 
 
 def _asked_by(line: str) -> str:
@@ -373,13 +375,13 @@ def _asked_by(line: str) -> str:
     return match[1] if match else ""
 
 
-def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
+def _by_line_above(prose: Sequence[str], language: str) -> NamedFile | None:
     line = _above(prose)
     asked_by = _asked_by(line)
     words = _AFTER_NAME.sub("", _DECORATION.sub("", line.replace(f"for={asked_by}", "") if asked_by else line))
     plain = _undecorated(words.strip())
     bare = _undecorated(plain.rstrip(":"))
-    named = file_name(_LABEL.sub("", plain)) or file_name(_LABEL.sub("", bare)) or _of_a_kind(bare)
+    named = parse_file_name(_LABEL.sub("", plain)) or parse_file_name(_LABEL.sub("", bare)) or _of_a_kind(bare)
     if named is None or _is_a_heading(words, named.path) or not _may_hold(named.path, language):
         return None
     return msgspec.structs.replace(named, asked_by=asked_by)
@@ -388,7 +390,7 @@ def _by_line_above(prose: Sequence[str], language: str) -> Named | None:
 def _is_a_heading(words: str, path: str) -> bool:
     """Whether it is two words such as `macOS/Linux`, that nothing but a slash makes a path."""
     set_off = "`" in words or _LABEL.match(words) is not None
-    return not (set_off or path.islower() or ends_as_files_do(path) or "." in path)
+    return not (set_off or path.islower() or has_known_file_ending(path) or "." in path)
 
 
 def _may_hold(path: str, language: str) -> bool:
@@ -396,52 +398,52 @@ def _may_hold(path: str, language: str) -> bool:
     ending = path.rpartition(".")[2].lower()
     if language in _COMMANDS:
         return not any(ending in endings for endings in _ENDINGS.values())
-    return language not in _ENDINGS or "/" in path or path.startswith(".") or ends_as_files_do(path)
+    return language not in _ENDINGS or "/" in path or path.startswith(".") or has_known_file_ending(path)
 
 
-def _of_a_kind(words: str) -> Named | None:
+def _of_a_kind(words: str) -> NamedFile | None:
     """What `Test file a.py` names."""
-    named = file_name(_KIND_OF_FILE.sub("", words)) if _KIND_OF_FILE.match(words) else None
+    named = parse_file_name(_KIND_OF_FILE.sub("", words)) if _KIND_OF_FILE.match(words) else None
     return named if named and _SPOKEN_FILES.fullmatch(named.path.rpartition(".")[2]) else None
 
 
-def _in_a_sentence(line: str, language: str) -> Named | None:
+def _in_a_sentence(line: str, language: str) -> NamedFile | None:
     """The one file that a sentence sets off from its other words; of code, one that ends as files do."""
-    is_file = ends_as_files_do if language in _ENDINGS else spoken
-    spans = (file_name(words) for span in _SPANS for words in span.findall(line))
+    is_file = has_known_file_ending if language in _ENDINGS else looks_like_file_path
+    spans = (parse_file_name(words) for span in _SPANS for words in span.findall(line))
     found = {it.path: it for it in spans if it and is_file(it.path) and not _is_a_heading(line, it.path)}
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def spoken(path: str) -> bool:
+def looks_like_file_path(path: str) -> bool:
     """Whether people would take a word for a file in the middle of a sentence."""
-    return "/" in path or ends_as_files_do(path)
+    return "/" in path or has_known_file_ending(path)
 
 
-def ends_as_files_do(path: str) -> bool:
+def has_known_file_ending(path: str) -> bool:
     """Whether a path has an ending that people know, or is one of the few names that need none."""
     name = path.rpartition("/")[2]
     _, dot, ending = name.rpartition(".")
     return _BARE.fullmatch(name) is not None or (bool(dot) and _SPOKEN_FILES.fullmatch(ending) is not None)
 
 
-def _by_first_line(line: str) -> Named | None:
+def _by_first_line(line: str) -> NamedFile | None:
     """A comment says much: only what looks like a file of the project, down to its ending, is taken for its name."""
-    match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_LINE else None
-    named = file_name(match[1]) if match else None
+    match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_FILE_LINE else None
+    named = parse_file_name(match[1]) if match else None
     if named is None or _ELSEWHERE.match(named.path):
         return None
     folder, _, name = named.path.rpartition("/")
-    return named if spoken(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
+    return named if looks_like_file_path(name) or (folder and _WITH_AN_ENDING.fullmatch(name)) else None
 
 
-def _lone_name(line: str, language: str) -> Named | None:
+def _lone_name(line: str, language: str) -> NamedFile | None:
     """A file's name alone on a line of code, as such files end."""
-    match = _LONE.fullmatch(line) if len(line) <= LONGEST_LINE else None
-    named = file_name(match[1]) if match else None
+    match = _LONE.fullmatch(line) if len(line) <= LONGEST_FILE_LINE else None
+    named = parse_file_name(match[1]) if match else None
     return named if named and named.path.rpartition(".")[2] in _ENDINGS.get(language, ()) else None
 
 
-def spelled_out(prose: Sequence[str]) -> Iterator[str]:
+def unquoted_prose_lines(prose: Sequence[str]) -> Iterator[str]:
     """The lines of prose that say something, without what is quoted from elsewhere."""
     return (line for line in prose if line.strip() and not line.lstrip().startswith(">"))

@@ -18,28 +18,28 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.replies.codec import Codec, Reading, Unreadable
+from roundtable.core.replies.codec import Codec, ReadReply, UnreadableReply
 from roundtable.core.replies.file_blocks import (
-    ASIDE,
-    LONGEST_LINE,
-    SEARCH,
+    LONGEST_FILE_LINE,
+    NON_FILE_LANGUAGES,
+    SEARCH_MARK,
     FencedBlock,
-    Named,
-    ends_as_files_do,
-    file_name,
-    spelled_out,
-    spoken,
-    taken_apart,
+    NamedFile,
+    has_known_file_ending,
+    looks_like_file_path,
+    parse_file_name,
+    split_reply_into_blocks,
+    unquoted_prose_lines,
 )
-from roundtable.core.replies.git_diff import is_diff, operations_of
-from roundtable.core.replies.structured import FAILED
+from roundtable.core.replies.git_diff import parse_git_diff, starts_like_diff
+from roundtable.core.replies.structured import FAILED_VERDICT
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
 _REPLACE = r">{5,9}[ \t]*(?:REPLACE|UPDATED)[ \t]*"
 _BETWEEN = r"={5,9}[ \t]*"
-_MARKED = re.compile(rf"^(?:{SEARCH}|{_REPLACE})$", re.I | re.M)
-_MARKS = tuple(re.compile(mark, re.I) for mark in (SEARCH, _BETWEEN, _REPLACE))
+_MARKED = re.compile(rf"^(?:{SEARCH_MARK}|{_REPLACE})$", re.I | re.M)
+_MARKS = tuple(re.compile(mark, re.I) for mark in (SEARCH_MARK, _BETWEEN, _REPLACE))
 
 _LEAD = r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
 _PATH = r"(\"[^\"]+\"|`[^`]+`|[`*\"']{0,3}[^\s`*\"']+[`*\"']{0,3})"
@@ -53,30 +53,30 @@ _UNFILLED = "the whole new file, every line of it"
 _PROSE = (".md", ".mdx", ".markdown", ".rst")
 
 
-def changes_of(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
+def parse_file_changes(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
     """What a reply, or a diff, wants to be written; raises Unreadable where that is not plain."""
     return Changeset(tuple(_operations(text)), producer, tuple(scope), asked_by)
 
 
 def _operations(text: str) -> list[Operation]:
     diff = text.lstrip()
-    found = operations_of(diff) if diff.startswith("diff --git ") else list(_in_reply(text))
+    found = parse_git_diff(diff) if diff.startswith("diff --git ") else list(_in_reply(text))
     if not found:
-        raise Unreadable("No block of the reply says which file it is for.")
+        raise UnreadableReply("No block of the reply says which file it is for.")
     for operation in found:
         if operation.path.startswith(_EXAMPLE):
-            raise Unreadable(f"{operation.path} is only the example's name for a file. Name the real one.")
+            raise UnreadableReply(f"{operation.path} is only the example's name for a file. Name the real one.")
     return list(dict.fromkeys(found))
 
 
 def _in_reply(text: str) -> Iterator[Operation]:
-    reply = taken_apart(text)
+    reply = split_reply_into_blocks(text)
     if any(_MARKED.match(line) for line in reply.prose):
-        raise Unreadable("A search-and-replace block stands outside of a fence. Put each one into a fenced block.")
+        raise UnreadableReply("A search-and-replace block stands outside of a fence. Put each one into a fenced block.")
     loose = "\n".join(reply.prose)
     if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
-        yield from operations_of(loose[at.start() :].rstrip("\n") + "\n")
-    for line in spelled_out(reply.prose):
+        yield from parse_git_diff(loose[at.start() :].rstrip("\n") + "\n")
+    for line in unquoted_prose_lines(reply.prose):
         yield from _in_line(line)
     nameless = [block for block in reply.blocks if block.named is None and not _says_itself(block)]
     for block in reply.blocks:
@@ -84,47 +84,55 @@ def _in_reply(text: str) -> Iterator[Operation]:
             yield from _in_block(block)
     prose = any(block.named and block.named.path.lower().endswith(_PROSE) for block in reply.blocks)
     if prose and any(not block.language for block in nameless):
-        raise Unreadable("It is not plain where a file with ``` in it ends. Use four backticks around such a file.")
-    code = [block for block in nameless if block.language not in ASIDE and (block.language or block.by_sentence)]
+        raise UnreadableReply(
+            "It is not plain where a file with ``` in it ends. Use four backticks around such a file."
+        )
+    code = [
+        block
+        for block in nameless
+        if block.language not in NON_FILE_LANGUAGES and (block.language or block.by_sentence)
+    ]
     if any(block.text.strip() or block.by_sentence for block in code) or (
         nameless and len(nameless) == len(reply.blocks)
     ):
-        raise Unreadable("A block does not say which file it is for. Write the file's path on the line above it.")
+        raise UnreadableReply("A block does not say which file it is for. Write the file's path on the line above it.")
 
 
 def _says_itself(block: FencedBlock) -> bool:
     """Whether a block needs no name: a diff with a head, or lines that delete and rename."""
     lines = [line for line in block.text.split("\n") if line.strip()]
-    return (bool(lines) and all(any(_in_line(line)) for line in lines)) or is_diff(block.text)
+    return (bool(lines) and all(any(_in_line(line)) for line in lines)) or starts_like_diff(block.text)
 
 
 def _in_line(line: str) -> Iterator[Operation]:
     """A file that goes or gets another name, on a line of its own."""
-    if len(line) > LONGEST_LINE:
+    if len(line) > LONGEST_FILE_LINE:
         return
     if match := _RENAME.fullmatch(line):
         old, new = _told(match[1], match[2]), _told(match[1], match[3])
         if old and new:
             yield RenameFile(old, new, asked_by=match[4] or "")
     elif match := _DELETE.fullmatch(line):
-        known = spoken if match[2][0] in "`\"'" else ends_as_files_do  # `Remove try/except` is a remark
+        known = (
+            looks_like_file_path if match[2][0] in "`\"'" else has_known_file_ending
+        )  # `Remove try/except` is a remark
         if old := _told(match[1], match[2], known):
             yield DeleteFile(old, asked_by=match[3] or "")
 
 
-def _told(verb: str, words: str, known: Callable[[str], bool] = spoken) -> str:
+def _told(verb: str, words: str, known: Callable[[str], bool] = looks_like_file_path) -> str:
     """The path that a line tells of; behind a verb in small letters, only what nobody takes for anything else."""
     words = words.rstrip(".,;")
     if " " in words:
-        return words[1:-1] if spoken(words[1:-1]) else ""
-    named = file_name(words)
+        return words[1:-1] if looks_like_file_path(words[1:-1]) else ""
+    named = parse_file_name(words)
     return named.path if named and (verb.isupper() or known(named.path)) else ""
 
 
 def _in_block(block: FencedBlock) -> Iterator[Operation]:
-    named = block.named or Named("")
-    if is_diff(block.text):
-        yield from operations_of(block.text.lstrip("\n"), named.path, named.asked_by)
+    named = block.named or NamedFile("")
+    if starts_like_diff(block.text):
+        yield from parse_git_diff(block.text.lstrip("\n"), named.path, named.asked_by)
     elif block.named is None:
         for line in block.text.split("\n"):
             yield from _in_line(line)
@@ -134,7 +142,7 @@ def _in_block(block: FencedBlock) -> Iterator[Operation]:
         text = _without_the_example(block.text)
         _check_whole(text, named.path)
         if block.language in ("diff", "patch"):
-            raise Unreadable(
+            raise UnreadableReply(
                 f"The diff of {named.path} has no line numbers. Send the whole file, or search and replace."
             )
         if named.symbol:
@@ -161,7 +169,7 @@ def _edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
         if mark is None and parts:
             parts[-1].append(line)
         elif mark is None:
-            if line.strip() and file_name(line) is None:
+            if line.strip() and parse_file_name(line) is None:
                 raise _not_plain(path, line)
         elif mark != len(parts):
             raise _not_plain(path, line)
@@ -179,45 +187,45 @@ def _edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
 
 def _check_whole(text: str, path: str) -> None:
     if _is_unfilled(text):
-        raise Unreadable(f"The block of {path} only repeats the example. Write the file itself.")
-    if any(is_elision(line, path) for line in text.split("\n")):
+        raise UnreadableReply(f"The block of {path} only repeats the example. Write the file itself.")
+    if any(is_elision_line(line, path) for line in text.split("\n")):
         raise _left_out(path)
 
 
-def _not_plain(path: str, line: str) -> Unreadable:
-    return Unreadable(f"The search-and-replace blocks of {path} are not plain: see the line {line[:60]!r}.")
+def _not_plain(path: str, line: str) -> UnreadableReply:
+    return UnreadableReply(f"The search-and-replace blocks of {path} are not plain: see the line {line[:60]!r}.")
 
 
-def _left_out(path: str) -> Unreadable:
-    return Unreadable(
+def _left_out(path: str) -> UnreadableReply:
+    return UnreadableReply(
         f"Part of {path} is left out with a remark such as `… rest unchanged`. "
         "Write every line, or use search and replace for a part."
     )
 
 
-def _read(reply: str, expect: Expect) -> Reading:
+def _read(reply: str, expect: Expect) -> ReadReply:
     """A reply that says what to write. A block without a name is for the one file there is to be written, if so."""
     text = _with_target(reply, expect.choices[0]) if len(expect.choices) == 1 else reply
     try:
-        changes_of(text)
-    except Unreadable as unreadable:
-        return Reading(reply.strip(), FAILED, unreadable.message, hollow=_only_names(reply))
-    return Reading(text.strip(), Verdict())
+        parse_file_changes(text)
+    except UnreadableReply as unreadable:
+        return ReadReply(reply.strip(), FAILED_VERDICT, unreadable.message, hollow=_only_names(reply))
+    return ReadReply(text.strip(), Verdict())
 
 
 def _only_names(reply: str) -> bool:
     """Whether nothing stands in a reply but the names of files, in fences or not."""
     lines = [line for line in reply.split("\n") if line.strip() and not line.lstrip().startswith("```")]
-    return all(len(line) <= LONGEST_LINE and file_name(line) is not None for line in lines)
+    return all(len(line) <= LONGEST_FILE_LINE and parse_file_name(line) is not None for line in lines)
 
 
 def _with_target(reply: str, path: str) -> str:
     """The reply with the path above its only block that could be the file, where none is named."""
     try:
-        taken = taken_apart(reply)
-    except Unreadable:
+        taken = split_reply_into_blocks(reply)
+    except UnreadableReply:
         return reply
-    blocks = [block for block in taken.blocks if block.language not in ASIDE and block.text.strip()]
+    blocks = [block for block in taken.blocks if block.language not in NON_FILE_LANGUAGES and block.text.strip()]
     if len(blocks) != 1 or any(block.named or _says_itself(block) for block in taken.blocks):
         return reply
     lines = reply.replace("\r\n", "\n").split("\n")
@@ -254,8 +262,8 @@ Only where the task calls for it: a line outside of the blocks such as `DELETE {
 Around a file with ``` in it, use four backticks."""
 
 
-CHANGES = Codec("changes", read_text=_read, text_format=_whole)
-CHANGES_IN_PARTS = Codec("changes-in-parts", read_text=_read, text_format=_in_parts)
+CHANGES_CODEC = Codec("changes", read_text=_read, text_format=_whole)
+CHANGES_IN_PARTS_CODEC = Codec("changes-in-parts", read_text=_read, text_format=_in_parts)
 
 
 _OPENING = re.compile(r"[ \t]*(?:(?:#|//|--|;|%|/\*|<!--|\{/\*|\(|\[)[ \t]*)*")
@@ -296,7 +304,7 @@ _WITHOUT_DOTS = (".json", ".html", ".htm", ".xml", ".css", ".scss", ".toml")
 """Files in which three dots alone on a line are no code."""
 
 
-def is_elision(line: str, path: str = "") -> bool:
+def is_elision_line(line: str, path: str = "") -> bool:
     """Whether a line is a remark such as `# ... rest unchanged`; a bare `...` is Python, a remark of dots is not."""
     opening = (_OPENING_IN_PROSE if path.lower().endswith(_PROSE_LINE) else _OPENING).match(line)
     if opening is None or len(line) > _LONGEST:

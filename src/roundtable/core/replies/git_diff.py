@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from roundtable.core.changeset import CreateFile, DeleteFile, EditBlock, EditFile, Operation, RenameFile
-from roundtable.core.replies.codec import Unreadable
-from roundtable.core.text.diffs import without_prefix
+from roundtable.core.replies.codec import UnreadableReply
+from roundtable.core.text.diffs import strip_git_prefix
 from roundtable.core.values import compute_digest
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -37,12 +37,12 @@ class _Head(NamedTuple):
     mode: str = ""
 
 
-def is_diff(text: str) -> bool:
+def starts_like_diff(text: str) -> bool:
     """Whether a text begins as a diff does."""
     return re.match(r"\s*(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d)", text) is not None
 
 
-def operations_of(diff: str, path: str = "", asked_by: str = "") -> list[Operation]:
+def parse_git_diff(diff: str, path: str = "", asked_by: str = "") -> list[Operation]:
     """What a diff does, file by file. `path` names the file of a diff that has hunks and no head."""
     lines = diff.split("\n")
     if lines and not lines[-1]:
@@ -69,13 +69,13 @@ def _head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
         at += 1
     if not seen:
         if not path:
-            raise Unreadable("A diff does not say which file it changes.")
+            raise UnreadableReply("A diff does not say which file it changes.")
         return _Head(path, path), at
     old, new = _names(seen)
     mode = seen.get("new mode", seen.get("new file mode", ""))
     modes = (*(seen.get(key, "") for key in _MODES), seen.get("index", "").partition(" ")[2])
     if any(it and it not in _PLAIN for it in modes):
-        raise Unreadable(f"The diff makes {new or old} a link or something else that is not a plain file.")
+        raise UnreadableReply(f"The diff makes {new or old} a link or something else that is not a plain file.")
     created = "new file mode" in seen or seen.get("---") == _NOTHING
     deleted = "deleted file mode" in seen or seen.get("+++") == _NOTHING
     return _Head(old, new, created, deleted, "copy to" in seen, mode), at
@@ -83,13 +83,13 @@ def _head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
 
 def _note(line: str, seen: dict[str, str]) -> None:
     if line.startswith(("GIT binary patch", "Binary files ")):
-        raise Unreadable("The diff changes a file that is not text.")
+        raise UnreadableReply("The diff changes a file that is not text.")
     for key in _KEYS:
         if line.startswith(f"{key} "):
             seen[key] = line[len(key) + 1 :]
             return
     if line.strip():
-        raise Unreadable(f"A diff has a line that belongs to no hunk: {line[:80]!r}.")
+        raise UnreadableReply(f"A diff has a line that belongs to no hunk: {line[:80]!r}.")
 
 
 def _names(seen: dict[str, str]) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def _names(seen: dict[str, str]) -> tuple[str, str]:
         if one in seen and other in seen:
             return _unquoted(seen[one]), _unquoted(seen[other])
     if "---" in seen and "+++" in seen:
-        old, new = (without_prefix(_unquoted(seen[key].partition("\t")[0])) for key in ("---", "+++"))
+        old, new = (strip_git_prefix(_unquoted(seen[key].partition("\t")[0])) for key in ("---", "+++"))
         return (new, new) if old == _NOTHING else (old, old) if new == _NOTHING else (old, new)
     return _same_name(seen.get("diff --git", ""))
 
@@ -106,9 +106,9 @@ def _names(seen: dict[str, str]) -> tuple[str, str]:
 def _same_name(pair: str) -> tuple[str, str]:
     """The name in `a/x b/x`, which git only writes alone where both are the same."""
     half = len(pair) // 2
-    old, new = without_prefix(_unquoted(pair[:half])), without_prefix(_unquoted(pair[half + 1 :]))
+    old, new = strip_git_prefix(_unquoted(pair[:half])), strip_git_prefix(_unquoted(pair[half + 1 :]))
     if not old or old != new:
-        raise Unreadable("A diff does not say which file it changes.")
+        raise UnreadableReply("A diff does not say which file it changes.")
     return old, new
 
 
@@ -130,7 +130,7 @@ def _unquoted(name: str) -> str:
             raw.append(_ESCAPES[match[1]])
             at = match.end()
         else:
-            raise Unreadable(f"A diff names a file in a way nobody can read: {name[:80]}.")
+            raise UnreadableReply(f"A diff names a file in a way nobody can read: {name[:80]}.")
     return raw.decode(errors="replace")
 
 
@@ -142,7 +142,7 @@ def _blocks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
         block, at = _block(lines, at + 1, first, counts)
         found.append(block)
     if at < len(lines) and lines[at].startswith("@@ "):
-        raise Unreadable(f"A hunk of the diff has no line numbers: {lines[at][:80]!r}.")
+        raise UnreadableReply(f"A hunk of the diff has no line numbers: {lines[at][:80]!r}.")
     while at < len(lines) and not lines[at].strip():
         at += 1
     return found, at
@@ -155,7 +155,7 @@ def _block(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tu
     while at < len(lines) and (len(old) < counts[0] or len(new) < counts[1]):
         at = _take(lines, at, old, new)
     if (len(old), len(new)) != counts:
-        raise Unreadable("A hunk of the diff has not as many lines as its head says.")
+        raise UnreadableReply("A hunk of the diff has not as many lines as its head says.")
     if at < len(lines) and lines[at].startswith(_NO_NEWLINE):
         at = _take(lines, at, old, new)
     return EditBlock("".join(old), "".join(new), first), at
@@ -174,7 +174,7 @@ def _take(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
     elif mark == "+":
         new.append(f"{rest}\n")
     else:
-        raise Unreadable(f"A hunk of the diff has a line that is neither old nor new: {lines[at][:80]!r}.")
+        raise UnreadableReply(f"A hunk of the diff has a line that is neither old nor new: {lines[at][:80]!r}.")
     return at + 1
 
 
@@ -186,7 +186,7 @@ def _cut_newline(mark: str, old: list[str], new: list[str]) -> None:
 
 def _operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Iterator[Operation]:
     if head.copied:
-        raise Unreadable(f"The diff copies {head.old}. Send the new file as a whole instead.")
+        raise UnreadableReply(f"The diff copies {head.old}. Send the new file as a whole instead.")
     if head.deleted:
         gone = "".join(block.search for block in blocks)
         yield DeleteFile(head.old, compute_digest(gone.encode()) if blocks else "", asked_by)

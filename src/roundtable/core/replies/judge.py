@@ -10,9 +10,9 @@ import msgspec
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import one_of, several, spoken, words
-from roundtable.core.replies.structured import form
-from roundtable.core.replies.tags import LINE_START, items, labelled, sections
+from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.tags import LINE_START, find_tagged_sections, split_by_label, split_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives, Findings, Stance, Verdict
 
@@ -20,19 +20,19 @@ _RULINGS = ("CONSENSUS", "DISCUSS")
 _BASE = re.compile(r"[\w@/-]+(?:\.[\w@/-]+)*")
 _LETTER = re.compile(r"[*_`\[ ]*(?:candidate[ _-])?([A-Z]{1,2})[*_`\].:, ]*", re.I)
 
-Parts = dict[str, object]
+RulingParts = dict[str, object]
 """What a judge said under each label: a string, or a list of them."""
 
-Fill = Callable[[Parts, Expect], Verdict | None]
+FillVerdict = Callable[[RulingParts, Expect], Verdict | None]
 
 
-def _discussion(parts: Parts, expect: Expect) -> Verdict | None:
-    summary = fields.text(parts.get("summary"))
-    return Verdict(summary=summary) if fields.said(summary) else None
+def _discussion(parts: RulingParts, expect: Expect) -> Verdict | None:
+    summary = fields.read_text_field(parts.get("summary"))
+    return Verdict(summary=summary) if fields.has_reply_content(summary) else None
 
 
-def _merge(parts: Parts, expect: Expect) -> Verdict | None:
-    named = fields.line(parts.get("base"))
+def _merge(parts: RulingParts, expect: Expect) -> Verdict | None:
+    named = fields.read_line_field(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
     base = _chosen(named, expect.choices) if expect.choices else (match[0] if match else "")
     if not base:
@@ -44,46 +44,56 @@ def _chosen(named: str, choices: Sequence[str]) -> str:
     """Whose work is meant: by its name, or by the letter of `candidate-B` alone or with a space before it."""
     letter = _LETTER.fullmatch(named)
     of_letter = [it for it in choices if letter and it.casefold() == f"candidate-{letter[1].casefold()}"]
-    return fields.leading_choice(named, choices, named=True) or next(iter(of_letter), "")
+    return fields.match_leading_choice(named, choices, named=True) or next(iter(of_letter), "")
 
 
-def _review(parts: Parts, expect: Expect) -> Verdict | None:
+def _review(parts: RulingParts, expect: Expect) -> Verdict | None:
     labels = ("critical", "warnings", "confirmed_clean")
     if not any(label in parts for label in labels):
         return None
     return Verdict(findings=Findings(*(_list(parts, label) for label in labels)))
 
 
-def _list(parts: Parts, label: str) -> tuple[str, ...]:
+def _list(parts: RulingParts, label: str) -> tuple[str, ...]:
     value = parts.get(label)
-    return tuple(filter(fields.said, items(value))) if isinstance(value, str) else fields.texts(value)
+    return (
+        tuple(filter(fields.has_reply_content, split_list_items(value)))
+        if isinstance(value, str)
+        else fields.read_text_list_field(value)
+    )
 
 
-def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Expect], dict[str, Schema]]) -> Codec:
+def _judge(
+    name: str, labels: Sequence[str], fill: FillVerdict, meanings: Callable[[Expect], dict[str, Schema]]
+) -> Codec:
     """A judge's codec: the same ruling everywhere, and a filling of its own."""
 
     def schema(expect: Expect) -> Schema:
-        options = several(words("what is still to be discussed, if it is DISCUSS"))
-        return spoken({"ruling": one_of("your ruling", _RULINGS), **meanings(expect), "options": options})
+        options = list_schema(text_schema("what is still to be discussed, if it is DISCUSS"))
+        return prose_first_schema(
+            {"ruling": choice_schema("your ruling", _RULINGS), **meanings(expect), "options": options}
+        )
 
     def read_fields(block: Fields, expect: Expect) -> Verdict | None:
-        return ruled(fields.choice(block["ruling"], _RULINGS), block, expect)
+        return ruled(fields.match_choice(block["ruling"], _RULINGS), block, expect)
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
-        found = [section for section in sections(reply, _RULINGS) if fields.said(section.body)]
+        found = [section for section in find_tagged_sections(reply, _RULINGS) if fields.has_reply_content(section.body)]
         if not found:
             return None
         body = found[-1].body
         return ruled(
-            found[-1].tag, {"summary": body, "options": list(items(body)), **_under_labels(body, labels)}, expect
+            found[-1].tag,
+            {"summary": body, "options": list(split_list_items(body)), **_under_labels(body, labels)},
+            expect,
         )
 
-    def ruled(ruling: str, parts: Parts, expect: Expect) -> Verdict | None:
+    def ruled(ruling: str, parts: RulingParts, expect: Expect) -> Verdict | None:
         if ruling == "CONSENSUS":
             filled = fill(parts, expect)
             return msgspec.structs.replace(filled, stance=Stance.SUPPORT) if filled else None
-        options = fields.texts(parts.get("options"))
-        summary = fields.text(parts.get("summary"))
+        options = fields.read_text_list_field(parts.get("options"))
+        summary = fields.read_text_field(parts.get("summary"))
         return Verdict(Stance.AMEND, summary=summary, options=options) if ruling and (options or summary) else None
 
     def tag_format(expect: Expect) -> str:
@@ -95,7 +105,9 @@ def _judge(name: str, labels: Sequence[str], fill: Fill, meanings: Callable[[Exp
         )
 
     required = ("ruling", *(label.lower() for label in labels or ("summary",)))
-    return form(name, schema, required, read_fields, tags=_RULINGS, read_tags=read_tags, tag_format=tag_format)
+    return build_structured_codec(
+        name, schema, required, read_fields, tags=_RULINGS, read_tags=read_tags, tag_format=tag_format
+    )
 
 
 def _label_format(label: str, schema: Schema) -> str:
@@ -103,7 +115,7 @@ def _label_format(label: str, schema: Schema) -> str:
     return f"BASE=<{meaning}>." if label == "BASE" else f"{label}: <{meaning}, or none>"
 
 
-def _under_labels(body: str, labels: Sequence[str]) -> Parts:
+def _under_labels(body: str, labels: Sequence[str]) -> RulingParts:
     """What stands under each label, on lines of their own or one after the other on a single line.
 
     In the middle of a sentence only capitals are a label: "this is critical: …" is not.
@@ -116,34 +128,34 @@ def _under_labels(body: str, labels: Sequence[str]) -> Parts:
     )
     return {
         (match[1] or match[2]).lower().replace(" ", "_"): said.strip("*_ ")
-        for match, said in labelled(body, pattern)
-        if not fields.unfilled(said)
+        for match, said in split_by_label(body, pattern)
+        if not fields.is_unfilled_placeholder(said)
     }
 
 
-DISCUSSION = _judge(
+JUDGE_DISCUSSION_CODEC = _judge(
     "judge-discussion",
     (),
     _discussion,
-    lambda expect: {"summary": words("what was agreed, if it is CONSENSUS, in full", 3 * expect.tokens or 600)},
+    lambda expect: {"summary": text_schema("what was agreed, if it is CONSENSUS, in full", 3 * expect.tokens or 600)},
 )
-MERGE = _judge(
+JUDGE_MERGE_CODEC = _judge(
     "judge-merge",
     ("BASE", "INCORPORATE", "MUST_FIX"),
     _merge,
     lambda expect: {
-        "base": one_of("whose work is the base", expect.choices),
-        "incorporate": several(words("what to take over from whom")),
-        "must_fix": several(words("what must be mended")),
+        "base": choice_schema("whose work is the base", expect.choices),
+        "incorporate": list_schema(text_schema("what to take over from whom")),
+        "must_fix": list_schema(text_schema("what must be mended")),
     },
 )
-REVIEW = _judge(
+JUDGE_REVIEW_CODEC = _judge(
     "judge-review",
     ("CRITICAL", "WARNINGS", "CONFIRMED_CLEAN"),
     _review,
     lambda expect: {
-        "critical": several(words("a defect that must be mended")),
-        "warnings": several(words("a weakness")),
-        "confirmed_clean": several(words("what was looked at and is sound")),
+        "critical": list_schema(text_schema("a defect that must be mended")),
+        "warnings": list_schema(text_schema("a weakness")),
+        "confirmed_clean": list_schema(text_schema("what was looked at and is sound")),
     },
 )

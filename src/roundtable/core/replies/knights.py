@@ -3,50 +3,65 @@
 from __future__ import annotations
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import claims, claims_schema
+from roundtable.core.replies.claims import claims_schema, read_claims
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import flag, one_of, out_of_ten, record, several, spoken, words
-from roundtable.core.replies.structured import form
+from roundtable.core.replies.schema import (
+    boolean_schema,
+    choice_schema,
+    list_schema,
+    object_schema,
+    prose_first_schema,
+    score_schema,
+    text_schema,
+)
+from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SeatRequests, Stance, Verdict
 
 
 def _schema(expect: Expect) -> Schema:
-    issue = record(
-        {"text": words("an open point"), "blocking": flag("whether it must be settled before a decision")},
-    )
-    return spoken(
+    issue = object_schema(
         {
-            "proposal": one_of("what should be done, in one line that could stand alone", expect.choices, 200),
-            "consensus_score": out_of_ten(
+            "text": text_schema("an open point"),
+            "blocking": boolean_schema("whether it must be settled before a decision"),
+        },
+    )
+    return prose_first_schema(
+        {
+            "proposal": choice_schema("what should be done, in one line that could stand alone", expect.choices, 200),
+            "consensus_score": score_schema(
                 "how far you agree as things stand: 0-5 fundamental objections, 6-8 open points, 9-10 full agreement"
             ),
-            "agrees_with": several(words("a point you agree with; of those listed above, only its id, such as P2")),
-            "pending_issues": several(issue),
-            "prediction": words("what will be seen, and by when, if you are right; empty if nothing will", 200),
-            "scope": several(words("a path this would change", 200), most=20),
-            "file_requests": several(words("a file you need to see, such as src/a.py:10-50", 200)),
-            "checks": several(words("a check you want run", 200)),
+            "agrees_with": list_schema(
+                text_schema("a point you agree with; of those listed above, only its id, such as P2")
+            ),
+            "pending_issues": list_schema(issue),
+            "prediction": text_schema("what will be seen, and by when, if you are right; empty if nothing will", 200),
+            "scope": list_schema(text_schema("a path this would change", 200), most=20),
+            "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200)),
+            "checks": list_schema(text_schema("a check you want run", 200)),
             "claims": claims_schema(),
         }
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    score = fields.tenths(block["consensus_score"])
+    score = fields.read_tenths_field(block["consensus_score"])
     if score is None:
         return None
     return Verdict(
         _stance(score),
         score=score,
-        position=fields.choice(block.get("proposal"), expect.choices),
-        points=fields.texts(block.get("agrees_with")),
-        issues=fields.issues(block["pending_issues"]),
-        prediction=fields.foretold(block),
-        scope=fields.texts(block.get("scope")),
-        wants=SeatRequests(fields.texts(block.get("file_requests")), fields.texts(block.get("checks"))),
-        claims=claims(block.get("claims")),
+        position=fields.match_choice(block.get("proposal"), expect.choices),
+        points=fields.read_text_list_field(block.get("agrees_with")),
+        issues=fields.read_issues_field(block["pending_issues"]),
+        prediction=fields.read_prediction_field(block),
+        scope=fields.read_text_list_field(block.get("scope")),
+        wants=SeatRequests(
+            fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
+        ),
+        claims=read_claims(block.get("claims")),
     )
 
 
@@ -57,4 +72,4 @@ def _stance(score: float) -> Stance:
     return Stance.OPPOSE if score <= 0.5 else Stance.AMEND
 
 
-SCORE = form("score-json", _schema, ("consensus_score", "pending_issues"), _read)
+SCORE_CODEC = build_structured_codec("score-json", _schema, ("consensus_score", "pending_issues"), _read)

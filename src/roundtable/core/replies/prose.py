@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
-from roundtable.core.replies.codec import Codec, Reading
-from roundtable.core.replies.tags import masked
+from roundtable.core.replies.codec import Codec, ReadReply
+from roundtable.core.replies.tags import mask_quoted_text
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
 
@@ -19,7 +19,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _LOST = "\ufffd"
 
 
-class Speech:
+class ProseStream:
     """Decodes one string field of a streamed object piece by piece; with no field, pieces pass through."""
 
     def __init__(self, field: str) -> None:
@@ -92,7 +92,7 @@ _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENED_BEFORE = re.compile(r"^</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def without_thoughts(reply: str) -> str:
+def strip_thoughts(reply: str) -> str:
     """The reply without what stands between `<think>` and `</think>`; what is never closed is all thought.
 
     Some models are already thinking when they begin to speak, so that only the end is marked.
@@ -108,13 +108,13 @@ def without_thoughts(reply: str) -> str:
 
 def _own_start(reply: str) -> int:
     """Where the answer begins, if thoughts end without ever having been opened."""
-    shown = masked(reply)
+    shown = mask_quoted_text(reply)
     end = _OPENED_BEFORE.search(shown)
     return end.end() if end and not _OPENING.search(shown, 0, end.start()) else 0
 
 
-def _read(reply: str, expect: Expect) -> Reading:
-    return Reading(reply.strip(), Verdict())
+def _read(reply: str, expect: Expect) -> ReadReply:
+    return ReadReply(reply.strip(), Verdict())
 
 
-FREE = Codec("free", read_text=_read, text_format=lambda expect: "")
+FREE_CODEC = Codec("free", read_text=_read, text_format=lambda expect: "")

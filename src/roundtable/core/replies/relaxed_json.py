@@ -31,13 +31,13 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\
 _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
-class Cut(str):
+class TruncatedString(str):
     """A string the reply ended in the middle of: people may read it, nobody may count it."""
 
     __slots__ = ()
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundObject(msgspec.Struct, frozen=True):
     """One object found in a text, and whether the grammar had to be bent to read it."""
 
     value: Fields
@@ -47,7 +47,7 @@ class Found(msgspec.Struct, frozen=True):
     truncated: bool
 
 
-def objects(text: str) -> Iterator[Found]:
+def find_json_objects(text: str) -> Iterator[FoundObject]:
     """Every outermost object of a text, in order; ones that the end of the text cut off come marked."""
     effort = _EFFORT_PER_CHARACTER * len(text)
     start = text.find("{")
@@ -59,7 +59,7 @@ def objects(text: str) -> Iterator[Found]:
             value = None
         resume = start + 1
         if value is not None:
-            yield Found(value, start, reader.at, reader.repaired, reader.truncated)
+            yield FoundObject(value, start, reader.at, reader.repaired, reader.truncated)
             if not reader.truncated:
                 resume = reader.at
         effort -= reader.at - start
@@ -158,7 +158,7 @@ class _Reader:
             self.repaired = True
         self.at = len(self.text)
         self.truncated = self.repaired = True
-        return Cut(self._decode(self.text[begin:].rstrip().removesuffix("```").rstrip()))
+        return TruncatedString(self._decode(self.text[begin:].rstrip().removesuffix("```").rstrip()))
 
     def _key(self) -> str:
         if quoted := _QUOTED_KEY.match(self.text, self.at):

@@ -8,38 +8,38 @@ from typing import cast
 
 from roundtable.core.replies.codec import Schema
 
-ANSWER = "answer"
+ANSWER_FIELD = "answer"
 """The field that is prose for people. It comes first, so that a model thinks before it votes."""
 
 
-def words(meaning: str, limit: int = 300) -> Schema:
+def text_schema(meaning: str, limit: int = 300) -> Schema:
     """A string that ends."""
     return {"type": "string", "description": meaning, "maxLength": limit}
 
 
-def one_of(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
+def choice_schema(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
     """One of the choices, or any short string where none are given."""
     if not choices:
-        return words(meaning, limit)
+        return text_schema(meaning, limit)
     return {"type": "string", "description": f"{meaning}: {' | '.join(choices)}", "enum": list(choices)}
 
 
-def out_of_ten(meaning: str) -> Schema:
+def score_schema(meaning: str) -> Schema:
     """A whole number from 0 to 10."""
     return {"type": "integer", "description": f"0 to 10, {meaning}", "minimum": 0, "maximum": 10}
 
 
-def flag(meaning: str) -> Schema:
+def boolean_schema(meaning: str) -> Schema:
     """Yes or no."""
     return {"type": "boolean", "description": f"true or false, {meaning}"}
 
 
-def several(item: Schema, most: int = 8, least: int = 0) -> Schema:
+def list_schema(item: Schema, most: int = 8, least: int = 0) -> Schema:
     """A list that ends."""
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
 
 
-def record(properties: dict[str, Schema]) -> Schema:
+def object_schema(properties: dict[str, Schema]) -> Schema:
     """An object with exactly these fields, in this order."""
     return {
         "type": "object",
@@ -49,23 +49,25 @@ def record(properties: dict[str, Schema]) -> Schema:
     }
 
 
-def spoken(properties: dict[str, Schema], limit: int = 1500) -> Schema:
+def prose_first_schema(properties: dict[str, Schema], limit: int = 1500) -> Schema:
     """An object that begins with prose."""
-    return record({ANSWER: words("what you want to say, in prose", limit), **properties})
+    return object_schema({ANSWER_FIELD: text_schema("what you want to say, in prose", limit), **properties})
 
 
-def block_format(schema: Schema) -> str:
+def render_block_instructions(schema: Schema) -> str:
     """Instructions for a voice that writes freely: prose, then one fenced block."""
     properties = cast("dict[str, Schema]", schema["properties"])
-    block = ",\n".join(f"  {json.dumps(name)}: {_sample(part)}" for name, part in properties.items() if name != ANSWER)
-    opening = "Write your answer in prose. Then end" if ANSWER in properties else "Answer"
+    block = ",\n".join(
+        f"  {json.dumps(name)}: {_sample(part)}" for name, part in properties.items() if name != ANSWER_FIELD
+    )
+    opening = "Write your answer in prose. Then end" if ANSWER_FIELD in properties else "Answer"
     return (
         f"{opening} with exactly one block in this form, with your own values in place of <…>:\n\n"
         f"```json\n{{\n{block}\n}}\n```"
     )
 
 
-def field_format(schema: Schema) -> str:
+def render_field_instructions(schema: Schema) -> str:
     """Instructions for a voice that is held to the schema: which fields there are and what they mean."""
     properties = cast("dict[str, Schema]", schema["properties"])
     meanings = "\n".join(f"- {name}: {_meaning(part)}" for name, part in properties.items())

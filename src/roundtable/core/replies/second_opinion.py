@@ -5,8 +5,15 @@ from __future__ import annotations
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import flag, one_of, record, several, spoken, words
-from roundtable.core.replies.structured import form
+from roundtable.core.replies.schema import (
+    boolean_schema,
+    choice_schema,
+    list_schema,
+    object_schema,
+    prose_first_schema,
+    text_schema,
+)
+from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
 
@@ -14,23 +21,29 @@ _STANCES = {"yes": Stance.SUPPORT, "no": Stance.OPPOSE, "depends": Stance.AMEND,
 
 
 def _schema(expect: Expect) -> Schema:
-    risk = record({"text": words("what may go wrong"), "blocking": flag("whether it must be settled first")})
-    outright = one_of("your answer to the question itself, open if it cannot be answered with yes or no", (*_STANCES,))
-    return spoken(
+    risk = object_schema(
+        {"text": text_schema("what may go wrong"), "blocking": boolean_schema("whether it must be settled first")}
+    )
+    outright = choice_schema(
+        "your answer to the question itself, open if it cannot be answered with yes or no", (*_STANCES,)
+    )
+    return prose_first_schema(
         {
-            "recommendation": one_of("what you recommend, in one line", expect.choices),
+            "recommendation": choice_schema("what you recommend, in one line", expect.choices),
             **({} if expect.choices else {"stance": outright}),
-            "risks": several(risk, most=4),
+            "risks": list_schema(risk, most=4),
         }
     )
 
 
 def _read(block: Fields, expect: Expect) -> Verdict | None:
-    recommended = fields.choice(block["recommendation"], expect.choices)
+    recommended = fields.match_choice(block["recommendation"], expect.choices)
     if not recommended:
         return None
-    said = fields.choice(block.get("stance"), (*_STANCES,))
-    return Verdict(_STANCES.get(said, Stance.UNKNOWN), position=recommended, issues=fields.issues(block["risks"]))
+    said = fields.match_choice(block.get("stance"), (*_STANCES,))
+    return Verdict(
+        _STANCES.get(said, Stance.UNKNOWN), position=recommended, issues=fields.read_issues_field(block["risks"])
+    )
 
 
-OPINION = form("opinion", _schema, ("recommendation", "risks"), _read)
+OPINION_CODEC = build_structured_codec("opinion", _schema, ("recommendation", "risks"), _read)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.codec import Codec, Reading, Schema, Unreadable
-from roundtable.core.replies.relaxed_json import Fields, Found
-from roundtable.core.replies.schema import ANSWER, block_format, field_format
-from roundtable.core.replies.tags import last_object, sections, without
+from roundtable.core.replies.codec import Codec, ReadReply, Schema, UnreadableReply
+from roundtable.core.replies.relaxed_json import Fields, FoundObject
+from roundtable.core.replies.schema import ANSWER_FIELD, render_block_instructions, render_field_instructions
+from roundtable.core.replies.tags import find_last_json_object, find_tagged_sections, remove_json_block
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Verdict
 
@@ -18,11 +18,11 @@ ReadFields = Callable[[Fields, Expect], Verdict | None]
 """Reads a block: None where it is no answer; raises Unreadable where its writer can be told what is wrong."""
 ReadTags = Callable[[str, Expect], Verdict | None]
 
-FAILED = Verdict(parse=ParseStatus.FAILED)
+FAILED_VERDICT = Verdict(parse=ParseStatus.FAILED)
 """The verdict of a reply nobody could read: it stands for nothing and counts for nothing."""
 
 
-def form(
+def build_structured_codec(
     name: str,
     schema: Callable[[Expect], Schema],
     keys: tuple[str, ...],
@@ -37,51 +37,51 @@ def form(
     `keys` must all be there before a block counts: one whose objections were cut off is not a vote.
     """
 
-    def read_text(reply: str, expect: Expect) -> Reading:
+    def read_text(reply: str, expect: Expect) -> ReadReply:
         """Tags come first where they were asked for: a block beside them may be quoted from a file."""
-        block = last_object(reply, keys)
+        block = find_last_json_object(reply, keys)
         if block is not None and tags and read_tags is not None:
-            beside = without(reply, block)
-            verdict = read_tags(beside, expect) if sections(beside, tags, bare=True) else None
+            beside = remove_json_block(reply, block)
+            verdict = read_tags(beside, expect) if find_tagged_sections(beside, tags, bare=True) else None
             if verdict is not None and verdict.counts:
-                return Reading(reply.strip(), verdict)
+                return ReadReply(reply.strip(), verdict)
         return read(reply, expect)
 
-    def read(reply: str, expect: Expect) -> Reading:
-        block = last_object(reply, keys)
+    def read(reply: str, expect: Expect) -> ReadReply:
+        block = find_last_json_object(reply, keys)
         if block is not None:
             try:
                 verdict, why = _verdict(block, expect, read_fields), ""
-            except Unreadable as unreadable:
-                verdict, why = FAILED, unreadable.message
-            return Reading(_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
+            except UnreadableReply as unreadable:
+                verdict, why = FAILED_VERDICT, unreadable.message
+            return ReadReply(_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
         if read_tags is not None:
-            return Reading(reply.strip(), read_tags(reply, expect) or FAILED)
-        started = last_object(reply, (ANSWER,))
-        return Reading((_prose(reply, started) if started else "") or reply.strip(), FAILED)
+            return ReadReply(reply.strip(), read_tags(reply, expect) or FAILED_VERDICT)
+        started = find_last_json_object(reply, (ANSWER_FIELD,))
+        return ReadReply((_prose(reply, started) if started else "") or reply.strip(), FAILED_VERDICT)
 
     def text_format(expect: Expect) -> str:
-        return tag_format(expect) if tag_format else block_format(schema(expect))
+        return tag_format(expect) if tag_format else render_block_instructions(schema(expect))
 
     return Codec(
         name,
         read_text=read_text,
         text_format=text_format,
         read_json=read,
-        json_format=lambda expect: field_format(schema(expect)),
+        json_format=lambda expect: render_field_instructions(schema(expect)),
         schema=schema,
-        spoken=ANSWER if ANSWER in schema(Expect())["properties"] else "",
+        spoken=ANSWER_FIELD if ANSWER_FIELD in schema(Expect())["properties"] else "",
     )
 
 
-def _verdict(block: Found, expect: Expect, read_fields: ReadFields) -> Verdict:
-    verdict = read_fields(block.value, expect) or FAILED
+def _verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -> Verdict:
+    verdict = read_fields(block.value, expect) or FAILED_VERDICT
     if block.repaired and verdict.parse is ParseStatus.EXACT:
         return msgspec.structs.replace(verdict, parse=ParseStatus.REPAIRED)
     return verdict
 
 
-def _prose(reply: str, block: Found) -> str:
+def _prose(reply: str, block: FoundObject) -> str:
     """What people read: the words around the block and in its prose field; nothing where there are none."""
-    parts = (without(reply, block), fields.text(block.value.get(ANSWER)))
+    parts = (remove_json_block(reply, block), fields.read_text_field(block.value.get(ANSWER_FIELD)))
     return "\n\n".join(part for part in parts if part)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import Fields
-from roundtable.core.replies.schema import one_of, several, spoken, words
-from roundtable.core.replies.structured import form
-from roundtable.core.replies.tags import items, masked, sections
+from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.tags import find_tagged_sections, mask_quoted_text, split_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Issue, ParseStatus, Stance, Verdict
 
@@ -21,30 +21,30 @@ _APPROVALS = {"APPROVE": Stance.SUPPORT, "REQUEST_CHANGES": Stance.OPPOSE, "ABST
 
 def _ranking_schema(expect: Expect) -> Schema:
     count = len(expect.choices)
-    ranked = several(one_of("a proposal, best first", expect.choices), most=count or 12, least=count or 1)
-    return spoken({"ranked_choices": ranked}, limit=600)
+    ranked = list_schema(choice_schema("a proposal, best first", expect.choices), most=count or 12, least=count or 1)
+    return prose_first_schema({"ranked_choices": ranked}, limit=600)
 
 
 def _read_ranking(block: Fields, expect: Expect) -> Verdict | None:
-    names = [fields.line(member) for member in fields.members(block["ranked_choices"])]
-    return _ranked(names, [fields.choice(name, expect.choices) for name in names])
+    names = [fields.read_line_field(member) for member in fields.read_list_field(block["ranked_choices"])]
+    return _ranked(names, [fields.match_choice(name, expect.choices) for name in names])
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
-    found = sections(reply, _RANKING)
+    found = find_tagged_sections(reply, _RANKING)
     if found:
         lines = [line for line in found[-1].body.split("\n") if line.strip()]
         names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
         if len(names) == 1:
             names = _last_numbered(found[-1].body) or names
     else:
-        names = _last_numbered(masked(reply))
+        names = _last_numbered(mask_quoted_text(reply))
     return _ranked(names, [_ranked_id(name, expect) for name in names])
 
 
 def _ranked_id(name: str, expect: Expect) -> str:
     if expect.choices:
-        return fields.leading_choice(name, expect.choices)
+        return fields.match_leading_choice(name, expect.choices)
     # What is left of `<best> > <second>` is the form, not a vote.
     return "" if "<" in name else name.strip(" *_`")
 
@@ -73,22 +73,30 @@ def _ranking_format(expect: Expect) -> str:
 
 
 def _approval_schema(expect: Expect) -> Schema:
-    return spoken(
+    return prose_first_schema(
         {
-            "approval": one_of("your review", [name.lower() for name in _APPROVALS]),
-            "reasons": several(words("a reason; for request_changes, what must change")),
+            "approval": choice_schema("your review", [name.lower() for name in _APPROVALS]),
+            "reasons": list_schema(text_schema("a reason; for request_changes, what must change")),
         }
     )
 
 
 def _read_approval(block: Fields, expect: Expect) -> Verdict | None:
-    name = re.sub(r"[\s-]+", "_", fields.line(block["approval"])).upper()
-    return _approval(name, fields.texts(block.get("reasons")))
+    name = re.sub(r"[\s-]+", "_", fields.read_line_field(block["approval"])).upper()
+    return _approval(name, fields.read_text_list_field(block.get("reasons")))
 
 
 def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
-    found = [each for each in sections(reply, list(_APPROVALS), bare=True) if not each.body or fields.said(each.body)]
-    return _approval(found[-1].tag, tuple(filter(fields.said, items(found[-1].body)))) if found else None
+    found = [
+        each
+        for each in find_tagged_sections(reply, list(_APPROVALS), bare=True)
+        if not each.body or fields.has_reply_content(each.body)
+    ]
+    return (
+        _approval(found[-1].tag, tuple(filter(fields.has_reply_content, split_list_items(found[-1].body))))
+        if found
+        else None
+    )
 
 
 def _approval(name: str, reasons: tuple[str, ...]) -> Verdict | None:
@@ -105,7 +113,7 @@ def _approval_format(expect: Expect) -> str:
     )
 
 
-RANKING = form(
+RANKING_CODEC = build_structured_codec(
     "ranked-ballot",
     _ranking_schema,
     ("ranked_choices",),
@@ -114,7 +122,7 @@ RANKING = form(
     read_tags=_read_ranking_lines,
     tag_format=_ranking_format,
 )
-APPROVAL = form(
+APPROVAL_CODEC = build_structured_codec(
     "approval",
     _approval_schema,
     ("approval",),

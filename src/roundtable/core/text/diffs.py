@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from roundtable.core.text.relevance import Candidate, ranked
+from roundtable.core.text.relevance import RankedFile, rank_files_by_relevance
 
-CHANGES = "the changes"
+DIFF_CONTEXT_NAME = "the changes"
 """The name under which a diff lies before the table."""
 
 _GIT = re.compile(r"^(?=diff --git )", re.M)
@@ -20,7 +20,7 @@ _SMALLEST_PART = 400
 """Fewer bytes than this of a file's changes say nothing."""
 
 
-class Section(NamedTuple):
+class DiffSection(NamedTuple):
     """What a diff says of one file. `paths` are the names it has before and after."""
 
     paths: tuple[str, ...]
@@ -32,7 +32,7 @@ class Section(NamedTuple):
         return self.paths[-1] if self.paths else ""
 
 
-class Cut(NamedTuple):
+class DiffExcerpt(NamedTuple):
     """A diff that fits: its text, which files are shown only in part, and which not at all."""
 
     text: str
@@ -40,27 +40,27 @@ class Cut(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def is_diff(text: str) -> bool:
+def contains_diff(text: str) -> bool:
     """Whether a text says of any file how it changes."""
     return bool(_GIT.search(text) or _PLAIN.search(text))
 
 
-def added(path: str, text: str) -> str:
+def render_added_file_diff(path: str, text: str) -> str:
     """A new file as a diff shows it."""
     lines = text.removesuffix("\n").split("\n")
     head = f"diff --git a/{path} b/{path}\nnew file\n--- {_NOTHING}\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
     return head + "".join(f"+{line}\n" for line in lines)
 
 
-def sections(diff: str) -> list[Section]:
+def split_diff_by_file(diff: str) -> list[DiffSection]:
     """The diff file by file; what stands before the first file is a section without a path."""
     parts = (_GIT if _GIT.search(diff) else _PLAIN).split(diff)
-    return [Section(_paths(part), part) for part in parts if part.strip()]
+    return [DiffSection(_paths(part), part) for part in parts if part.strip()]
 
 
-def fitting(words: Sequence[str], found: Sequence[Section], room: int) -> Cut:
+def fit_diff_sections(words: Sequence[str], found: Sequence[DiffSection], room: int) -> DiffExcerpt:
     """As much as has room, the most relevant first and what programs wrote last, in the diff's own order."""
-    order = ranked(words, (Candidate(section.path, text=section.text) for section in found))
+    order = rank_files_by_relevance(words, (RankedFile(section.path, text=section.text) for section in found))
     place = {candidate.path: index for index, candidate in enumerate(order)}
     kept: dict[int, str] = {}
     parted: list[str] = []
@@ -73,19 +73,19 @@ def fitting(words: Sequence[str], found: Sequence[Section], room: int) -> Cut:
             kept[index], room = _head(section.text, room), 0
             parted.append(section.path or "the beginning")
     left_out = tuple(section.path for index, section in enumerate(found) if index not in kept)
-    return Cut("".join(kept[index] for index in sorted(kept)), tuple(parted), left_out)
+    return DiffExcerpt("".join(kept[index] for index in sorted(kept)), tuple(parted), left_out)
 
 
 def _paths(part: str) -> tuple[str, ...]:
     head = part.partition("\n@@ ")[0]
-    names = [without_prefix(name) for _, name in _NAMES.findall(head) if name != _NOTHING]
+    names = [strip_git_prefix(name) for _, name in _NAMES.findall(head) if name != _NOTHING]
     header = _HEADER.search(head)
     if not names and header is not None:
         names = [header["old"], header["new"]]
     return tuple(dict.fromkeys(names))
 
 
-def without_prefix(name: str) -> str:
+def strip_git_prefix(name: str) -> str:
     """A file's name as it is, without the letter that git puts before it."""
     return name[2:] if name[:2] in ("a/", "b/") else name
 

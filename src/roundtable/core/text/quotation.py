@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 
 _ACTIVE = re.compile(r"(?<!\\)(?P<pairs>(?:\\\\)*)(?P<mark><(?=[A-Za-z/!?])|(?<=!)\[)")
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
 _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
-def quoted(text: str) -> str:
+def quote_markdown(text: str) -> str:
     """A block quote: headings and rules stay inside it, tags are shown and pictures are not fetched."""
-    text = clean(text).strip("\n")
+    text = sanitize_text(text).strip("\n")
     if not text.strip():
         return "> *(nothing)*"
     return "\n".join(f"> {line}".rstrip() for line in _inert(text).split("\n"))
 
 
-def inline(text: str, most: int = 0) -> str:
+def escape_markdown_line(text: str, most: int = 0) -> str:
     """One line in the middle of ours, with every mark of Markdown taken literally."""
-    return _INLINE.sub(r"\\\g<0>", one_line(text, most))
+    return _INLINE.sub(r"\\\g<0>", sanitize_line(text, most))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
+def render_markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
     """A table of cells that are inline already; its last so many columns are `figures`."""
     marks = ("---",) * (len(head) - figures) + ("--:",) * figures
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, marks, *rows))

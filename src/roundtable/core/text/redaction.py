@@ -15,17 +15,17 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 
-SHORTEST = 8
+SHORTEST_SECRET = 8
 """Shorter known secrets are left alone: they would tear holes into ordinary words."""
 
-KNOWN = "known-key"
-HEAD = 4
+KNOWN_SECRET = "known-key"
+SECRET_HEAD_LENGTH = 4
 """So many letters are enough to see quickly that a text does not begin like a known secret."""
 
-LONGEST_NAME = 32
+LONGEST_SECRET_NAME = 32
 """How far before a value its name is looked for."""
 
-PLACEHOLDERS = frozenset({"lm-studio", "no-key-needed", "no-key-required", "not-needed", "sk-no-key-required"})
+PLACEHOLDER_KEYS = frozenset({"lm-studio", "no-key-needed", "no-key-required", "not-needed", "sk-no-key-required"})
 """What people write where a local server wants a key and takes any; seats are often called the same."""
 
 _VALUE = r"""(?=\s{0,3}(?:\\?["'`])?(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})?
@@ -97,7 +97,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 _RANDOM = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
 
 
-Span = tuple[int, int, str]
+SecretSpan = tuple[int, int, str]
 """Where something secret begins and ends, and what it is called."""
 
 
@@ -116,28 +116,28 @@ class Redactor:
 
     def learn(self, *secrets: str) -> None:
         """Know these too from now on, in every form in which servers and programs write them."""
-        known = (secret for secret in secrets if len(secret) >= SHORTEST and secret not in PLACEHOLDERS)
+        known = (secret for secret in secrets if len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDER_KEYS)
         fresh = {form for secret in known for form in _forms(secret)}
         if not fresh.issubset(self.forms):
             self.forms = tuple(sorted(fresh.union(self.forms), key=len, reverse=True))
-            self.heads = frozenset(form[:length] for form in self.forms for length in range(1, HEAD + 1))
+            self.heads = frozenset(form[:length] for form in self.forms for length in range(1, SECRET_HEAD_LENGTH + 1))
             self.harmless.clear()
 
     def redact(self, text: str) -> str:
         """The text without secrets; the very same object when there are none."""
         spans = self.spans(text)
-        return without(text, spans) if spans else text
+        return replace_secret_spans(text, spans) if spans else text
 
-    def spans(self, text: str, begin: int = 0) -> list[Span]:
+    def spans(self, text: str, begin: int = 0) -> list[SecretSpan]:
         """Where secrets stand from `begin` on, in order; those that overlap are one."""
         found = [span for form in self.forms if form in text for span in _places(form, text, begin)]
         found += _shapes(text, begin)
         found.sort(key=lambda span: span[0])
-        merged: list[Span] = []
+        merged: list[SecretSpan] = []
         for start, end, name in found:
             if merged and start < merged[-1][1]:
                 first, last, before = merged[-1]
-                merged[-1] = (first, max(last, end), KNOWN if KNOWN in (name, before) else before)
+                merged[-1] = (first, max(last, end), KNOWN_SECRET if KNOWN_SECRET in (name, before) else before)
             else:
                 merged.append((start, end, name))
         return merged
@@ -155,7 +155,7 @@ class Redactor:
     def _walk(self, node: Any) -> Any:
         """The node without secrets; what holds none is returned itself, not a copy."""
         if isinstance(node, str):
-            return self.redact(node) if len(node) >= SHORTEST else node
+            return self.redact(node) if len(node) >= SHORTEST_SECRET else node
         if isinstance(node, dict):
             fields = cast("dict[str, Any]", node)
             clean = {self._walk(key): self._walk(value) for key, value in fields.items()}
@@ -167,7 +167,7 @@ class Redactor:
         return node
 
 
-def without(text: str, spans: Iterable[Span], begin: int = 0) -> str:
+def replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0) -> str:
     """The text from `begin` on, with a mark in place of each span."""
     pieces: list[str] = []
     for start, end, name in spans:
@@ -176,24 +176,24 @@ def without(text: str, spans: Iterable[Span], begin: int = 0) -> str:
     return "".join((*pieces, text[begin:]))
 
 
-def telling(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether whatever has this name is a secret: `LAB_KEY`, `authorization`, `db-password`."""
     return _SECRET_NAME.search(name) is not None
 
 
-def random_looking(value: str) -> bool:
+def looks_like_random_secret(value: str) -> bool:
     """Whether this could be a key, rather than a word somebody put where a key is asked for."""
     return len(value) >= 16 and _RANDOM.search(value) is not None
 
 
-def _places(form: str, text: str, begin: int) -> Iterator[Span]:
+def _places(form: str, text: str, begin: int) -> Iterator[SecretSpan]:
     start = text.find(form, begin)
     while start >= 0:
-        yield start, start + len(form), KNOWN
+        yield start, start + len(form), KNOWN_SECRET
         start = text.find(form, start + 1)
 
 
-def _shapes(text: str, begin: int) -> Iterator[Span]:
+def _shapes(text: str, begin: int) -> Iterator[SecretSpan]:
     """Each token shape found: where it begins and ends, and its name."""
     for match in _SHAPES.finditer(text, begin):
         group = match.lastgroup or ""
@@ -201,13 +201,13 @@ def _shapes(text: str, begin: int) -> Iterator[Span]:
             yield match.start() - _BACK[group], match.end(), group.replace("_", "-")
         elif group == "url_password":
             yield *match.span(group), "url-password"
-        elif _RANDOM.search(match[group]) and named_secret(text, match.start()):
+        elif _RANDOM.search(match[group]) and has_secret_name_before(text, match.start()):
             yield *match.span(group), "assigned-secret"
 
 
-def named_secret(text: str, mark: int) -> bool:
+def has_secret_name_before(text: str, mark: int) -> bool:
     """Whether what stands before the colon or equals sign at `mark` calls the value after it a secret."""
-    return _SECRET_NAME.search(text, max(0, mark - LONGEST_NAME), mark) is not None
+    return _SECRET_NAME.search(text, max(0, mark - LONGEST_SECRET_NAME), mark) is not None
 
 
 def _forms(secret: str) -> set[str]:
@@ -221,7 +221,7 @@ def _forms(secret: str) -> set[str]:
 def _in_base64(secret: str) -> set[str]:
     """The letters that stand for a secret in base64 whatever stands around it: one form for each alignment."""
     raw = secret.encode(errors="replace")
-    if len(raw) < 2 * SHORTEST:
+    if len(raw) < 2 * SHORTEST_SECRET:
         return set()
     forms: set[str] = set()
     for before, lost in ((0, 0), (1, 2), (2, 3)):
@@ -236,7 +236,7 @@ def _is_text(secret: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in secret)
 
 
-_CONTEXT = LONGEST_NAME + 16
+_CONTEXT = LONGEST_SECRET_NAME + 16
 """How much of what was let go is still needed to judge what comes after it."""
 
 _PATIENT = 512
@@ -311,10 +311,14 @@ class RedactedStream:
             return ""
         text = self._gather(piece)
         told, cut = self._told, self._still_open(text)
-        spans = self._spans(text) if len(text) - told >= SHORTEST else ()
+        spans = self._spans(text) if len(text) - told >= SHORTEST_SECRET else ()
         if any(start < cut < end for start, end, _ in spans):
             cut = told  # one secret may go on in another: wait, with the sign before it, until both are there
-        shown = without(text[:cut], [span for span in spans if span[1] <= cut], told) if spans else text[told:cut]
+        shown = (
+            replace_secret_spans(text[:cut], [span for span in spans if span[1] <= cut], told)
+            if spans
+            else text[told:cut]
+        )
         if told + len(piece) == cut == len(text) and not spans:
             self._learn(piece)
         self._size = len(text) - cut
@@ -335,11 +339,11 @@ class RedactedStream:
     def finish(self) -> str:
         """What was still waiting, now that nothing comes after it."""
         text = self._gather("")
-        shown = without(text, self._spans(text), self._told)
+        shown = replace_secret_spans(text, self._spans(text), self._told)
         self._text, self._told, self._size, self._enough = "", 0, 0, 0
         return shown
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str) -> list[SecretSpan]:
         """The secrets in what was not told yet; the sign by which a value is found may be the last thing told."""
         spans = self._redactor.spans(text, max(0, self._told - 1))
         return [span for span in spans if span[0] >= self._told]
@@ -368,7 +372,7 @@ class RedactedStream:
         """From where the end of the text is the beginning of a known secret."""
         forms, heads = self._redactor.forms, self._redactor.heads
         for start in range(max(self._told, len(text) - len(forms[0]) + 1), len(text)):
-            if text[start : start + HEAD] in heads:
+            if text[start : start + SECRET_HEAD_LENGTH] in heads:
                 rest = text[start:]
                 if any(form.startswith(rest) for form in forms):
                     return start
@@ -380,6 +384,6 @@ def _open_value(text: str, mark: int) -> int:
     address = _ADDRESSING.search(text, mark)
     cut = address.end() if address else len(text)
     for value in _ASSIGNING.finditer(text, mark):
-        if value.end() < cut and named_secret(text, value.start()):
+        if value.end() < cut and has_secret_name_before(text, value.start()):
             return value.end()
     return cut

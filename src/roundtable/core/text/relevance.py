@@ -29,7 +29,7 @@ _GENERATED = re.compile(
 )
 
 
-class Candidate(NamedTuple):
+class RankedFile(NamedTuple):
     """A file that may be shown; `text` is empty until it was read, `recent` is 1 for what changed last, 0 for never."""
 
     path: str
@@ -37,33 +37,33 @@ class Candidate(NamedTuple):
     text: str = ""
 
 
-def words_of(question: str) -> tuple[str, ...]:
+def extract_question_words(question: str) -> tuple[str, ...]:
     """The words of a question that say what it is about, each once."""
     found = (word.lower() for word in _WORD.findall(question))
     told = dict.fromkeys(word for word in found if len(word) > 2 and word not in _COMMON)
     return tuple(told)[:_MOST_WORDS]
 
 
-def is_generated(path: str) -> bool:
+def is_generated_file(path: str) -> bool:
     """Whether a file is written by a program rather than by people: lockfiles, bundles, snapshots."""
     return _GENERATED.search(path) is not None
 
 
-def ranked(words: Sequence[str], candidates: Iterable[Candidate]) -> list[Candidate]:
+def rank_files_by_relevance(words: Sequence[str], candidates: Iterable[RankedFile]) -> list[RankedFile]:
     """The most relevant first; where two are alike, by path, so that the order is the same every time."""
-    return sorted(candidates, key=lambda it: (-weight(words, it), it.path))
+    return sorted(candidates, key=lambda it: (-score_file_relevance(words, it), it.path))
 
 
-def weight(words: Sequence[str], candidate: Candidate) -> float:
+def score_file_relevance(words: Sequence[str], candidate: RankedFile) -> float:
     """How much a file bears on what these words are about."""
     path = candidate.path.lower()
-    weight = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
+    score_file_relevance = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
     if candidate.text:
         text = candidate.text.lower()
         hits = (min(text.count(word), _MOST_HITS) for word in words)
-        weight += sum(1 + 0.4 * count for count in hits if count)
+        score_file_relevance += sum(1 + 0.4 * count for count in hits if count)
     if candidate.recent:
-        weight += 3.0 * max(0.0, 1 - candidate.recent / _RECENT)
+        score_file_relevance += 3.0 * max(0.0, 1 - candidate.recent / _RECENT)
     if "/" not in path and _TELLING.match(path):
-        weight += 3
-    return weight - 20 if is_generated(path) else weight
+        score_file_relevance += 3
+    return score_file_relevance - 20 if is_generated_file(path) else score_file_relevance

@@ -26,7 +26,7 @@ _FILLERS = re.compile(  # letters by their kind, of which nothing is seen all th
 )
 
 
-def clean(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """The text without control characters, escape sequences and marks that turn its order round; tabs and lines stay.
 
     The joiners of emoji and of some scripts (U+200C, U+200D) are letters there and stay.
@@ -37,13 +37,13 @@ def clean(text: str) -> str:
     return _HALVES.sub("\ufffd", _UNSEEN.sub("", text))
 
 
-def one_line(text: str, most: int = 0) -> str:
+def sanitize_line(text: str, most: int = 0) -> str:
     """The same on one line, for headings and table cells; longer than `most` characters, it is cut."""
-    text = " ".join(clean(text).split())
+    text = " ".join(sanitize_text(text).split())
     return text if not most or len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def visible(line: str) -> str:
+def reveal_hidden_characters(line: str) -> str:
     """One line of code with whatever a terminal would obey or hide written out, so that one sees what one approves."""
     if line.isascii() and line.isprintable():
         return line

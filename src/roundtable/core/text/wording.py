@@ -23,35 +23,35 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """The words that say what a text is about, each once; all of its words where it has no others."""
-    return telling_words(text) or list(dict.fromkeys(words(text)))
+    return distinctive_words(text) or list(dict.fromkeys(words(text)))
 
 
-def telling_words(text: str) -> list[str]:
+def distinctive_words(text: str) -> list[str]:
     """The same words, but none where a text says nothing of its own."""
     return [word for word in dict.fromkeys(words(text)) if word not in _COMMON]
 
 
-def in_full(question: str, answer: str) -> str:
+def make_answer_standalone(question: str, answer: str) -> str:
     """An answer that can stand alone; `yes` says nothing without its question."""
-    return answer if telling_words(answer) else f"{question.strip()} {answer}".strip()
+    return answer if distinctive_words(answer) else f"{question.strip()} {answer}".strip()
 
 
-def ended(text: str) -> str:
+def end_sentence(text: str) -> str:
     """A sentence that another is to follow: it gets a full stop, unless it ends in a sign of its own."""
     return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
 
 
-def many(number: int, thing: str) -> str:
+def pluralize(number: int, thing: str) -> str:
     """How many there are of something, such as `1 file` or `2 files`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def unbroken(text: str) -> str:
+def join_text_lines(text: str) -> str:
     """The same without its breaks; it is cleaned of what people should not see only where it is shown to them."""
     return " ".join(text.split())
 
 
-def fenced(code: str, language: str = "") -> str:
+def fence_code(code: str, language: str = "") -> str:
     """A program as it stands in prose, in a fence that nothing in it can close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])
     return f"{fence}{language}\n{code}\n{fence}"

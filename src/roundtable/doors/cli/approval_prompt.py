@@ -22,11 +22,19 @@ from rich.text import Text
 
 from roundtable.core.changeset import NO_NEWLINE_MARK, Hunk, HunkChoice
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import many
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, Gate
-from roundtable.live.hunk_approval import ASK, CONFIRM, NO, NONE, Answer, Parley
-from roundtable.report.provenance import authors_of, diff_lines, is_text, place, planned, provenance, provenance_words
+from roundtable.live.hunk_approval import ASK, CONFIRM, NO, NONE, ApprovalAnswer, HunkApproval
+from roundtable.report.provenance import (
+    describe_hunk_place,
+    describe_hunk_provenance,
+    is_text_hunk,
+    newest_plan,
+    render_hunk_lines,
+    trace_draft_authors,
+    trace_hunk_provenance,
+)
 
 SIDE_BY_SIDE_COLUMNS = 100
 """Columns from which two halves of a line are still lines."""
@@ -39,7 +47,7 @@ CONTINUATION_SIGN = "↳"
 
 def render_hunk(hunk: Hunk, console: Console) -> RenderableType:
     """The hunk as it fits the console, with the lines around it that stay."""
-    lines = diff_lines(hunk)
+    lines = render_hunk_lines(hunk)
     above, below = lines[: len(hunk.above)], lines[len(lines) - len(hunk.below) :]
     sides = [[line for line in lines if line[0] == sign] for sign in "-+"]
     as_diff = console.width < SIDE_BY_SIDE_COLUMNS or console.color_system is None or not all(sides)
@@ -125,33 +133,33 @@ class HunkPrompt:
         self._console = console
         self._read = read
         self._check = check
-        self._parley: Parley | None = None
+        self._parley: HunkApproval | None = None
         self._own: dict[Hunk, str] = {}
 
-    async def approve(self, session: Session, gate: Gate) -> Answer | None:
+    async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
         """Go through the newest plan; None when the person left without an answer."""
-        found = planned(session)
+        found = newest_plan(session)
         if found is None:
-            return Answer(NONE)
+            return ApprovalAnswer(NONE)
         draft, plan = found
-        self._parley = Parley(plan, self._parley.verdicts if self._parley else None)
+        self._parley = HunkApproval(plan, self._parley.verdicts if self._parley else None)
         self._tell(f"Keys: {', '.join(f'{key} {what}' for key, what in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE)
         try:
             return await self._through(self._parley, ReviewedPlan(session, draft), ASK in gate.options)
         except _Gone:
             return None
 
-    async def _through(self, parley: Parley, plan: ReviewedPlan, may_ask: bool) -> Answer:
+    async def _through(self, parley: HunkApproval, plan: ReviewedPlan, may_ask: bool) -> ApprovalAnswer:
         while True:
             while (hunk := parley.current) is not None:
                 self._show(parley, hunk, plan)
-                senseless = {"" if may_ask else "t", "" if is_text(hunk) else "e"}
-                which = one_line(_which(parley, hunk))
+                senseless = {"" if may_ask else "t", "" if is_text_hunk(hunk) else "e"}
+                which = sanitize_line(_which(parley, hunk))
                 match await self._key(
                     f"{which}. Take it?", {it: HUNK_KEYS[it] for it in HUNK_KEYS if it not in senseless}
                 ):
                     case "q":
-                        return Answer(NONE)
+                        return ApprovalAnswer(NONE)
                     case "t":
                         return parley.question(await self._line("What do you want to know about it? "))
                     case "e":
@@ -163,44 +171,46 @@ class HunkPrompt:
                 case "y":
                     return parley.answer()
                 case "q":
-                    return Answer(NONE)
+                    return ApprovalAnswer(NONE)
                 case _:
                     parley.verdicts.clear()
 
-    async def confirm(self, phrase: str) -> Answer | None:
+    async def confirm(self, phrase: str) -> ApprovalAnswer | None:
         """Have the phrase typed that allows what cannot be taken back; None when the person left without an answer."""
-        while typed := await self._read(f"Type `{one_line(phrase)}` to go on, or Enter to write nothing: "):
+        while typed := await self._read(f"Type `{sanitize_line(phrase)}` to go on, or Enter to write nothing: "):
             if typed == phrase:
-                return Answer(CONFIRM, typed)
+                return ApprovalAnswer(CONFIRM, typed)
             self._tell("That is not the phrase.", WARNING_STYLE)
-        return None if typed is None else Answer(NO)
+        return None if typed is None else ApprovalAnswer(NO)
 
     # --- what is shown ---------------------------------------------------------------------------
 
-    def _show(self, parley: Parley, hunk: Hunk, plan: ReviewedPlan) -> None:
+    def _show(self, parley: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
         self._tell("")
         self._tell(_which(parley, hunk), SYSTEM_STYLE)
-        told = provenance_words(provenance(hunk, plan.session, authors_of(plan.session, plan.draft)))
+        told = describe_hunk_provenance(
+            trace_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft))
+        )
         self._tell(told[:1].upper() + told[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
         self._console.print(render_hunk(hunk, self._console))
 
-    def _sum_up(self, parley: Parley) -> None:
+    def _sum_up(self, parley: HunkApproval) -> None:
         self._tell("")
-        files = many(len({it.path for it in parley.taken}), "file")
+        files = pluralize(len({it.path for it in parley.taken}), "file")
         rewritten = f", {len(parley.rewritten)} as you wrote it" if parley.rewritten else ""
         self._tell(
-            f"Taken: {len(parley.taken)} of {many(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
+            f"Taken: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
             SYSTEM_STYLE,
         )
         if parley.left:
             self._tell(f"Left out: {', '.join(it.id for it in parley.left)}.")
 
     def _tell(self, line: str, style: str = "") -> None:
-        self._console.print(Text(one_line(line) if line.strip() == line else f"  {one_line(line)}", style))
+        self._console.print(Text(sanitize_line(line) if line.strip() == line else f"  {sanitize_line(line)}", style))
 
     # --- what is asked ---------------------------------------------------------------------------
 
-    async def _last_key(self, parley: Parley) -> str:
+    async def _last_key(self, parley: HunkApproval) -> str:
         if parley.taken:
             return await self._key("Write it?", FINAL_KEYS)
         return await self._key("Write nothing?", {key: what for key, what in FINAL_KEYS.items() if key != "y"})
@@ -224,7 +234,7 @@ class HunkPrompt:
             raise _Gone
         return typed
 
-    async def _edit(self, parley: Parley, hunk: Hunk, draft: Digest) -> None:
+    async def _edit(self, parley: HunkApproval, hunk: Hunk, draft: Digest) -> None:
         """Let the person edit the new lines; what is left as it was, or cannot be written, settles nothing."""
         text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE_MARK}\n", "")
         written = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
@@ -257,9 +267,9 @@ class HunkPrompt:
         return None if code else written
 
 
-def _which(parley: Parley, hunk: Hunk) -> str:
+def _which(parley: HunkApproval, hunk: Hunk) -> str:
     """Where a hunk stands in the plan; said before it and, as it may scroll away, once more with the question."""
     every = parley.planned.hunks
     own = [it for it in every if it.path == hunk.path]
     which = "" if hunk.whole else f"hunk {own.index(hunk) + 1} of {len(own)}, "
-    return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{place(hunk)}"
+    return f"{every.index(hunk) + 1} of {len(every)} · {hunk.path}: {which}{describe_hunk_place(hunk)}"

@@ -11,15 +11,15 @@ import click
 from roundtable.core.events import Delta, MoveMade, Recorded, SeatMissed
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.displays import Display, JsonLines
 from roundtable.doors.cli.gate_prompt import GatePrompt, read_terminal_line
 from roundtable.doors.cli.options import SectionCommand, section_option, session_argument
 from roundtable.doors.cli.output import EXIT_INTERRUPTED, EXIT_OK, print_note, run_at_session_desk, session_exit_code
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.doors.cli.run_session import SessionRun
-from roundtable.live.fact_words import Line, fault_words, plain
-from roundtable.report.costs import costs
+from roundtable.live.fact_words import LiveLine, describe_live_fault, render_plain_lines
+from roundtable.report.costs import summarize_costs
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -53,7 +53,7 @@ async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: boo
     said: list[Exchange] = []
     if question:
         return await _asked(desk, about, question, said, as_json=as_json)
-    print_note(f"About {one_line(about.charter.question, 80)}. An empty line ends it.")
+    print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends it.")
     while typed := await read_terminal_line("You: "):
         about = await desk.session(about.id)
         if (code := await _asked(desk, about, typed, said, as_json=False)) == EXIT_INTERRUPTED:
@@ -73,7 +73,9 @@ async def _asked(desk: Roundtable, about: Session, question: str, said: list[Exc
     ended = await desk.session(state.id)
     if ended.decision is not None and ended.decision.text:
         said.append((question, ended.decision.text))
-        print_note(f"({one_line(ended.decision.author)}, {costs(ended).total.price}; the session is as it was.)")
+        print_note(
+            f"({sanitize_line(ended.decision.author)}, {summarize_costs(ended).total.price}; the session is as it was.)"
+        )
     return session_exit_code(ended)
 
 
@@ -90,9 +92,9 @@ class ChatDisplay:
         if isinstance(item, Delta):
             self._hear(item)
         elif isinstance(item.event, MoveMade):
-            self.outlet.write("\n" if self._length else f"{clean(item.event.text.strip())}\n")
+            self.outlet.write("\n" if self._length else f"{sanitize_text(item.event.text.strip())}\n")
         elif isinstance(item.event, SeatMissed):
-            self.tell([Line(fault_words(item.event.fault), "fault", item.event.seat)])
+            self.tell([LiveLine(describe_live_fault(item.event.fault), "fault", item.event.seat)])
 
     def _hear(self, delta: Delta) -> None:
         if delta.call != self._call:
@@ -100,11 +102,11 @@ class ChatDisplay:
             self._call, self._length = delta.call, 0
         new = delta.text[max(0, self._length - delta.offset) :]
         self._length += len(new)
-        self.outlet.write(clean(new))
+        self.outlet.write(sanitize_text(new))
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[LiveLine]) -> None:
         """Say something besides."""
-        self.outlet.write(plain(lines))
+        self.outlet.write(render_plain_lines(lines))
 
     def suspend(self) -> None:
         """Words leave room anyway."""

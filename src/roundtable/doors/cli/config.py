@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.output import print_note
 from roundtable.doors.cli.tables import print_json, print_table
 
@@ -50,7 +50,7 @@ def trust_command(yes: bool, take_back: bool) -> None:
         return
     click.echo(f"The config of {workspace} wants to set:", err=True)
     for setting, value in asked.items():
-        click.echo(f"  {one_line(setting)} = {one_line(value)}", err=True)
+        click.echo(f"  {sanitize_line(setting)} = {sanitize_line(value)}", err=True)
     click.echo("Seats with these voices get your questions and files, and may use the keys named here.", err=True)
     if any(setting.startswith(".roundtable/") for setting in asked):
         click.echo("Its meetings and prompts say what your seats are told: read those files first.", err=True)
@@ -109,7 +109,7 @@ def get_setting_command(key: str, as_json: bool) -> None:
     found = setting(*_here(), key)
     if len(found) == 1 and found[0].key == key and not as_json:
         value = found[0].value
-        click.echo(one_line(value if isinstance(value, str) else written(value)))
+        click.echo(sanitize_line(value if isinstance(value, str) else written(value)))
         return
     _show(found, as_json=as_json)
 

@@ -12,8 +12,8 @@ import msgspec
 from roundtable.core.events import Delta, Recorded, encode_event_line
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
-from roundtable.live.board import View
-from roundtable.live.fact_words import Line, Teller, brief, plain
+from roundtable.live.board import SessionView
+from roundtable.live.fact_words import FactNarrator, LiveLine, brief_fact_lines, render_plain_lines
 
 
 class Display(Protocol):
@@ -25,7 +25,7 @@ class Display(Protocol):
         """Show one fact or word."""
         ...
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[LiveLine]) -> None:
         """Say something besides the facts."""
         ...
 
@@ -46,7 +46,7 @@ class OutputMode(msgspec.Struct, frozen=True):
     """How a person wants to see a session."""
 
     json: bool = False
-    plain: bool = False
+    render_plain_lines: bool = False
 
     def check(self) -> None:
         """Refuse what cannot both be."""
@@ -64,7 +64,7 @@ class OutputMode(msgspec.Struct, frozen=True):
         return not alone and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def create_display(manner: OutputMode, view: View) -> Display:
+def create_display(manner: OutputMode, view: SessionView) -> Display:
     """The display that fits; facts up to `brief_until` are told in short, panels open with `live_from`."""
     outlet = OutputQueue()
     if manner.json:
@@ -86,7 +86,7 @@ class JsonLines:
         """One line."""
         self.outlet.put(encode_event_line(item) + b"\n")
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[LiveLine]) -> None:
         """Words for people do not belong here; errors go to standard error by themselves."""
 
     def suspend(self) -> None:
@@ -102,21 +102,21 @@ class JsonLines:
 class PlainLines:
     """Lines for pipes and for terminals that cannot move the cursor; words come whole, when a turn ends."""
 
-    def __init__(self, outlet: OutputQueue, view: View) -> None:
+    def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
         self._brief_until = view.brief_until
-        self._teller = Teller(view.charter)
+        self._teller = FactNarrator(view.charter)
 
     def take(self, item: Recorded | Delta) -> None:
         """The lines of one fact, or of what a step says while it runs."""
         if isinstance(item, Recorded):
-            self.tell(brief(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
+            self.tell(brief_fact_lines(item.event) if item.seq <= self._brief_until else self._teller.facts(item.event))
         elif not item.seat:
-            self.tell([Line(line, "dim", indent=2) for line in item.text.splitlines()])
+            self.tell([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[LiveLine]) -> None:
         """Write lines out at once."""
-        if text := plain(lines):
+        if text := render_plain_lines(lines):
             self.outlet.write(text)
 
     def suspend(self) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import one_line
-from roundtable.core.text.wording import many
+from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import pluralize
 from roundtable.doors.cli.output import print_note, run_at_desk
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
@@ -64,7 +64,7 @@ def _show(report: FaultReport) -> None:
     )
     for it in report.findings:
         if not it.passed:
-            print_note(f"✗ {it.voice}, {it.fault}: {one_line(it.note)}")
+            print_note(f"✗ {it.voice}, {it.fault}: {sanitize_line(it.note)}")
     for name, why in report.skipped.items():
         print_note(f"  {name} was not checked: {why}.")
     print_note("Every voice tells the truth." if report.ok else "Some voices do not tell the truth about a fault.")
@@ -131,7 +131,7 @@ def render_doctor_report(report: Report) -> list[str]:
     """The report for people: a sign, what was looked at, what was found."""
     home, config, store = report.roundtable_home, report.config, report.store
     access = "readable and writable" if home.readable and home.writable else "not writable"
-    record = f"{store.path}: {many(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
+    record = f"{store.path}: {pluralize(store.sessions, 'session')}, schema {store.schema}, {store.integrity}"
     if store.integrity == "absent":
         record = f"{store.path}: not there yet, made with the first session"
     lines = [
@@ -150,7 +150,7 @@ def render_doctor_report(report: Report) -> list[str]:
         *_around(report),
         f"  python {report.python} on {report.platform}; extras: {extras}",
         f"  models: {', '.join(f'{name} ({state})' for name, state in report.models.items()) or 'none'}",
-        *(f"→ {one_line(advice)}" for advice in report.advice),
+        *(f"→ {sanitize_line(advice)}" for advice in report.advice),
         _verdict(report),
     ]
     return lines
@@ -180,7 +180,7 @@ def _voice(check: VoiceCheck) -> str:
 
 
 def _line(sign: str, what: str, found: str) -> str:
-    return f"{sign} {one_line(what)}: {one_line(found)}"
+    return f"{sign} {sanitize_line(what)}: {sanitize_line(found)}"
 
 
 def _sign(well: bool) -> str:
@@ -190,7 +190,7 @@ def _sign(well: bool) -> str:
 def _around(report: Report) -> list[str]:
     """What else is on this machine; nothing of it has to be there."""
     keys = f"  keys: {report.keys.stored} stored; new ones go to {_KEY_PLACES[report.keys.place]}"
-    up = [f"{name} ({many(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
+    up = [f"{name} ({pluralize(len(it.models), 'model')})" for name, it in report.services.items() if it.answers]
     return [
         f"  agents: {_listed([_program(name, it) for name, it in report.agents.items()])}",
         f"  sandboxes: {_listed([_program(name, it) for name, it in report.sandboxes.items()])}",
@@ -214,7 +214,7 @@ def _isolation(isolation: Isolation) -> list[str]:
 
 
 def _listed(items: list[str]) -> str:
-    return one_line(", ".join(items) or "none")
+    return sanitize_line(", ".join(items) or "none")
 
 
 def _program(name: str, it: Program) -> str:

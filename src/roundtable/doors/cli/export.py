@@ -12,7 +12,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_at_desk
-from roundtable.report.layouts import LAYOUTS
+from roundtable.report.layouts import EXPORT_LAYOUTS
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -27,7 +27,7 @@ EXPORT_FORMATS = ("markdown", "html", "json", "jsonl", *REPORT_FORMATS)
     "--format", "form", type=click.Choice(EXPORT_FORMATS), default="markdown", show_default=True, help="One file."
 )
 @click.option(
-    "--layout", type=click.Choice(tuple(LAYOUTS)), help="A folder of files instead, as other tools lay it out."
+    "--layout", type=click.Choice(tuple(EXPORT_LAYOUTS)), help="A folder of files instead, as other tools lay it out."
 )
 @click.option("-o", "--output", metavar="PATH", help="The file, or with --layout the folder.  [default: by the slug]")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")

@@ -32,7 +32,7 @@ from roundtable.doors.cli.output import (
     shortest_session_address,
 )
 from roundtable.doors.cli.run_session import display_session, handle_stop_signals, print_decision, run_and_show_session
-from roundtable.live.board import View
+from roundtable.live.board import SessionView
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -72,7 +72,9 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
     state = await desk.session(await desk.find(address))
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
-    show = create_display(manner, View(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False))
+    show = create_display(
+        manner, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
+    )
     items = desk.watch(state.id, after) if stay else _so_far(desk, state.id, after)
     following = asyncio.create_task(display_session(items, show))
     looking = asyncio.create_task(_say_when_alone(desk, state.id, address, show)) if stay else None
@@ -160,7 +162,7 @@ async def _show_ended(desk: Roundtable, state: Session, manner: OutputMode, addr
     by_stage = f"a stage on: roundtable rollback {address} STAGE"
     way = by_stage if has_stages(state.charter) else by_round
     print_note(f"This session has ended. To go another way from {way}")
-    show = create_display(manner, View(state.charter, address, live_from=NEVER_LIVE))
+    show = create_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if manner.json:
         await display_session(_so_far(desk, state.id, 0), show)
         return session_exit_code(state, strict=strict)

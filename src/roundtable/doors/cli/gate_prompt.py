@@ -15,16 +15,22 @@ from roundtable.core.session import Session
 from roundtable.core.stages import is_back_to_stage_answer, is_own_words_answer
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage
-from roundtable.live.fact_words import Line, gate_words
-from roundtable.live.gate_options import REASONS, choice, on_enter
-from roundtable.report.provenance import asks_for_a_phrase, asks_for_approval, candidates, phrase, planned
-from roundtable.report.step_words import served_lines
+from roundtable.live.fact_words import LiveLine, render_gate_lines
+from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, gate_option_on_enter, parse_gate_answer
+from roundtable.report.provenance import (
+    confirmation_phrase,
+    is_approval_gate,
+    is_confirmation_gate,
+    newest_candidates,
+    newest_plan,
+)
+from roundtable.report.step_words import render_step_result_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
     from roundtable.doors.cli.approval_prompt import HunkPrompt
     from roundtable.doors.cli.displays import Display
-    from roundtable.live.hunk_approval import Answer
+    from roundtable.live.hunk_approval import ApprovalAnswer
 
 
 async def read_terminal_line(prompt: str, fd: int = 0) -> str | None:
@@ -80,15 +86,15 @@ class GatePrompt:
             else:
                 self._left_open = event.gate
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
-            self._display.tell([*await self._what_it_is_about(self._left_open), *gate_words(self._left_open)])
+            self._display.tell([*await self._what_it_is_about(self._left_open), *render_gate_lines(self._left_open)])
             self._start_asking(self._left_open)
 
-    async def _what_it_is_about(self, gate: Gate) -> list[Line]:
+    async def _what_it_is_about(self, gate: Gate) -> list[LiveLine]:
         """What a gate left open asks about, which scrolled by in another life: the candidates and the plan."""
         state = await self._desk.session(self._session)
-        found = planned(state) if asks_for_approval(gate) else None
-        told = [it for it in (candidates(state), found[1]) if it] if found else []
-        return [Line(line, "dim") for it in told for line in served_lines(it)]
+        found = newest_plan(state) if is_approval_gate(gate) else None
+        told = [it for it in (newest_candidates(state), found[1]) if it] if found else []
+        return [LiveLine(line, "dim") for it in told for line in render_step_result_lines(it)]
 
     async def make_way(self, event: Event) -> None:
         """Stop asking what has been answered, before that is shown."""
@@ -115,20 +121,20 @@ class GatePrompt:
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:
-        if not (asks_for_approval(gate) or asks_for_a_phrase(gate)):
+        if not (is_approval_gate(gate) or is_confirmation_gate(gate)):
             return await self._ask_for_option(gate)
         answer = await self._ask_to_write(gate)
         if answer is None:
             return self.give_up()
         await self._answer(gate.id, *answer)
 
-    async def _ask_to_write(self, gate: Gate) -> Answer | None:
+    async def _ask_to_write(self, gate: Gate) -> ApprovalAnswer | None:
         """What would be written is gone through hunk by hunk; what would be lost for good wants its phrase typed."""
         approving = self._approving = self._approving or self._at_terminal()
         state = await self._desk.session(self._session)
-        if asks_for_approval(gate):
+        if is_approval_gate(gate):
             return await approving.approve(state, gate)
-        return await approving.confirm(phrase(state))
+        return await approving.confirm(confirmation_phrase(state))
 
     def _at_terminal(self) -> HunkPrompt:
         from rich.console import Console
@@ -152,18 +158,18 @@ class GatePrompt:
         return await read_terminal_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
-        usual = on_enter(gate)
+        usual = gate_option_on_enter(gate)
         prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {usual}' if usual else ''}]: "
         while True:
             typed = await self._read_line(prompt)
             if typed is None:
                 return self.give_up()
-            option, reason = choice(gate, typed)
+            option, reason = parse_gate_answer(gate, typed)
             if option is not None:
                 break
             wrong = f"There is no option {typed}." if typed else "Enter alone does not end it; Ctrl-C leaves it open."
-            told = [] if typed == "?" else [Line(wrong, "fault")]
-            self._display.tell([*told, *gate_words(gate)[1:]])
+            told = [] if typed == "?" else [LiveLine(wrong, "fault")]
+            self._display.tell([*told, *render_gate_lines(gate)[1:]])
         said = await self._words_with(gate, option, reason)
         if said is None:
             return self.give_up()
@@ -173,20 +179,20 @@ class GatePrompt:
         """What the person adds to an option that means little without it; None where they left."""
         if is_back_to_stage_answer(gate, option):
             return await prompt_rollback_stage(await self._desk.session(self._session), said, self._read_line)
-        if said or option not in REASONS:
+        if said or option not in OPTION_REASON_QUESTIONS:
             return said
         if not is_own_words_answer(gate, option):
-            return await self._read_line(f"{REASONS[option]} [Enter for nothing]: ")
+            return await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} [Enter for nothing]: ")
         typed: str | None = ""
         while typed == "":
-            typed = await self._read_line(f"{REASONS[option]} ")
+            typed = await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} ")
         return typed
 
     async def _answer(self, gate: str, option: str, reason: str = "", by: str = "") -> None:
         try:
             await self._desk.answer(self._session, gate, option, reason, by)
         except RoundtableError as error:  # somebody else was faster
-            self._display.tell([Line(error.message, "dim")])
+            self._display.tell([LiveLine(error.message, "dim")])
 
     async def close(self) -> None:
         """Stop asking; raises what kept a question from being put."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.demo import SMALLEST_MODEL
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
@@ -117,7 +117,7 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     others = () if yes else tuple(it.as_seat() for it in usable if it.voice not in voices)
     if known and not (offered or others):
         print_note("Nobody was found who has no seat yet.")
-        print_note(f"Your seats: {', '.join(map(one_line, desk.settings.config.seats))}.")
+        print_note(f"Your seats: {', '.join(map(sanitize_line, desk.settings.config.seats))}.")
         print_note('Ask them something: roundtable discuss "…"')
         return None
     if not offered:
@@ -133,20 +133,22 @@ async def _found(desk: Roundtable, *, yes: bool) -> dict[str, Any] | None:
     notes = {it.voice: it.note for it in found}
     print_note("Found here:")
     for number, seat in enumerate((*offered, *others), 1):
-        name, voice = one_line(seat.name), one_line(seat.voices[0])
-        print_note(f"  {number}. {name} ({voice}): {one_line(notes[seat.voices[0]])}")
+        name, voice = sanitize_line(seat.name), sanitize_line(seat.voices[0])
+        print_note(f"  {number}. {name} ({voice}): {sanitize_line(notes[seat.voices[0]])}")
     if len(offered) > len(voices):
-        print_note(f"{one_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own.")
+        print_note(
+            f"{sanitize_line(offered[0].voices[0])} can take {len(offered)} seats, each with a temper of its own."
+        )
     seats = offered if yes else await prompt_seat_selection(offered, others)
     return settings_for(desk, seats) if seats else None
 
 
 def _show(plan: Draft) -> None:
     for name in plan.kept:
-        print_note(f"Kept as it is: {one_line(name)}")
+        print_note(f"Kept as it is: {sanitize_line(name)}")
     if not plan.added:
         print_note(f"Nothing is to be added to {plan.path}.")
         return
     print_note(f"{'To be added to' if plan.before else 'To be written as'} {plan.path}:")
     for line in plan.added.strip("\n").splitlines():
-        print_note(f"  | {clean(line)}".rstrip())
+        print_note(f"  | {sanitize_text(line)}".rstrip())

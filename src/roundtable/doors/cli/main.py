@@ -129,10 +129,10 @@ def _go_to(_: click.Context, __: click.Parameter, workspace: str | None) -> None
     try:
         os.chdir(workspace)
     except FileNotFoundError:
-        from roundtable.core.text.sanitize import one_line
+        from roundtable.core.text.sanitize import sanitize_line
 
         raise click.ClickException(
-            f"The workspace does not exist: {one_line(workspace)}. Give an existing folder with -C or --workspace."
+            f"The workspace does not exist: {sanitize_line(workspace)}. Give an existing folder with -C or --workspace."
         ) from None
     except OSError as error:
         raise click.BadParameter(f"{workspace}: {error.strerror}.", param_hint="-C") from None

@@ -35,7 +35,7 @@ def mcp_command(http: bool, port: int) -> None:
     redact_stderr_until_exit(Redactor())
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
-        from roundtable.doors.mcp.server import HOST, serve_http, serve_stdio
+        from roundtable.doors.mcp.server import MCP_HOST, serve_mcp_over_http, serve_mcp_over_stdio
     except ModuleNotFoundError as error:
         from roundtable.app.settings.installation import install_command
 
@@ -44,12 +44,14 @@ def mcp_command(http: bool, port: int) -> None:
             f"Install it: {install_command('mcp')}",
         ) from None
     if not http:
-        asyncio.run(serve_stdio())
+        asyncio.run(serve_mcp_over_stdio())
         return
     try:
-        listening = socket.create_server((HOST, port))
+        listening = socket.create_server((MCP_HOST, port))
     except OSError as error:
         raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Take another with --port.") from None
     with listening:
-        print_note(f"Serving MCP at http://{HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting.")
-        asyncio.run(serve_http(listening))
+        print_note(
+            f"Serving MCP at http://{MCP_HOST}:{listening.getsockname()[1]}/mcp; Ctrl-C ends it, and no meeting."
+        )
+        asyncio.run(serve_mcp_over_http(listening))

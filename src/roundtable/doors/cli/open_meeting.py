@@ -15,7 +15,7 @@ import msgspec
 
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.follow import session_held_error
 from roundtable.doors.cli.gate_prompt import read_terminal_line
@@ -25,7 +25,7 @@ from roundtable.doors.cli.run_session import run_and_show_session
 from roundtable.doors.cli.seat_choice import choose_seats, parse_name_value
 from roundtable.doors.cli.steer import to_workspace_path
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.report.figures import seconds
+from roundtable.report.figures import format_seconds
 
 if TYPE_CHECKING:
     from roundtable.app.cost.quote import Quote, SeatQuote, Span
@@ -41,11 +41,11 @@ def print_quote(quote: Quote, *, as_json: bool) -> None:
         print_json({**msgspec.to_builtins(quote), "sentence": quote_sentence(quote)})
         return
     print_table(QUOTE_HEADER, [_row(seat) for seat in quote.seats])
-    time = f" It takes about {seconds(quote.seconds)}." if quote.seconds is not None else ""
+    time = f" It takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
     click.echo(f"{quote_sentence(quote)}{time} Nothing was asked, nothing was spent.")
     silent = [f"{seat.seat} cannot speak: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):
-        click.echo(one_line(line))
+        click.echo(sanitize_line(line))
 
 
 def quote_sentence(quote: Quote) -> str:
@@ -60,7 +60,7 @@ def quote_sentence(quote: Quote) -> str:
         first = f"Nothing to pay by the token, for {calls}"
     more = [f"{', '.join(quote.plans)} {'is' if len(quote.plans) == 1 else 'are'} on your plan"] if quote.plans else []
     more += [f"the price of {', '.join(quote.unpriced)} is not known"] if quote.unpriced and quote.usd.most else []
-    return one_line("; ".join([first, *more]) + ".")
+    return sanitize_line("; ".join([first, *more]) + ".")
 
 
 def format_rough_price(amount: float) -> str:
@@ -168,7 +168,7 @@ async def _unfinished(desk: Roundtable, given: MeetingRequest) -> Session | None
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     if given.question and given.question != state.charter.question.strip():
         raise UsageError(
-            f"The session {given.name} is not finished, and it asks: {one_line(state.charter.question, 80)}",
+            f"The session {given.name} is not finished, and it asks: {sanitize_line(state.charter.question, 80)}",
             f"Go on with `roundtable resume {address}`, or take another name for the new question.",
         )
     if holder := await desk.holder(state.id):

@@ -17,7 +17,7 @@ from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.doors.cli.stderr import redact_stderr, redact_stderr_until_exit
-from roundtable.report.figures import sentence
+from roundtable.report.figures import format_sentence
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -80,7 +80,7 @@ async def _desk(workspace: Path | None = None, *, only_reads: bool = False) -> A
         if not only_reads:
             raise
         with redact_stderr():
-            print_note(f"The config is passed over. {sentence(error.message)} {error.help}")
+            print_note(f"The config is passed over. {format_sentence(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, loaded=Settings(Config()))
     async with opened as desk:
         here = workspace_of(Path.cwd())
@@ -146,16 +146,16 @@ def report_error(error: Exception, *, debug: bool = False) -> int:
 
 def print_error(message: str, help: str = "") -> None:
     """An error in two sentences."""
-    print_note(f"Error: {sentence(message)}")
+    print_note(f"Error: {format_sentence(message)}")
     if help:
-        print_note(sentence(help))
+        print_note(format_sentence(help))
 
 
 def print_note(text: str) -> None:
     """A line for people on standard error; words from outside are made safe on the way."""
-    from roundtable.core.text.sanitize import clean
+    from roundtable.core.text.sanitize import sanitize_text
 
-    click.echo(clean(text), err=True)
+    click.echo(sanitize_text(text), err=True)
 
 
 def detach_stdout() -> None:

@@ -20,13 +20,23 @@ from rich.table import Table
 from rich.text import Text
 
 from roundtable.core.events import Delta, MoveMade, Recorded
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Seat
 from roundtable.doors.cli.output_queue import OutputQueue
-from roundtable.live.board import Board, SeatView, View
-from roundtable.live.fact_words import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, Line, Teller, brief, short
-from roundtable.report.costs import price
-from roundtable.report.figures import count, seconds
+from roundtable.live.board import Board, SeatPanel, SessionView
+from roundtable.live.fact_words import (
+    DONE,
+    ERROR,
+    RESPONDING,
+    TIMED_OUT,
+    WAITING,
+    FactNarrator,
+    LiveLine,
+    brief_fact_lines,
+    short_round_name,
+)
+from roundtable.report.costs import format_price
+from roundtable.report.figures import format_count, format_seconds
 
 REDRAW_SECONDS = 0.1
 IDLE_REDRAW_SECONDS = 0.5
@@ -81,11 +91,11 @@ def _valid(color: str) -> str:
 class LivePanels:
     """Panels that follow the seats; what is finished moves up into the scrollback and stays there."""
 
-    def __init__(self, outlet: OutputQueue, view: View) -> None:
+    def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter, time.time)
-        self._teller = Teller(view.charter)
+        self._teller = FactNarrator(view.charter)
         self._colors = assign_seat_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
@@ -109,26 +119,26 @@ class LivePanels:
         if item.seq >= self._view.live_from:
             self._start()
         if item.seq <= self._view.brief_until:
-            self.tell(brief(item.event))
+            self.tell(brief_fact_lines(item.event))
         elif isinstance(item.event, MoveMade):
             self._tell_move(item.event)
         else:
             self.tell(self._teller.facts(item.event))
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[LiveLine]) -> None:
         """Print above the panels."""
         for line in lines:
             style = TONE_STYLES[line.tone]
-            head = Text(f"{one_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
-            self._print(head.append(clean(line.text), style), line.indent)
+            head = Text(f"{sanitize_line(line.seat)} ", Style(color=self._color(line.seat))) if line.seat else Text()
+            self._print(head.append(sanitize_text(line.text), style), line.indent)
 
     def _tell_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
         usage = move.usage
-        figures = (f"{count(usage.tokens)} tok", price(usage), seconds(move.timing.total))
-        head = Text(f"━ {one_line(move.seat)}", Style(color=color, bold=True))
-        head.append(f" · {short(move.round)} · {' · '.join(figures)}", "dim not bold")
-        parts = [Text(clean(line.text), TONE_STYLES[line.tone]) for line in self._teller.move(move)]
+        figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
+        head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
+        head.append(f" · {short_round_name(move.round)} · {' · '.join(figures)}", "dim not bold")
+        parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._teller.move(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
         self._print(Text())
@@ -206,16 +216,16 @@ class LivePanels:
             grid.add_row(*cells, *[""] * (columns - len(cells)))
         return Group(*self._head(width, now), *bench, grid, self._foot(width))
 
-    def _panel(self, seat: SeatView, width: int, tall: int, now: float) -> Panel:
+    def _panel(self, seat: SeatPanel, width: int, tall: int, now: float) -> Panel:
         color = self._color(seat.name)
         quiet = seat.glyph != RESPONDING
         title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPH_STYLES[seat.glyph]))
-        title.append(one_line(seat.name), Style(color=color, bold=True))
+        title.append(sanitize_line(seat.name), Style(color=color, bold=True))
         title.append(f" {seat.word}", Style.parse(GLYPH_STYLES[seat.glyph]))
-        if seat.round and title.cell_len + len(short(seat.round)) + 3 <= width - 6:
-            title.append(f" · {short(seat.round)}", "dim")
+        if seat.round and title.cell_len + len(short_round_name(seat.round)) + 3 <= width - 6:
+            title.append(f" · {short_round_name(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
-        figures = f"{approximate}{count(seat.tokens)} tok · {seat.cost} · {seconds(seat.elapsed(now))}"
+        figures = f"{approximate}{format_count(seat.tokens)} tok · {seat.cost} · {format_seconds(seat.elapsed(now))}"
         return Panel(
             self._words(seat, width - PANEL_BORDER * 2, tall - PANEL_BORDER),
             title=title,
@@ -226,12 +236,12 @@ class LivePanels:
             height=tall,
         )
 
-    def _words(self, seat: SeatView, width: int, lines: int) -> Text:
+    def _words(self, seat: SeatPanel, width: int, lines: int) -> Text:
         """The last lines of what is being said; a remark stands below it."""
-        remark = Text(clean(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
+        remark = Text(sanitize_text(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
         kept = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
         style = "" if seat.glyph == RESPONDING else "dim"
-        spoken = Text(clean(seat.tail(width * lines * 2 + 200)).strip("\n"), style)
+        spoken = Text(sanitize_text(seat.tail(width * lines * 2 + 200)).strip("\n"), style)
         if not spoken.plain and not kept:
             spoken = Text("thinking…" if seat.glyph == RESPONDING else "", "dim italic")
         room = max(0, lines - len(kept))
@@ -240,23 +250,23 @@ class LivePanels:
 
     def _head(self, width: int, now: float) -> Iterator[Text]:
         board = self._board
-        yield Text(one_line(board.question, width - 1), "bold", no_wrap=True)
+        yield Text(sanitize_line(board.question, width - 1), "bold", no_wrap=True)
         stage = board.round.partition("/")[0]
-        round = short(board.round) if stage == self._view.charter.meeting else one_line(board.round)
+        round = short_round_name(board.round) if stage == self._view.charter.meeting else sanitize_line(board.round)
         parts = [f"round {round}" if round else "opening"]
         if board.electorate:
             parts.append(f"{len(board.done)} of {len(board.electorate)} done")
-        parts += [f"{count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
-        parts.append(seconds(now - board.started) if board.started else "0s")
+        parts += [f"{format_count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
+        parts.append(format_seconds(now - board.started) if board.started else "0s")
         parts += ["paused"] if board.paused else []
         parts += [f"waits at gate {board.gate}"] if board.gate else []
-        yield Text(one_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)
+        yield Text(sanitize_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)
 
     def _bench(self, width: int) -> list[Text]:
         """What is being run, and the last lines it printed."""
         if not self._board.step:
             return []
-        said = [line for line in clean(self._board.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
+        said = [line for line in sanitize_text(self._board.output).splitlines() if line.strip()][-STEP_OUTPUT_LINES:]
         lines = [Text(self._board.step, SYSTEM_COLOR), *(Text(f"  {line.expandtabs(4)}", "dim") for line in said)]
         for line in lines:
             line.no_wrap = True
@@ -269,7 +279,7 @@ class LivePanels:
         words = f"roundtable answer {address} {gate}=OPTION" if gate else f"{address} · {keys}"
         more = f" · {keys}" if gate else " · elsewhere: roundtable say | pause | cancel"
         words += more if len(words + more) < width else ""
-        return Text(one_line(words, width - 1), "dim", no_wrap=True)
+        return Text(sanitize_line(words, width - 1), "dim", no_wrap=True)
 
     def _color(self, seat: str) -> str:
         return self._colors.get(seat, "white")

@@ -17,12 +17,12 @@ import msgspec
 from roundtable.core.decide.stage_outcome import Form, named_as
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli import complete_words
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import print_note, resolve_typed_path, run_at_desk, shortest_session_address
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.report.comparison import Compared, Difference, Side
+from roundtable.report.comparison import ComparedSession, SessionComparison, SessionDifference
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -104,7 +104,7 @@ async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -
 def _print(data: bytes) -> None:
     """In a pipe the very bytes; on a terminal nothing that it would obey."""
     if sys.stdout.isatty():
-        click.echo(clean(data.decode(errors="replace")), nl=not data.endswith(b"\n"))
+        click.echo(sanitize_text(data.decode(errors="replace")), nl=not data.endswith(b"\n"))
     else:
         sys.stdout.buffer.write(data)
 
@@ -155,7 +155,7 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
       roundtable diff-sessions 2026-11-15-a-shop 2026-11-15-a-shop-2 --json
     """
 
-    async def look(desk: Roundtable) -> tuple[Compared, list[str]]:
+    async def look(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
         from roundtable.app.records.compare_sessions import compare
 
         states = [await desk.session(await desk.find(it)) for it in (first, second)]
@@ -170,7 +170,7 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
     _show_differences(found, addresses)
 
 
-def _show_differences(found: Compared, addresses: Sequence[str]) -> None:
+def _show_differences(found: SessionComparison, addresses: Sequence[str]) -> None:
     head = ("", "session", "outcome", "rounds", "tokens", "cost")
     sides = zip(("first", "second"), addresses, (found.first, found.second), strict=True)
     print_table(head, [(which, address, *_figures(side)) for which, address, side in sides])
@@ -185,13 +185,13 @@ def _show_differences(found: Compared, addresses: Sequence[str]) -> None:
         _tell(it)
 
 
-def _figures(side: Side) -> tuple[str, ...]:
+def _figures(side: ComparedSession) -> tuple[str, ...]:
     return (side.outcome, str(side.rounds), f"{side.tokens:,}", side.cost)
 
 
-def _tell(it: Difference) -> None:
+def _tell(it: SessionDifference) -> None:
     ways = " → ".join(filter(None, (it.first, it.second))) if it.first != it.second else it.first
     click.echo()
-    click.secho(f"{one_line(it.name)}: {it.state}{f' ({one_line(ways)})' if ways else ''}", bold=True)
+    click.secho(f"{sanitize_line(it.name)}: {it.state}{f' ({sanitize_line(ways)})' if ways else ''}", bold=True)
     for line in it.diff:
-        click.secho(f"  {clean(line)}", fg=DIFF_COLORS.get(line[:1]))
+        click.secho(f"  {sanitize_text(line)}", fg=DIFF_COLORS.get(line[:1]))

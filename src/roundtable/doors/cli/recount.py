@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.report.recount import RULE_HEAD, SEAT_HEAD, Recount, rule_rows, seat_rows
+from roundtable.report.recount import (
+    RULE_RECOUNT_COLUMNS,
+    SEAT_RECOUNT_COLUMNS,
+    Recount,
+    rule_recount_rows,
+    seat_recount_rows,
+)
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -40,14 +46,14 @@ def recount_command(session: str, as_json: bool) -> None:
     if as_json:
         print_json(counted)
         return
-    decided = ": ".join(filter(None, (counted.winner, one_line(counted.position, 100))))
+    decided = ": ".join(filter(None, (counted.winner, sanitize_line(counted.position, 100))))
     click.echo(
-        f"{one_line(counted.question, 110)}\nDecided then: {counted.outcome}{f', {decided}' if decided else ''}\n"
+        f"{sanitize_line(counted.question, 110)}\nDecided then: {counted.outcome}{f', {decided}' if decided else ''}\n"
     )
-    print_table(SEAT_HEAD, seat_rows(counted))
+    print_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(counted))
     click.echo()
-    print_table(RULE_HEAD, rule_rows(counted))
+    print_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(counted))
     if counted.texts:
         click.echo()
     for id, text in counted.texts.items():
-        click.echo(f"{id}: {one_line(text, 160)}")
+        click.echo(f"{id}: {sanitize_line(text, 160)}")

@@ -10,49 +10,55 @@ from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import is_after_stage_gate, is_back_to_stage_answer
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import check_rollback_answer
-from roundtable.live.fact_words import Line
+from roundtable.live.fact_words import LiveLine
 from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
 from roundtable.report import provenance
-from roundtable.report.provenance import asks_for_approval, place, plan_lines, planned
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.provenance import describe_change_plan, describe_hunk_place, is_approval_gate, newest_plan
+from roundtable.report.stage_words import list_stage_ends
 
 MAX_STAGE_LINES = 20
 """How much of what a stage came to is shown to who is asked whether to go on."""
 
 
-def gate_context_lines(session: Session, gate: Gate) -> list[Line]:
+def gate_context_lines(session: Session, gate: Gate) -> list[LiveLine]:
     """What an open gate asks about: what the stage came to, or files and hunks and how to answer for some of them."""
     if is_after_stage_gate(gate):
         return _came_to(session)
-    found = planned(session) if asks_for_approval(gate) else None
+    found = newest_plan(session) if is_approval_gate(gate) else None
     if found is None:
         return []
     hunks = found[1].hunks
-    named = [f"{it.id} ({place(it)})" for it in hunks]
-    lines = [*plan_lines(found[1]), f"Hunks: {', '.join(named)}", f"For some of them: {gate.id}=some {_form(hunks)}"]
-    return [Line(one_line(line), indent=2) for line in lines]
+    named = [f"{it.id} ({describe_hunk_place(it)})" for it in hunks]
+    lines = [
+        *describe_change_plan(found[1]),
+        f"Hunks: {', '.join(named)}",
+        f"For some of them: {gate.id}=some {_form(hunks)}",
+    ]
+    return [LiveLine(sanitize_line(line), indent=2) for line in lines]
 
 
-def _came_to(session: Session) -> list[Line]:
+def _came_to(session: Session) -> list[LiveLine]:
     """What the last stage came to, as far as a person reads it in passing."""
-    lines = stage_ends(session)[-1].text.splitlines()
+    lines = list_stage_ends(session)[-1].text.splitlines()
     rest = ["… `roundtable show` has all of it."] if len(lines) > MAX_STAGE_LINES else []
-    return [Line(one_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
+    return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
 def check_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
     """Refuse an answer at once that would come to nothing later."""
     if is_back_to_stage_answer(gate, option):
         check_rollback_answer(session, text)
-    found = planned(session) if gate.writes else None
+    found = newest_plan(session) if gate.writes else None
     if found is None:
         return
-    hunks, phrase = found[1].hunks, provenance.phrase(session)
+    hunks, phrase = found[1].hunks, provenance.confirmation_phrase(session)
     if option == CONFIRM and text.strip() != phrase:
-        raise UsageError(f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{one_line(phrase)}"')
+        raise UsageError(
+            f"`{CONFIRM}` needs the phrase itself as its text.", f'Write: --text "{sanitize_line(phrase)}"'
+        )
     if option == ASK and not text.strip():
         raise UsageError("`ask` needs --text: what do you want to know?", f'Try: --text "{hunks[0].id}: Why this way?"')
     if option == SOME and (wrong := _wrong(text, hunks)):
@@ -70,7 +76,7 @@ def _wrong(text: str, hunks: Sequence[Hunk]) -> str:
     if not named:
         return "The text of `some` names no hunk that is left out or rewritten."
     unknown = [it for it in named if it not in known]
-    return f"There is no hunk {one_line(', '.join(unknown))} in this plan." if unknown else ""
+    return f"There is no hunk {sanitize_line(', '.join(unknown))} in this plan." if unknown else ""
 
 
 def _form(hunks: Sequence[Hunk]) -> str:

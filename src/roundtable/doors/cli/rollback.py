@@ -12,10 +12,10 @@ import click
 
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli import complete_words
 from roundtable.doors.cli.output import print_note, run_at_desk, shortest_session_address
-from roundtable.report.stage_words import stage_ends
+from roundtable.report.stage_words import list_stage_ends
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -25,11 +25,11 @@ async def prompt_rollback_stage(
     session: Session, said: str, read_line: Callable[[str], Awaitable[str | None]]
 ) -> str | None:
     """Which stage, and what is to be different there, as one answer; None where the person left."""
-    held = [it.stage for it in stage_ends(session)]
+    held = [it.stage for it in list_stage_ends(session)]
     stage, _, different = (it.strip() for it in said.partition(":"))
     while stage not in held:
         if stage:
-            print_note(f"There is no stage {one_line(stage, 60)} to go back to.")
+            print_note(f"There is no stage {sanitize_line(stage, 60)} to go back to.")
         typed = await read_line(f"Back to which stage? [{', '.join(held)}]: ")
         if typed is None:
             return None
@@ -47,7 +47,7 @@ def check_rollback_answer(session: Session, text: str) -> None:
     from roundtable.app.records.branch import check_back
 
     if not text.strip():
-        held = ", ".join(it.stage for it in stage_ends(session))
+        held = ", ".join(it.stage for it in list_stage_ends(session))
         raise UsageError(
             "`back` needs --text: which stage, and what is to be different?",
             f'Write --text "STAGE: WHAT IS TO BE DIFFERENT"; the stages are {held}.',

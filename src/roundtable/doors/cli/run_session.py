@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from roundtable.core.events import Delta, Recorded
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.displays import Display, OutputMode, create_display
 from roundtable.doors.cli.gate_prompt import GatePrompt
@@ -25,8 +25,8 @@ from roundtable.doors.cli.output import (
     shortest_session_address,
 )
 from roundtable.doors.cli.rollback import open_rolled_back_session
-from roundtable.live.board import View
-from roundtable.live.fact_words import decision_words
+from roundtable.live.board import SessionView
+from roundtable.live.fact_words import render_decision_lines
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -46,7 +46,7 @@ async def run_and_show_session(
     """Run a session from where it stands, show it, and say how it ended; the exit code is returned."""
     address = await shortest_session_address(desk, state.id, state.charter.slug)
     known = state.seq if state.runs else 0
-    show = create_display(manner, View(state.charter, address, brief_until=known, live_from=known))
+    show = create_display(manner, SessionView(state.charter, address, brief_until=known, live_from=known))
     keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
     stopped = await SessionRun(desk, state.id, address, show, keeper).hold()
     if desk.folder.trouble:
@@ -66,7 +66,7 @@ async def print_decision(desk: Roundtable, session: str, show: Display, address:
     """Print the decision; the exit code is returned."""
     ended = await desk.session(session)
     try:
-        show.tell(decision_words(ended, address))
+        show.tell(render_decision_lines(ended, address))
         await show.outlet.drained()
     except BrokenPipeError:
         detach_stdout()
@@ -89,7 +89,7 @@ def _say_open(gate: Gate | None, address: str) -> None:
     if gate is not None:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
-            print_note(f"Gate {gate.id} stays open ({one_line(options)}). Answer it from anywhere:")
+            print_note(f"Gate {gate.id} stays open ({sanitize_line(options)}). Answer it from anywhere:")
             print_note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.decide.stage_outcome import is_nameless
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
 from roundtable.doors.cli.open_meeting import hold_prepared_meeting
 from roundtable.doors.cli.options import SectionCommand, section_option
@@ -103,7 +103,7 @@ def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: Wanted) -> Mee
 
     stages = as_wanted(desk.stages.find(wanted.way), wanted)
     if given.settings["existing"]:
-        print_note(f"The project is {one_line(str(desk.workspace))}.")
+        print_note(f"The project is {sanitize_line(str(desk.workspace))}.")
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
@@ -115,7 +115,7 @@ def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:
 
     rounds = by_stage("rounds", "STAGE=N")
     if wrong := next((it for it in rounds.values() if not it.isdecimal()), ""):
-        raise UsageError(f"--rounds {one_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
+        raise UsageError(f"--rounds {sanitize_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
     return Wanted(
         only=_listed(typed["only"]),
         skip=_listed(typed["skip"]),
@@ -143,7 +143,7 @@ def _place(question: str, existing: str | None, into: str | None) -> dict[str, A
     if into is not None:
         raise UsageError("--into is for a new project, and --from names one that is there.", "Give one of them.")
     if not Path(existing).expanduser().is_dir():
-        raise UsageError(f"There is no folder {one_line(existing, 60)}.", "Name the project's folder with --from.")
+        raise UsageError(f"There is no folder {sanitize_line(existing, 60)}.", "Name the project's folder with --from.")
     return {"existing": True, "into": ""}
 
 
@@ -152,9 +152,13 @@ def _new_folder(question: str, into: str | None) -> Path:
     if into is not None:
         path = resolve_typed_path(into)
         if is_nameless(path.name):
-            raise UsageError(f"--into {one_line(into, 60)} does not say what it is to be called.", "Name a new folder.")
+            raise UsageError(
+                f"--into {sanitize_line(into, 60)} does not say what it is to be called.", "Name a new folder."
+            )
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise UsageError(f"There is something in {one_line(str(path))} already.", "Name a new folder with --into.")
+            raise UsageError(
+                f"There is something in {sanitize_line(str(path))} already.", "Name a new folder with --into."
+            )
         return path
     from roundtable.app.records.session_ids import slug_of
 

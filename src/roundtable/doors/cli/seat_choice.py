@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Seat
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
@@ -26,7 +26,7 @@ def parse_name_value(text: str, option: str, form: str) -> tuple[str, str]:
     """`NAME=VALUE` as it was typed after an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
-        raise UsageError(f"{option} {one_line(text, 60)} cannot be read.", f"Write it as {option} {form}.")
+        raise UsageError(f"{option} {sanitize_line(text, 60)} cannot be read.", f"Write it as {option} {form}.")
     return name, value
 
 
@@ -49,11 +49,13 @@ def _seat(desk: Roundtable, text: str) -> Seat:
     wrong = [voice for voice in voices if ":" not in voice]
     if wrong or not voices:
         raise UsageError(
-            f"{one_line(wrong[0] if wrong else chain, 60)} is not a voice.",
+            f"{sanitize_line(wrong[0] if wrong else chain, 60)} is not a voice.",
             "Voices look like openai:gpt-4o, embedded:smollm2-135m or script:path.toml; see `roundtable voices`.",
         )
     if not SEAT_NAME_PATTERN.fullmatch(name):
-        raise UsageError(f"{one_line(name, 60)} is not a name for a seat.", "Use letters, digits, dots and dashes.")
+        raise UsageError(
+            f"{sanitize_line(name, 60)} is not a name for a seat.", "Use letters, digits, dots and dashes."
+        )
     return Seat(name, voices)
 
 
@@ -62,7 +64,7 @@ def _configured_seat(desk: Roundtable, name: str) -> Seat:
     if name not in seats:
         known = f"; there are {', '.join(seats)}" if seats else ""
         raise UsageError(
-            f"No seat {one_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_SYNTAX}."
+            f"No seat {sanitize_line(name, 60)} is configured{known}.", f"Write a new one as --seat {SEAT_SYNTAX}."
         )
     return seats[name]
 
@@ -82,7 +84,7 @@ async def _picked(desk: Roundtable, given: MeetingRequest) -> tuple[Seat, ...]:
         )
     print_note("No seats are configured. These were found here:")
     for number, seat in enumerate(offered, 1):
-        print_note(f"  {number}. {one_line(seat.name)} ({one_line(seat.voices[0])})")
+        print_note(f"  {number}. {sanitize_line(seat.name)} ({sanitize_line(seat.voices[0])})")
     if desk.paid_voices(offered):
         print_note("Seats with a key may cost money.")
     print_note("Your choice is remembered; [seats] in the config overrules it.")

@@ -15,18 +15,18 @@ import msgspec
 
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_at_desk, shortest_session_address
 from roundtable.doors.cli.remote_gates import gate_context_lines
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.live.fact_words import Line, gate_words, plain
-from roundtable.live.gate_options import on_enter
-from roundtable.report.costs import NOTHING, costs, format_money
-from roundtable.report.phrases import spoke_through
-from roundtable.report.status import seat_states, status_words
-from roundtable.report.summary import summary
+from roundtable.live.fact_words import LiveLine, render_gate_lines, render_plain_lines
+from roundtable.live.gate_options import gate_option_on_enter
+from roundtable.report.costs import NO_VALUE, format_money, summarize_costs
+from roundtable.report.phrases import last_voice_by_seat
+from roundtable.report.status import describe_session_status, seat_states
+from roundtable.report.summary import summarize_session
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -79,7 +79,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "pid": holder_pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
-        "question": clean(row.question),
+        "question": sanitize_text(row.question),
         "seats": [seat.name for seat in session.charter.seats],
         "meeting": row.meeting,
         "workspace": row.workspace,
@@ -137,7 +137,7 @@ def status_command(session: str, as_json: bool) -> None:
     found, holder, address = run_at_desk(look, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": holder_pid(holder)}
-        print_json({**summary(found), **running})
+        print_json({**summarize_session(found), **running})
         return
     for line in render_session_status(found, holder, address):
         click.echo(line)
@@ -146,12 +146,12 @@ def status_command(session: str, as_json: bool) -> None:
 def render_session_status(session: Session, holder: str | None, address: str) -> list[str]:
     """The same for people."""
     charter = session.charter
-    runs = f"running in process {holder_pid(holder) or holder}" if holder else status_words(session)
+    runs = f"running in process {holder_pid(holder) or holder}" if holder else describe_session_status(session)
     runs += "" if holder or session.ended else "; no process runs it"
     round = next(reversed(session.rounds), "none yet")
     lines = [
-        one_line(charter.question, 110),
-        f"  session  {address}{f' ({one_line(session.name)})' if session.name else ''}",
+        sanitize_line(charter.question, 110),
+        f"  session  {address}{f' ({sanitize_line(session.name)})' if session.name else ''}",
         f"  status   {session.status}: {runs}",
         f"  round    {round}, {len(session.rounds)} opened",
         f"  spent    {_spent(session)}",
@@ -159,7 +159,7 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         "  seats",
     ]
     width = max(len(seat.name) for seat in charter.seats)
-    spoke = spoke_through(session)
+    spoke = last_voice_by_seat(session)
     for seat in charter.seats:
         state = seat_states(session)[seat.name]
         if state == "asked" and not holder:
@@ -167,12 +167,14 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
         first = seat.voices[0] if seat.voices else ""
         voice = spoke.get(seat.name, first)
         voice += "" if voice == first else f" instead of {first}"
-        lines.append(f"    {_GLYPHS.get(state, '○')} {one_line(seat.name):<{width}}  {state:<11}  {one_line(voice)}")
+        lines.append(
+            f"    {_GLYPHS.get(state, '○')} {sanitize_line(seat.name):<{width}}  {state:<11}  {sanitize_line(voice)}"
+        )
     gate = session.open_gate
     if gate is not None:
-        lines += [f"  waits at gate {gate.id}: {one_line(gate.question)}", f"    {', '.join(gate.options)}"]
+        lines += [f"  waits at gate {gate.id}: {sanitize_line(gate.question)}", f"    {', '.join(gate.options)}"]
         lines += [f"  {it.plain()}" for it in gate_context_lines(session, gate)]
-        answer = "OPTION" if gate.writes else on_enter(gate) or "OPTION"
+        answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
         lines.append(f"  go on with: roundtable resume {address}")
@@ -180,11 +182,11 @@ def render_session_status(session: Session, holder: str | None, address: str) ->
 
 
 def _spent(session: Session) -> str:
-    total, limits = costs(session).total, session.limits
+    total, limits = summarize_costs(session).total, session.limits
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     nothing = "nothing" if session.ended else "nothing yet"
-    cost = {NOTHING: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
+    cost = {NO_VALUE: nothing, "unknown": "at a cost that is not known"}.get(total.price, total.price)
     cost += f" of {format_money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"
 
@@ -201,7 +203,7 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
       roundtable answer last decide=later
     """
 
-    async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[Line]]]:
+    async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
         from roundtable.app.runs.open_gates import open_gates
 
         found = await open_gates(desk, everywhere=everywhere)
@@ -226,16 +228,21 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
 
 def _told(it: OpenGate, address: str) -> dict[str, Any]:
     gate = msgspec.to_builtins(it.gate)
-    gate_context_lines = {"session": it.session, "address": address, "asks": clean(it.asks), "workspace": it.workspace}
+    gate_context_lines = {
+        "session": it.session,
+        "address": address,
+        "asks": sanitize_text(it.asks),
+        "workspace": it.workspace,
+    }
     return {**gate_context_lines, "gate": gate.pop("id"), **gate, "since": it.since, "pid": holder_pid(it.holder)}
 
 
-def _block(it: OpenGate, address: str, hunks: Sequence[Line]) -> str:
+def _block(it: OpenGate, address: str, hunks: Sequence[LiveLine]) -> str:
     runs = f"process {holder_pid(it.holder) or it.holder} goes on at once" if it.holder else "no process runs it"
     then = "" if it.holder else f", then: roundtable resume {address}"
     return (
-        f"{address}: {one_line(it.asks, 80)}\n"
+        f"{address}: {sanitize_line(it.asks, 80)}\n"
         f"Waits since {it.since[:16].replace('T', ' ')} UTC ({format_age(it.since)}); {runs}.\n"
-        f"{plain([*gate_words(it.gate), *hunks])}"
+        f"{render_plain_lines([*render_gate_lines(it.gate), *hunks])}"
         f"Answer: roundtable answer {address} {it.gate.id}=OPTION{then}\n"
     )

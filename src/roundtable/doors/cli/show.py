@@ -19,15 +19,15 @@ from rich.text import Text
 from roundtable.core.events import Recorded
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import run_at_desk
 from roundtable.doors.cli.tables import print_table
-from roundtable.report.costs import costs
-from roundtable.report.phrases import COST_HEAD
-from roundtable.report.status import find_round
-from roundtable.report.summary import usage_summary
-from roundtable.report.transcript import bill
+from roundtable.report.costs import summarize_costs
+from roundtable.report.phrases import COST_COLUMNS
+from roundtable.report.status import find_round_by_address
+from roundtable.report.summary import summarize_usage
+from roundtable.report.transcript import render_cost_table
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -51,7 +51,7 @@ class _Block(CodeBlock):
     def create(cls, markdown: Markdown, token: Any) -> _Block:
         language, _, path = str(token.info or "").partition(" ")
         block = cls(language or "text", markdown.code_theme)
-        block.path = one_line(path)
+        block.path = sanitize_line(path)
         return block
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
@@ -114,27 +114,27 @@ async def _text(desk: Roundtable, address: str, form: str, round: str | None) ->
     from roundtable.app.records.export import rendered
 
     session, records = await _read(desk, address)
-    return await rendered(session, records, form, find_round(session, round) if round is not None else None)
+    return await rendered(session, records, form, find_round_by_address(session, round) if round is not None else None)
 
 
 async def _artifact(desk: Roundtable, run: str, form: str) -> str:
     from roundtable.app.records.export import find_run
-    from roundtable.report.second_opinion_run import run_json, run_markdown
+    from roundtable.report.second_opinion_run import render_run_json, render_run_markdown
 
     session = await find_run(desk.store, run)
-    return run_json(session) if form == "json" else run_markdown(session)
+    return render_run_json(session) if form == "json" else render_run_markdown(session)
 
 
 def _show_bill(session: Session, form: str) -> None:
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(usage_summary(session)), indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(summarize_usage(session)), indent=2))
     elif sys.stdout.isatty():
-        lines = costs(session)
+        lines = summarize_costs(session)
         print_table(
-            ("", *COST_HEAD), [(line.name, *line.cells()) for line in (*lines.seats, *lines.rounds, lines.total)]
+            ("", *COST_COLUMNS), [(line.name, *line.cells()) for line in (*lines.seats, *lines.rounds, lines.total)]
         )
     else:
-        click.echo(bill(session), nl=False)
+        click.echo(render_cost_table(session), nl=False)
 
 
 def _print(text: str, form: str) -> None:

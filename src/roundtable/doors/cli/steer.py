@@ -14,12 +14,12 @@ from roundtable.app.settings.places import person
 from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
 from roundtable.doors.cli.output import run_at_desk, shortest_session_address
 from roundtable.doors.cli.remote_gates import check_gate_answer
-from roundtable.live.gate_options import chosen
-from roundtable.report.status import find_round
+from roundtable.live.gate_options import match_gate_option
+from roundtable.report.status import find_round_by_address
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -153,7 +153,7 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"There is no gate {name} in this session." if name else "This session waits at no gate.",
             f"Its gates: {known}.",
         )
-    section_option = (chosen(gate, section_option) if section_option else None) or section_option
+    section_option = (match_gate_option(gate, section_option) if section_option else None) or section_option
     if gate.id in state.answers and (waits := state.open_gate) is not None:
         fitting = section_option if section_option in waits.options else "OPTION"
         raise UsageError(
@@ -243,7 +243,7 @@ def branch_command(session: str, round: str) -> None:
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.session(await desk.find(address))
-    child = await desk.branch(state.id, find_round(state, round).name)
+    child = await desk.branch(state.id, find_round_by_address(state, round).name)
     own = await shortest_session_address(desk, child, (await desk.session(child)).charter.slug)
     return f"New session {own}; hold it with: roundtable resume {own}"
 
@@ -264,7 +264,7 @@ def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
     known = [seat.name for seat in state.charter.seats]
     for name in seats:
         if name not in known:
-            raise NotFound(f"There is no seat {one_line(name)} at this table.", f"Seats: {', '.join(known)}.")
+            raise NotFound(f"There is no seat {sanitize_line(name)} at this table.", f"Seats: {', '.join(known)}.")
 
 
 def to_workspace_path(given: str, workspace: Path) -> str:

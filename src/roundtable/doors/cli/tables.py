@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 
 MIN_LAST_COLUMN = 24
 """The last column takes what is left of the terminal's width; with less than this, it is not worth having."""
@@ -23,7 +23,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool
     Where the others leave it no room, a column that may be `cut` is left out; before any other suffers, every cell
     gets a line of its own.
     """
-    rows = [[one_line(cell) for cell in row] for row in rows]
+    rows = [[sanitize_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in (head, *rows):
             click.echo("\t".join(row))
@@ -43,7 +43,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool
     if cut and room < MIN_LAST_COLUMN:
         head, rows = head[:-1], [row[:-1] for row in rows]
     elif cut:
-        rows = [[*row[:-1], one_line(row[-1], room)] for row in rows]
+        rows = [[*row[:-1], sanitize_line(row[-1], room)] for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for place, name in enumerate(head):
         table.add_column(name, overflow="fold", no_wrap=place == 0)

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from roundtable import __version__
 from roundtable.doors.mcp import tools
-from roundtable.report.transcript import transcript
+from roundtable.report.transcript import render_transcript
 
-HOST = "127.0.0.1"
-INSTRUCTIONS = """\
+MCP_HOST = "127.0.0.1"
+MCP_INSTRUCTIONS = """\
 Several AI models at one table: blind answers, an argument on the record, a decision the person controls.
 For a quick second opinion use ask_second_opinion. For something to be decided use start_meeting and then
 watch_meeting; a meeting goes on by itself, so a call that runs out of time loses nothing. Gates are for the
@@ -46,10 +46,10 @@ def _in_words(wrong: ValidationError) -> str:
     return " ".join(f"{name} is missing." if it["type"] == "missing" else f"{name}: {it['msg']}." for name, it in told)
 
 
-def server() -> MCPServer[Any]:
+def build_mcp_server() -> MCPServer[Any]:
     """Everything another program can do here."""
     made = _Server(
-        "roundtable", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", subscriptions=False
+        "roundtable", instructions=MCP_INSTRUCTIONS, version=__version__, log_level="WARNING", subscriptions=False
     )
     for look in (tools.watch_meeting, tools.read_decision, tools.list_meetings, tools.search_decisions):
         made.add_tool(look, annotations=_LOOKS)
@@ -68,23 +68,23 @@ def server() -> MCPServer[Any]:
 async def _transcript(session: str) -> str:
     """A whole session: the decision first, then how it came about."""
     try:
-        async with tools.at_desk() as desk:
-            return transcript(await desk.session(await desk.find(session)))
+        async with tools.open_desk_for_call() as desk:
+            return render_transcript(await desk.session(await desk.find(session)))
     except ToolError as error:
         raise ResourceNotFoundError(str(error)) from None
 
 
-async def serve_stdio() -> None:
+async def serve_mcp_over_stdio() -> None:
     """Serve whoever started us, over standard input and output."""
-    await server().run_stdio_async()
+    await build_mcp_server().run_stdio_async()
 
 
-async def serve_http(listening: socket.socket) -> None:
+async def serve_mcp_over_http(listening: socket.socket) -> None:
     """Serve programs on this machine. What a browser sends is refused: it always says where it comes from."""
     import uvicorn
 
     port = listening.getsockname()[1]
-    ours = TransportSecuritySettings(allowed_hosts=[f"{HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
-    app = server().streamable_http_app(host=HOST, transport_security=ours)
+    ours = TransportSecuritySettings(allowed_hosts=[f"{MCP_HOST}:{port}", f"localhost:{port}"], allowed_origins=[])
+    app = build_mcp_server().streamable_http_app(host=MCP_HOST, transport_security=ours)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_SECONDS_TO_LEAVE)
     await uvicorn.Server(config).serve(sockets=[listening])

@@ -29,36 +29,46 @@ from roundtable.core.events import (
 )
 from roundtable.core.ledger import Entry
 from roundtable.core.session import Session
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Gate
-from roundtable.doors.mcp.shapes import Dissenter, Fact, Meeting, Missing, OpenGate, Remembered, Result
-from roundtable.report.costs import costs
+from roundtable.doors.mcp.shapes import (
+    DissentingSeat,
+    MeetingFact,
+    MeetingResult,
+    MeetingStatus,
+    MemoryEntry,
+    MissingSeat,
+    OpenGate,
+)
+from roundtable.report.costs import summarize_costs
 from roundtable.report.phrases import (
-    counted,
-    degraded,
-    fault_line,
-    minority,
-    next_step,
-    one_model,
-    rates,
-    stands_for,
-    substitutions,
-    whose_words,
+    decision_text_heading,
+    degraded_heading,
+    describe_counted_seats,
+    describe_fault,
+    describe_next_step,
+    describe_position,
+    describe_ratings,
+    describe_shared_voice,
+    describe_substitutions,
+    dissent_heading,
 )
 
-LONGEST = 300
+LONGEST_LINE = 300
 MOST_FACTS = 100
 
 
-def meeting(session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = "") -> Meeting:
+def build_meeting_status(
+    session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = ""
+) -> MeetingStatus:
     """Where a session stands, with what `records` add to what the reader knows."""
     gate = session.open_gate
-    stands = status(session, holder)
-    facts = [Fact(it.seq, event_kind(it.event), said) for it in records if (said := words(it.event))]
-    return Meeting(
+    stands = meeting_status_word(session, holder)
+    facts = [MeetingFact(it.seq, event_kind(it.event), said) for it in records if (said := render_fact_line(it.event))]
+    return MeetingStatus(
         session=session.id,
         address=session.charter.slug,
-        question=one_line(session.charter.question, LONGEST),
+        question=sanitize_line(session.charter.question, LONGEST_LINE),
         meeting=session.charter.meeting,
         status=stands,
         seq=session.seq,
@@ -70,7 +80,7 @@ def meeting(session: Session, records: Iterable[Recorded], holder: str | None, t
     )
 
 
-def status(session: Session, holder: str | None) -> str:
+def meeting_status_word(session: Session, holder: str | None) -> str:
     """One word; `holder` must have been looked up before the session was, or one that ends just now seems stopped."""
     if session.ended:
         return "ended"
@@ -82,7 +92,7 @@ def status(session: Session, holder: str | None) -> str:
 
 
 def _trouble(session: Session, trouble: str) -> str:
-    return one_line(trouble or (session.stopped.reason if session.stopped else ""), LONGEST)
+    return sanitize_line(trouble or (session.stopped.reason if session.stopped else ""), LONGEST_LINE)
 
 
 def _next(session: Session, word: str) -> str:
@@ -100,29 +110,34 @@ def _next(session: Session, word: str) -> str:
 
 
 def _gate(gate: Gate) -> OpenGate:
-    details = {name: clean(text) for name, text in gate.details.items()}
-    return OpenGate(gate.id, clean(gate.question), list(gate.options), gate.default, details)
+    details = {name: sanitize_text(text) for name, text in gate.details.items()}
+    return OpenGate(gate.id, sanitize_text(gate.question), list(gate.options), gate.default, details)
 
 
-def _result(session: Session) -> Result | None:
+def _result(session: Session) -> MeetingResult | None:
     decision = session.decision
     if decision is None:
         return None
-    total = costs(session).total
-    return Result(
+    total = summarize_costs(session).total
+    return MeetingResult(
         degraded=decision.degraded,
-        notices=[clean(it) for it in (*decision.notices, *substitutions(session), one_model(session)) if it],
-        missing=[Missing(it.seat, clean(fault_line(it.fault))) for it in decision.missing],
+        notices=[
+            sanitize_text(it)
+            for it in (*decision.notices, *describe_substitutions(session), describe_shared_voice(session))
+            if it
+        ],
+        missing=[MissingSeat(it.seat, sanitize_text(describe_fault(it.fault))) for it in decision.missing],
         outcome=str(decision.outcome),
         settled=decision.settled,
-        position=clean(decision.position),
-        how=clean(decision.how),
-        text=clean(decision.text),
+        position=sanitize_text(decision.position),
+        how=sanitize_text(decision.how),
+        text=sanitize_text(decision.text),
         author=decision.author,
         counted=list(decision.counted),
         electorate=list(decision.electorate),
         dissent=[
-            Dissenter(it.seat, clean(it.position), clean(it.text), clean(it.prediction)) for it in decision.dissent
+            DissentingSeat(it.seat, sanitize_text(it.position), sanitize_text(it.text), sanitize_text(it.prediction))
+            for it in decision.dissent
         ],
         next_step=decision.next_step,
         price=total.price,
@@ -131,22 +146,22 @@ def _result(session: Session) -> Result | None:
     )
 
 
-def remembered(entry: Entry) -> Remembered:
+def build_memory_entry(entry: Entry) -> MemoryEntry:
     """What an earlier meeting left behind."""
-    text, why, state = (clean(part) for part in (entry.text, entry.why, entry.state))
-    asked = one_line(entry.question, LONGEST)
-    return Remembered(entry.id, str(entry.kind), text, why, state, asked, entry.slug or entry.session, entry.at)
+    text, why, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
+    asked = sanitize_line(entry.question, LONGEST_LINE)
+    return MemoryEntry(entry.id, str(entry.kind), text, why, state, asked, entry.slug or entry.session, entry.at)
 
 
 # --- for models ----------------------------------------------------------------------------------
 
 
-def in_words(shown: Meeting, session: Session) -> str:
+def render_meeting_text(shown: MeetingStatus, session: Session) -> str:
     """The same as text: what must not be overlooked first, then what is new, then what to do."""
     return "\n".join(_lines(shown, session))
 
 
-def _lines(shown: Meeting, session: Session) -> Iterator[str]:
+def _lines(shown: MeetingStatus, session: Session) -> Iterator[str]:
     if shown.result is not None:
         yield from _result_lines(shown.result, session)
         yield f"Session {shown.address} ({shown.session})."
@@ -162,42 +177,42 @@ def _lines(shown: Meeting, session: Session) -> Iterator[str]:
         yield shown.next
 
 
-def memory_words(it: Remembered) -> str:
+def render_memory_line(it: MemoryEntry) -> str:
     """One thing remembered, in a line."""
-    asked = f" to: {one_line(it.question, LONGEST)}" if it.question else ""
-    why = f" Why: {one_line(it.why, LONGEST)}" if it.why else ""
-    return f"{it.id} ({it.kind}, {it.state}){asked}: {one_line(it.text, LONGEST)}{why}"
+    asked = f" to: {sanitize_line(it.question, LONGEST_LINE)}" if it.question else ""
+    why = f" Why: {sanitize_line(it.why, LONGEST_LINE)}" if it.why else ""
+    return f"{it.id} ({it.kind}, {it.state}){asked}: {sanitize_line(it.text, LONGEST_LINE)}{why}"
 
 
-def _result_lines(result: Result, session: Session) -> Iterator[str]:
+def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     assert session.decision is not None
     if result.degraded:
-        yield degraded(session.decision)
+        yield degraded_heading(session.decision)
     for missing in result.missing:
         yield f"Not heard: {missing.seat}, {missing.why}"
     yield from result.notices
     decided = f"Decision {result.outcome}" if result.settled else f"No decision ({result.outcome})"
-    yield f"{decided}: {one_line(result.position)}" if result.position else decided
-    yield f"{result.how} ({counted(session.decision)}: {', '.join(result.counted) or 'nobody'})"
+    yield f"{decided}: {sanitize_line(result.position)}" if result.position else decided
+    yield f"{result.how} ({describe_counted_seats(session.decision)}: {', '.join(result.counted) or 'nobody'})"
     if result.text:
-        yield whose_words(result.author)
+        yield decision_text_heading(result.author)
         yield _quoted(result.text)
     if result.dissent:
-        yield f"{minority(session.decision)}:"
+        yield f"{dissent_heading(session.decision)}:"
     for it in result.dissent:
-        yield f"{it.seat}: {one_line(it.position) or '(no position)'}"
+        yield f"{it.seat}: {sanitize_line(it.position) or '(no position)'}"
         yield _quoted(it.text)
         if it.prediction:
-            yield f"{it.seat} predicts: {one_line(it.prediction)}"
-    if next := next_step(session.decision):
+            yield f"{it.seat} predicts: {sanitize_line(it.prediction)}"
+    if next := describe_next_step(session.decision):
         yield next
     yield f"Cost: {result.price}, {result.tokens:,} tokens."
 
 
 def _gate_lines(gate: OpenGate) -> Iterator[str]:
-    yield f"It waits at gate {gate.id}: {one_line(gate.question)}"
+    yield f"It waits at gate {gate.id}: {sanitize_line(gate.question)}"
     for option in gate.options:
-        detail = one_line(gate.details.get(option, ""), LONGEST)
+        detail = sanitize_line(gate.details.get(option, ""), LONGEST_LINE)
         default = " (the default)" if option == gate.default else ""
         yield f"- {option}{default}{f': {detail}' if detail else ''}"
 
@@ -206,9 +221,9 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
 
 
-def words(event: Event) -> str:
+def render_fact_line(event: Event) -> str:
     """A fact in one line; empty for what goes without saying."""
-    return one_line(_words(event))
+    return sanitize_line(_words(event))
 
 
 def _words(event: Event) -> str:
@@ -223,13 +238,13 @@ def _words(event: Event) -> str:
         case LimitReached():
             return event.sentence
         case GateOpened():
-            return f"Gate {event.gate.id} opened: {one_line(event.gate.question, LONGEST)}"
+            return f"Gate {event.gate.id} opened: {sanitize_line(event.gate.question, LONGEST_LINE)}"
         case EffectDone():
             return f"Done: {event.step}."
         case EffectFailed():
-            return f"{event.step} failed: {one_line(event.fault.message, LONGEST)}"
+            return f"{event.step} failed: {sanitize_line(event.fault.message, LONGEST_LINE)}"
         case RunStopped():
-            return f"The run stopped: {one_line(event.reason, LONGEST)}."
+            return f"The run stopped: {sanitize_line(event.reason, LONGEST_LINE)}."
         case SessionEnded():
             return f"The meeting ended: {event.outcome}."
         case _:
@@ -241,26 +256,28 @@ def _turn_words(event: MoveMade | SeatMissed | CallFailed | TurnDelayed) -> str:
         case TurnDelayed():
             return f"{event.seat} {event.words}."
         case MoveMade():
-            ballot = f"ballot: {rates(event.verdict)}" if event.verdict.ratings else ""
-            said = ballot or stands_for(event.verdict) or event.text
-            return f"{event.seat} in {event.round}: {one_line(said, LONGEST)}"
+            ballot = f"ballot: {describe_ratings(event.verdict)}" if event.verdict.ratings else ""
+            said = ballot or describe_position(event.verdict) or event.text
+            return f"{event.seat} in {event.round}: {sanitize_line(said, LONGEST_LINE)}"
         case SeatMissed():
-            why = one_line(fault_line(event.fault), LONGEST)
+            why = sanitize_line(describe_fault(event.fault), LONGEST_LINE)
             return f"{event.seat} was not heard in {event.round}: {why}"
         case CallFailed():
-            return f"{event.seat}, through {event.voice}: {one_line(event.fault.message, LONGEST)}"
+            return f"{event.seat}, through {event.voice}: {sanitize_line(event.fault.message, LONGEST_LINE)}"
 
 
 def _person_words(event: Event) -> str:
     match event:
         case NoteSaid():
-            return f"{event.by or 'A person'} said: {one_line(event.text, LONGEST)}"
+            return f"{event.by or 'A person'} said: {sanitize_line(event.text, LONGEST_LINE)}"
         case GateAnswered():
             return f"Gate {event.gate} was answered with {event.option} by {event.by or 'a person'}."
         case PauseAsked():
             return f"{event.by or 'A person'} paused the meeting."
         case CancelAsked():
-            return f"{event.by or 'A person'} cancelled the meeting. {one_line(event.reason, LONGEST)}".strip()
+            return (
+                f"{event.by or 'A person'} cancelled the meeting. {sanitize_line(event.reason, LONGEST_LINE)}".strip()
+            )
         case StopAsked():
             return f"{event.by or 'A person'} stopped the program."
         case SessionAmended():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Fact:
+class MeetingFact:
     """Something that happened, in short words."""
 
     seq: int
@@ -26,7 +26,7 @@ class OpenGate:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingSeat:
     """A seat that was not heard."""
 
     seat: str
@@ -34,7 +34,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Dissenter:
+class DissentingSeat:
     """A seat that stands for something else, in its own words."""
 
     seat: str
@@ -44,12 +44,12 @@ class Dissenter:
 
 
 @dataclass(frozen=True)
-class Result:
+class MeetingResult:
     """How a meeting ended. `degraded` means that it rests on less than it should: `notices` and `missing` say why."""
 
     degraded: bool
     notices: list[str]
-    missing: list[Missing]
+    missing: list[MissingSeat]
     outcome: str
     settled: bool
     position: str
@@ -58,7 +58,7 @@ class Result:
     author: str
     counted: list[str]
     electorate: list[str]
-    dissent: list[Dissenter]
+    dissent: list[DissentingSeat]
     next_step: str
     price: str
     tokens: int
@@ -66,7 +66,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class MeetingStatus:
     """Where a meeting stands: `running`, `waiting` at a gate, `paused`, `stopped` (nobody runs it) or `ended`."""
 
     session: str
@@ -75,15 +75,15 @@ class Meeting:
     meeting: str
     status: str
     seq: int
-    facts: list[Fact]
+    facts: list[MeetingFact]
     gate: OpenGate | None
-    result: Result | None
+    result: MeetingResult | None
     trouble: str
     next: str
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedMeeting:
     """One meeting of this workspace."""
 
     session: str
@@ -96,14 +96,14 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Meetings:
+class MeetingList:
     """The meetings of this workspace, newest first."""
 
-    meetings: list[Listed]
+    meetings: list[ListedMeeting]
 
 
 @dataclass(frozen=True)
-class Remembered:
+class MemoryEntry:
     """Something an earlier meeting left behind: a decision, a decree, a failed approach, an error, a prediction."""
 
     id: str
@@ -117,7 +117,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Memories:
+class MemoryList:
     """What is remembered, the most relevant first."""
 
-    found: list[Remembered]
+    found: list[MemoryEntry]

@@ -23,15 +23,15 @@ from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import clean, one_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import LIMIT_MAXIMUM, LIMIT_MINIMUMS, Limits, Seat
 from roundtable.doors.mcp import session_view
-from roundtable.doors.mcp.shapes import Listed, Meeting, Meetings, Memories
+from roundtable.doors.mcp.shapes import ListedMeeting, MeetingList, MeetingStatus, MemoryList
 
-USUAL_WAIT = 20.0
-LONGEST_WAIT = 50.0
+DEFAULT_WAIT_SECONDS = 20.0
+MAX_WAIT_SECONDS = 50.0
 """Seconds: clients give a call up after a minute."""
-LAST_SEQ = 2**63 - 1
+MAX_SEQ = 2**63 - 1
 """The record counts no further."""
 _LOOK_SECONDS = 1.0
 _LOOKED_UP = (EntryKind.DECISION, EntryKind.DECREE, EntryKind.FAILURE)
@@ -50,9 +50,11 @@ Budget = Annotated[
 ]
 Wait = Annotated[
     float,
-    Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for the result before returning."),
+    Field(
+        ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="Seconds to wait for the result before returning."
+    ),
 ]
-Told = Annotated[CallToolResult, Meeting]
+MeetingToolResult = Annotated[CallToolResult, MeetingStatus]
 
 
 async def ask_second_opinion(
@@ -62,13 +64,13 @@ async def ask_second_opinion(
     files: Files = None,
     follow_up: Annotated[bool, Field(description="Hold one more round if their stances differ.")] = False,
     budget_usd: Budget = None,
-    wait_seconds: Wait = USUAL_WAIT,
-) -> Told:
+    wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
+) -> MeetingToolResult:
     """Have two or more models answer a question independently, and quote what they say side by side.
 
     Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
     """
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         asked = Agenda(
             question,
             _seats(desk, seats, "second-opinion"),
@@ -89,13 +91,13 @@ async def start_meeting(
     headless: Annotated[bool, Field(description="Let every gate take its default instead of waiting.")] = False,
     budget_usd: Budget = None,
     wait_seconds: Wait = 0,
-) -> Told:
+) -> MeetingToolResult:
     """Start a meeting of several models that discuss a question and decide it; it goes on whatever becomes of you.
 
     Returns the session at once, or the decision if it is there within `wait_seconds`. Follow it with
     `watch_meeting`; where it waits at a gate, ask the person and call `answer_gate`.
     """
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         asked = Agenda(
             question,
             _seats(desk, seats, meeting),
@@ -111,12 +113,12 @@ async def watch_meeting(
     session: SessionName,
     ctx: Context[Any, Any],
     after: Annotated[
-        int, Field(ge=0, le=LAST_SEQ, description="The `seq` you know already: only what is newer is told.")
+        int, Field(ge=0, le=MAX_SEQ, description="The `seq` you know already: only what is newer is told.")
     ] = 0,
-    wait_seconds: Wait = USUAL_WAIT,
-) -> Told:
+    wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
+) -> MeetingToolResult:
     """Wait until a meeting has decided, stands at a gate or stops, and tell what happened since; or say what is new."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         return await _follow(desk, await desk.find(session), after, wait_seconds, ctx)
 
 
@@ -125,9 +127,9 @@ async def answer_gate(
     gate: Annotated[str, Field(description="The gate's id.")],
     option: Annotated[str, Field(description="One of its options, as the person chose.")],
     text: Annotated[str, Field(description="What the person adds, in their words.")] = "",
-) -> Told:
+) -> MeetingToolResult:
     """Answer the gate at which a meeting waits, with what the person chose; the meeting then goes on."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         found = await desk.find(session)
         before = await _going_on(desk, found)
         await desk.answer(found, gate, option, text, by=_by(), by_program=True)
@@ -138,9 +140,9 @@ async def answer_gate(
 async def say(
     session: SessionName,
     text: Annotated[str, Field(description="What the table should know, in the person's words.")],
-) -> Told:
+) -> MeetingToolResult:
     """Put a note to the table; the seats hear it at their next turn."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         found = await desk.find(session)
         before = await _going_on(desk, found)
         if not text.strip():
@@ -149,9 +151,9 @@ async def say(
         return await _told(desk, found, before.seq)
 
 
-async def resume_meeting(session: SessionName) -> Told:
+async def resume_meeting(session: SessionName) -> MeetingToolResult:
     """Go on with a meeting that was paused, or that no process runs any more; nobody is asked twice."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         found = await desk.find(session)
         before = await _going_on(desk, found)
         if before.paused:
@@ -160,24 +162,24 @@ async def resume_meeting(session: SessionName) -> Told:
         return await _told(desk, found, before.seq)
 
 
-async def read_decision(session: SessionName) -> Told:
+async def read_decision(session: SessionName) -> MeetingToolResult:
     """Read what a meeting decided: what it lacks first, then the result, the dissent word for word, and the cost."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         found = await desk.find(session)
         return await _told(desk, found, (await desk.session(found)).seq)
 
 
 async def list_meetings(
     limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 20,
-) -> Annotated[CallToolResult, Meetings]:
+) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         rows = [row for row in await desk.sessions(limit=limit) if not row.child]
         listed = [
-            Listed(
+            ListedMeeting(
                 row.id,
                 row.slug,
-                one_line(row.question, session_view.LONGEST),
+                sanitize_line(row.question, session_view.LONGEST_LINE),
                 row.meeting,
                 await _status(desk, row.id),
                 row.outcome,
@@ -185,20 +187,21 @@ async def list_meetings(
             )
             for row in rows
         ]
-    lines = [f"{it.address}: {it.outcome or it.status}. {one_line(it.question, 120)}" for it in listed]
-    return _result(Meetings(listed), "\n".join(lines) or "There are no meetings in this workspace yet.")
+    lines = [f"{it.address}: {it.outcome or it.status}. {sanitize_line(it.question, 120)}" for it in listed]
+    return _result(MeetingList(listed), "\n".join(lines) or "There are no meetings in this workspace yet.")
 
 
 async def search_decisions(
     words: Annotated[str, Field(description="What it was about; if empty, the newest are told.")],
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10,
-) -> Annotated[CallToolResult, Memories]:
+) -> Annotated[CallToolResult, MemoryList]:
     """Look up what earlier meetings of this workspace decided, what the person rejected, and what failed, with why."""
-    async with at_desk() as desk:
+    async with open_desk_for_call() as desk:
         entries = await desk.memory.entries(_LOOKED_UP, words.strip(), limit)
-    found = [session_view.remembered(entry) for entry in entries]
+    found = [session_view.build_memory_entry(entry) for entry in entries]
     return _result(
-        Memories(found), "\n".join(map(session_view.memory_words, found)) or "Nothing like it is remembered here."
+        MemoryList(found),
+        "\n".join(map(session_view.render_memory_line, found)) or "Nothing like it is remembered here.",
     )
 
 
@@ -206,13 +209,13 @@ async def search_decisions(
 
 
 @asynccontextmanager
-async def at_desk() -> AsyncGenerator[Roundtable]:
+async def open_desk_for_call() -> AsyncGenerator[Roundtable]:
     """The desk for one call, so that an edited config holds from the next call on; errors leave as one sentence."""
     try:
         async with await Roundtable.open() as desk:
             yield desk
     except RoundtableError as error:
-        raise ToolError(clean(Redactor().redact(f"{error.message} {error.help}".strip()))) from None
+        raise ToolError(sanitize_text(Redactor().redact(f"{error.message} {error.help}".strip()))) from None
 
 
 def _seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Seat, ...]:
@@ -221,13 +224,13 @@ def _seats(desk: Roundtable, names: list[str] | None, meeting: str) -> tuple[Sea
     if not known:
         raise UsageError("There are no seats.", "The person sets them up once with `roundtable init`.")
     if unknown := [name for name in names or () if name not in known]:
-        raise UsageError(f"There is no seat {one_line(unknown[0], 60)}.", f"There are: {', '.join(known)}.")
+        raise UsageError(f"There is no seat {sanitize_line(unknown[0], 60)}.", f"There are: {', '.join(known)}.")
     return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(known.values())
 
 
 async def _hold(
     desk: Roundtable, asked: Agenda, budget: float | None, wait: float, ctx: Context[Any, Any] | None = None
-) -> Told:
+) -> MeetingToolResult:
     limits = _within(desk.usual_limits(asked.meeting), budget)
     if limits.budget_usd is None and (paid := desk.paid_voices(asked.seats)):
         raise UsageError(
@@ -259,14 +262,16 @@ async def _going_on(desk: Roundtable, session: str) -> Session:
     return state
 
 
-async def _follow(desk: Roundtable, session: str, after: int, wait: float, ctx: Context[Any, Any] | None) -> Told:
+async def _follow(
+    desk: Roundtable, session: str, after: int, wait: float, ctx: Context[Any, Any] | None
+) -> MeetingToolResult:
     """Wait, but not long, for something that the caller can act on; what happens meanwhile is told as progress."""
     loop = asyncio.get_running_loop()
     give_up, seen = loop.time() + wait, after
     while True:
         for recorded in await desk.store.read(session, seen):
             seen = recorded.seq
-            if ctx is not None and (said := session_view.words(recorded.event)):
+            if ctx is not None and (said := session_view.render_fact_line(recorded.event)):
                 await ctx.report_progress(seen, message=said)
         left = give_up - loop.time()
         if left <= 0 or await _status(desk, session) != "running":
@@ -276,16 +281,16 @@ async def _follow(desk: Roundtable, session: str, after: int, wait: float, ctx: 
 
 async def _status(desk: Roundtable, session: str) -> str:
     holder = await desk.holder(session)
-    return session_view.status(await desk.session(session), holder)
+    return session_view.meeting_status_word(await desk.session(session), holder)
 
 
-async def _told(desk: Roundtable, session: str, after: int) -> Told:
+async def _told(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
     holder, why = await desk.holder(session), why_stopped(desk.places, session)
     records = await desk.store.read(session)
     state = Session.fold(session, records)
-    told = session_view.meeting(state, [it for it in records if it.seq > after], holder, why)
-    return _result(told, session_view.in_words(told, state))
+    told = session_view.build_meeting_status(state, [it for it in records if it.seq > after], holder, why)
+    return _result(told, session_view.render_meeting_text(told, state))
 
 
-def _result(shape: Meeting | Meetings | Memories, text: str) -> CallToolResult:
+def _result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=dataclasses.asdict(shape))

@@ -19,8 +19,8 @@ from roundtable.core.stages import StageEnd, latest_stage_draft, sdlc_settings
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import ChangeProgress, carry_out_change
-from roundtable.report.project_versions import contributors
-from roundtable.report.stage_words import story
+from roundtable.report.project_versions import stage_contributors
+from roundtable.report.stage_words import summarize_stage_history
 
 DELIVER = "deliver"
 
@@ -52,8 +52,8 @@ async def _extended(table: Table, ends: Sequence[StageEnd], decision: Decision, 
         bases[-1] if bases else table.charter.seats[0].name,
         before=run_trouble(table.charter, ends),
         apart=True,
-        authors=contributors(*ends),
-        body=story(ends),
+        authors=stage_contributors(*ends),
+        body=summarize_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:

@@ -11,7 +11,7 @@ import msgspec
 
 from roundtable.core.decide.stage_outcome import missing
 from roundtable.core.stages import OWN_WORDS_OPTION, StageEnd, stage_question_gate_id
-from roundtable.core.text.wording import many
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, unsign_answers
@@ -90,7 +90,7 @@ async def _disputed(setting: StageContext, verdict: JudgeResult, rounds: Sequenc
         NONE_OPTION: "leave it open and end the stage here",
     }
     gate = stage_question_gate_id(setting.name, "dispute")
-    after = many(len(rounds), "round")
+    after = pluralize(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.heard}.", verdict.unshown)))
     question = f"{setting.stage.title}: after {after} there is no agreement. {heard} Which way?"
     answer = await setting.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details))

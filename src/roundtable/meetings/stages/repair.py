@@ -13,7 +13,7 @@ from roundtable.core.decide.lead import executor
 from roundtable.core.decide.ruling import listed
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
@@ -86,7 +86,7 @@ async def _fixed(
     state, broken = await _rehearsed(setting, name, drafted.draft, state)
     if broken:
         return _left(state, wrong, f"the fix was dropped, since {listed(broken)} passed before it and not with it.")
-    took = [Contribution(it.path, "", seat) for it in changes_of(move.text).operations]
+    took = [Contribution(it.path, "", seat) for it in parse_file_changes(move.text).operations]
     became = state.became | {it.id: MENDED for it in wrong}
     return msgspec.structs.replace(state, became=became, took=(*state.took, *dict.fromkeys(took)))
 

@@ -36,7 +36,7 @@ from roundtable.core.decide.ruling import listed
 from roundtable.core.decide.stage_outcome import refused
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
 from roundtable.core.stages import StageEnd, StageEnding, stage_question_gate_id
-from roundtable.core.text.wording import many
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, unsign_answers
@@ -86,7 +86,7 @@ async def _ended(setting: StageContext, verdict: JudgeResult, found: Sequence[We
     if verdict.consensus and said is not None:
         return FindingsRuling(by_judge(found, said), "agreed", verdict)
     gate = stage_question_gate_id(setting.name, "dispute")
-    findings = many(len(found), "finding")
+    findings = pluralize(len(found), "finding")
     question = f"{setting.stage.title}: {findings}. {verdict.heard}. What is to be done about them?"
     details = {
         REPAIR_OPTION: "mend what the seats themselves call critical or high",

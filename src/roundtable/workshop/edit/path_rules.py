@@ -12,7 +12,7 @@ from pathlib import Path
 
 from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.file_kinds import is_sensitive_path
-from roundtable.core.text.sanitize import visible
+from roundtable.core.text.sanitize import reveal_hidden_characters
 
 LONGEST_PATH = 1024
 LONGEST_NAME = 255
@@ -188,7 +188,7 @@ def _whole(path: str) -> Refusal | None:
 def _coded(path: str) -> Refusal | None:
     """Letters that nobody sees, or that become others on the way."""
     what = ""
-    if "\t" in path or visible(path) != path:
+    if "\t" in path or reveal_hidden_characters(path) != path:
         what = "has letters in it that nobody can see"
     elif _PERCENT.search(path):
         what = "has letters in it that are percent-encoded"

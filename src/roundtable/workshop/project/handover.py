@@ -25,7 +25,7 @@ import msgspec
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.stage_outcome import Form, is_nameless
 from roundtable.core.faults import UsageError
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import twins_among
 from roundtable.workshop.identity import is_orphan, own_folder, own_name
@@ -129,7 +129,7 @@ def hand_over_project(into: Path, form: Form, versions: Sequence[ProjectVersion]
     Where the very same stands already, as after a crash, that is it; anything else that stands there is left alone.
     """
     into = into.absolute()
-    named = one_line(str(into), 200)
+    named = sanitize_line(str(into), 200)
     if is_nameless(into.name):
         raise UsageError(f"{named} does not say what the project is to be called.", "Name a new folder or zip.")
     try:

@@ -28,7 +28,7 @@ import msgspec
 
 from roundtable.core.decide.ruling import listed
 from roundtable.core.file_kinds import is_test_file
-from roundtable.core.text.sanitize import one_line, visible
+from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 
 RUN_PLAN_FILE = "run.toml"
 
@@ -82,7 +82,9 @@ def _sections(text: str) -> dict[str, TomlTable]:
     try:
         found = cast(TomlTable, tomllib.loads(fenced[1] if fenced else text))
     except tomllib.TOMLDecodeError as error:
-        raise _Wrong(f"it is no TOML ({one_line(str(error), 100)}). Write [run] and below it argv = [...].") from None
+        raise _Wrong(
+            f"it is no TOML ({sanitize_line(str(error), 100)}). Write [run] and below it argv = [...]."
+        ) from None
     except ValueError:
         raise _Wrong("it has a number of too many digits. Write numbers that have a meaning.") from None
     except RecursionError:
@@ -149,7 +151,7 @@ def _argv(name: str, table: TomlTable) -> tuple[str, ...]:
 def _install(table: TomlTable) -> tuple[str, ...]:
     """That of an install step, which a person must be able to read as a whole."""
     argv = _argv("install", table)
-    if len(" ".join(argv)) > _LONGEST_INSTALL or any(visible(it) != it for it in argv):
+    if len(" ".join(argv)) > _LONGEST_INSTALL or any(reveal_hidden_characters(it) != it for it in argv):
         raise _Wrong(
             f"argv of [install] has more than {_LONGEST_INSTALL:,} characters, or one that nobody sees. "
             "Write it so that a person can read it."
@@ -190,7 +192,7 @@ def _env(table: TomlTable) -> dict[str, str]:
 
 
 def _named(names: Sequence[str]) -> str:
-    return listed([one_line(it, 40) or "an empty name" for it in names[:3]])
+    return listed([sanitize_line(it, 40) or "an empty name" for it in names[:3]])
 
 
 # --- what can be guessed -----------------------------------------------------------------------

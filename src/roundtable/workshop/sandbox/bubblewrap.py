@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Output
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.sandbox.cgroups import Group, sweep
 from roundtable.workshop.sandbox.first_program import SOURCE, Report, first_program, packed
 from roundtable.workshop.sandbox.process_usage import Looking
@@ -56,7 +56,7 @@ class Bubblewrap:
             tried = await ended(found, Job(("true",), str(NOTHING.parent), bounds=Bounds(seconds=10)))
             if tried.code == 0:
                 return cls(program, way, await asyncio.to_thread(_name))
-            why = one_line(tried.output.decode(errors="replace"), 200) or tried.stopped
+            why = sanitize_line(tried.output.decode(errors="replace"), 200) or tried.stopped
         return f"Bubblewrap does not work here ({why})."
 
     async def run(self, job: Job) -> AsyncGenerator[Output | Exit]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import own_name
 from roundtable.workshop.sandbox.cgroups import Group
 from roundtable.workshop.sandbox.engines import LABEL, Engine
@@ -50,7 +50,7 @@ class Container:
         await engine.sweep()
         found = cls(engine, image or await engine.empty_image(), bool(image))
         tried = await ended(found, Job(("sh", "-c", _BOUND), str(NOTHING.parent), bounds=Bounds(seconds=30)))
-        said = one_line(tried.output.decode(errors="replace"), 200)
+        said = sanitize_line(tried.output.decode(errors="replace"), 200)
         if tried.code != 0:
             return f"{name.capitalize()} does not run programs here ({said or tried.stopped})."
         if not said.isdigit():

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import is_orphan
 
 LABEL = "roundtable.run"
@@ -71,9 +71,9 @@ class Engine:
         for question, wanted in _QUESTIONS[name]:
             answer = await engine.ask(question)
             if answer.code != 0:
-                return f"No {name.capitalize()} engine answers ({one_line(answer.text, 200)})."
+                return f"No {name.capitalize()} engine answers ({sanitize_line(answer.text, 200)})."
             if not answer.text.startswith(wanted):
-                return f"{name.capitalize()} would run things on another machine ({one_line(answer.text, 100)})."
+                return f"{name.capitalize()} would run things on another machine ({sanitize_line(answer.text, 100)})."
         return engine
 
     async def ask(self, argv: Sequence[str], data: bytes | None = None) -> Answer:

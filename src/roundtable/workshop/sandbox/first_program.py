@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from roundtable.core.sandbox import Limit
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 
 SOURCE = "/run/source"
 """Where the folder of a job is shown that works on a copy of it."""
@@ -95,7 +95,9 @@ class Report:
     def failure(self) -> str:
         """Why the run never began, if it did not."""
         began = any(it == "began" or it.startswith("ended") for it in self._lines())
-        return "" if began else f"It could not be run: {one_line(' '.join(self._lines()), 300) or 'nobody said why'}."
+        return (
+            "" if began else f"It could not be run: {sanitize_line(' '.join(self._lines()), 300) or 'nobody said why'}."
+        )
 
     def _lines(self) -> list[str]:
         return self._said.decode(errors="replace").splitlines()

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import own_name
 from roundtable.workshop.sandbox.compose_file import Composed, compose_file, composed
 from roundtable.workshop.sandbox.container import Meter, alone, writable
@@ -111,7 +111,7 @@ async def _of_compose(engine: Engine, name: str, path: Path, names: Composed, bo
         return _NO_COMPOSE
     read = await engine.ask((*base, "config", "--quiet"))
     if read.code != 0:
-        return f"The compose file was not understood. {one_line(read.text, 300)}"
+        return f"The compose file was not understood. {sanitize_line(read.text, 300)}"
     over = path.with_name("bounds-of-the-sandbox.json")
     await asyncio.to_thread(over.write_text, json.dumps(_bounded(name, names, bounds)))
     both = (*base, "--file", str(over))

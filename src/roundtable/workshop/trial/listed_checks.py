@@ -11,7 +11,7 @@ from roundtable.core.effects import CheckOutcome, ChecksRun
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import clean
+from roundtable.core.text.sanitize import sanitize_text
 from roundtable.workshop.sandbox import SandboxSettings, ended, find_sandbox
 
 
@@ -52,4 +52,4 @@ class ListedChecks:
 
 def sanitize_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
     """How a check ended, without what a terminal would obey and without secrets in what it said."""
-    return msgspec.structs.replace(outcome, output=redactor.redact(clean(outcome.output)).strip("\n"))
+    return msgspec.structs.replace(outcome, output=redactor.redact(sanitize_text(outcome.output)).strip("\n"))

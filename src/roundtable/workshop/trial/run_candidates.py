@@ -15,7 +15,7 @@ from roundtable.core.decide.candidate_ranking import ERROR
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
-from roundtable.core.text.wording import many
+from roundtable.core.text.wording import pluralize
 from roundtable.workshop.sandbox import ended
 from roundtable.workshop.sandbox.output_lines import Lines, Tell
 from roundtable.workshop.trial import probe_tests
@@ -286,7 +286,7 @@ class _Bench:
             return TrialResults()
         seconds = PROBE_COMMAND_SECONDS if commands else _CALL_SECONDS
         probes, changes = [it.probe for it in inputs], [it.change for it in changeable]
-        self._tell(f"{many(len(inputs), 'telling input')} on {many(len(candidates), 'candidate')}")
+        self._tell(f"{pluralize(len(inputs), 'telling input')} on {pluralize(len(candidates), 'candidate')}")
         seen = await self._asked(candidates, [*probes, *changes], seconds)
         outputs = {name: _by_input(inputs, said) for name, said in seen.items()}
         if len({frozenset(it.items()) for it in outputs.values()}) > 1:

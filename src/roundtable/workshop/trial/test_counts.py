@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.text.wording import ended
+from roundtable.core.text.wording import end_sentence
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
@@ -55,10 +55,12 @@ def explain_uninformative_check(outcome: CheckOutcome, bare: CheckOutcome | None
         ran_none = parse_executed_test_count(outcome.output) == 0
         return f"The check {outcome.name} ended well without running a single test." if ran_none else ""
     if bare is None and _never_started(outcome):
-        return ended(f"The check {outcome.name} could not be started: {outcome.gist}")
+        return end_sentence(f"The check {outcome.name} could not be started: {outcome.gist}")
     if bare is None or not all(map(_never_started, (outcome, bare))) or _lasting(bare) != _lasting(outcome):
         return ""
-    return ended(f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}")
+    return end_sentence(
+        f"The check {outcome.name} fails without any change too, so it says nothing of one: {outcome.gist}"
+    )
 
 
 def _never_started(outcome: CheckOutcome) -> bool:

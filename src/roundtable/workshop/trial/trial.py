@@ -15,12 +15,12 @@ from roundtable.core.decide.trial_outcome import SIDE_EFFECTS, SLIPS, asks_for_t
 from roundtable.core.effects import Candidate, CandidatesTried, CheckOutcome, MergeTried, TryCandidates, TryMerged
 from roundtable.core.file_kinds import is_test_file
 from roundtable.core.ports import Sandbox
-from roundtable.core.replies.codec import Unreadable
-from roundtable.core.replies.file_changes import changes_of
+from roundtable.core.replies.codec import UnreadableReply
+from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import clean
+from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Move
 from roundtable.workshop.edit.draft import drafted
 from roundtable.workshop.edit.lost_tests import changed_tests
@@ -107,9 +107,9 @@ class CandidateTrial:
         """Read a seat's words and carry them out on paper."""
         try:
             changes = _as_shown(
-                changes_of(move.text, move.seat, change_request_source(session), scope), session, move, over
+                parse_file_changes(move.text, move.seat, change_request_source(session), scope), session, move, over
             )
-        except Unreadable as error:
+        except UnreadableReply as error:
             return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
         drafting = drafted(changes, self._workspace, self._redactor.finds, over)
         own = since(over, drafting.files)
@@ -365,7 +365,7 @@ class CandidateTrial:
 
     def clean_words(self, said: Sequence[str]) -> tuple[str, ...]:
         """Sentences that quote what checks said, fit for the record."""
-        return tuple(self._redactor.redact(clean(it)) for it in said)
+        return tuple(self._redactor.redact(sanitize_text(it)) for it in said)
 
     def clean(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """What checks said, fit for the record."""

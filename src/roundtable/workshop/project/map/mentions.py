@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.core.chunks import SizedFile
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.symbol_names import node_text
@@ -68,7 +68,7 @@ class SourceLines:
             read += self._source[start : min(end, start + _LONGEST_BYTES)]
             if read.count(b"(") <= read.count(b")"):
                 break
-        return one_line(read.decode(errors="replace"), MAX_MAP_LINE_LENGTH)
+        return sanitize_line(read.decode(errors="replace"), MAX_MAP_LINE_LENGTH)
 
 
 def find_name_mentions(read: Outline, telling: Container[str]) -> Iterator[NameMention]:

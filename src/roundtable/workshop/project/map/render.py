@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.project.map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
@@ -91,7 +91,7 @@ def _fits(text: str, budget_tokens: int) -> bool:
 
 def _text(program: ProjectMap, less: _Less) -> str:
     lines = [line for it in program.files if it.entries for line in _file(it, less)]
-    unread = [one_line(it.path) for it in program.files if not it.entries]
+    unread = [sanitize_line(it.path) for it in program.files if not it.entries]
     if unread and not less.unused:
         lines.append(f"Without symbols: {', '.join(unread)}")
     return "\n".join((*lines, *_note(program, less)))
@@ -101,8 +101,8 @@ def _file(file: MappedFile, less: _Less) -> Iterator[str]:
     shown = [it for it in file.entries if less.shows(it)]
     if less.unused and not shown:
         return
-    imports = f" uses {', '.join(map(one_line, file.imports))}" if file.imports and not less.unused else ""
-    yield f"{one_line(file.path)}{imports}"
+    imports = f" uses {', '.join(map(sanitize_line, file.imports))}" if file.imports and not less.unused else ""
+    yield f"{sanitize_line(file.path)}{imports}"
     for it in shown:
         places = f"{len(it.uses):,} places" if less.places else _places(it.uses)
         yield f"  {it.line} {_named(it, less.signatures)}{f' <- {places}' if it.uses else ''}"
@@ -119,7 +119,7 @@ def _places(uses: Sequence[SymbolUse]) -> str:
     """Where a symbol is used, each file once: `a.py:3,9, b.py:4`."""
     by_file: dict[str, list[str]] = {}
     for it in uses:
-        by_file.setdefault(one_line(it.path), []).append(str(it.line))
+        by_file.setdefault(sanitize_line(it.path), []).append(str(it.line))
     return ", ".join(f"{path}:{','.join(lines)}" for path, lines in by_file.items())
 
 
@@ -147,7 +147,7 @@ def _used_here(program: ProjectMap, here: Collection[str]) -> str:
         for entry in file.entries if file.path not in here else ():
             uses = [it for it in entry.uses if it.path in here]
             if uses:
-                lines.append(f"  {one_line(file.path)}:{entry.line} {_named(entry)} <- {_places(uses)}")
+                lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)} <- {_places(uses)}")
     return "\n".join(("Defined in other files and used here:", *lines)) if lines else ""
 
 
@@ -158,7 +158,7 @@ def _used_elsewhere(program: ProjectMap, here: Collection[str], most: int | None
         for entry in file.entries if file.path in here else ():
             uses = [it for it in entry.uses if it.path not in here]
             if uses:
-                lines.append(f"  {one_line(file.path)}:{entry.line} {_named(entry)}{_only_named(uses, most)}")
+                lines.append(f"  {sanitize_line(file.path)}:{entry.line} {_named(entry)}{_only_named(uses, most)}")
                 lines.extend(_lines(uses, most))
     return "\n".join(("Defined here and used in other files:", *lines)) if lines else ""
 
@@ -172,8 +172,8 @@ def _only_named(uses: Sequence[SymbolUse], most: int | None) -> str:
 def _lines(uses: Sequence[SymbolUse], most: int | None) -> Iterator[str]:
     written = _spread([it for it in uses if it.text])
     for it in written[:most]:
-        inside = f" in {one_line(it.within)}" if it.within else ""
-        yield f"    {one_line(it.path)}:{it.line}{inside}: {it.text}"
+        inside = f" in {sanitize_line(it.within)}" if it.within else ""
+        yield f"    {sanitize_line(it.path)}:{it.line}{inside}: {it.text}"
     if most is not None and len(written) > most:
         yield f"    and {len(written) - most:,} more places, left out for want of room"
 

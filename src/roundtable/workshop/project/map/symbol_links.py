@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from roundtable.core.text.sanitize import one_line
+from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.project.map.import_resolution import ProjectIndex
 from roundtable.workshop.project.map.mentions import MAX_MAP_LINE_LENGTH, NameMention, SourceLines, find_name_mentions
 from roundtable.workshop.project.map.name_resolution import ProjectNames, ResolvedSymbol, symbol_name_without_namespace
@@ -134,9 +134,9 @@ def _mapped(path: str, names: ProjectNames, uses: Mapping[Symbol, list[SymbolUse
     lines = SourceLines(read.source)
     entries = tuple(
         MappedSymbol(
-            one_line(it.name),
+            sanitize_line(it.name),
             it.kind,
-            one_line(it.signature, MAX_MAP_LINE_LENGTH).rstrip(":"),
+            sanitize_line(it.signature, MAX_MAP_LINE_LENGTH).rstrip(":"),
             lines.of(it.node.start_byte),
             _is_private(read, it),
             tuple(sorted(uses.get(it, ()), key=lambda use: (use.path, use.line))),

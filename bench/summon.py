@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.code_changes import changed
+from roundtable.app.opening.code_changes import read_uncommitted_changes
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
@@ -94,7 +94,7 @@ async def side_by_side(workspace: Path, places: Places) -> tuple[float, float]:
         for _ in range(RUNS + 1):
             own.append(seconds(lambda: git_alone(workspace)))
             begun = time.perf_counter()
-            await desk.draft(Agenda("Review these changes.", seats, texts=changed(workspace).texts))
+            await desk.draft(Agenda("Review these changes.", seats, texts=read_uncommitted_changes(workspace).texts))
             prompt.append(time.perf_counter() - begun)
     return statistics.median(own[1:]), statistics.median(prompt[1:])
 

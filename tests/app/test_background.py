@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
@@ -87,7 +87,7 @@ async def test_a_meeting_is_held_by_a_process_in_a_session_of_its_own(desk: Roun
     state = await until(desk, session, "ended")
     assert state.decision is not None
     assert state.decision.outcome is Outcome.REACHED
-    assert why_stopped(desk.places, session) == ""
+    assert read_background_failure(desk.places, session) == ""
     await run_in_background(desk, session)
 
 
@@ -114,7 +114,7 @@ async def test_a_gate_that_nobody_answers_keeps_no_process_and_can_be_answered_l
     state = await desk.session(session)
     assert state.open_gate is not None
     assert not state.ended
-    assert why_stopped(desk.places, session) == ""
+    assert read_background_failure(desk.places, session) == ""
     await desk.answer(session, state.open_gate.id, "A")
     await run_in_background(desk, session, at_a_gate=0.2)
     state = await until(desk, session, "ended")
@@ -150,11 +150,11 @@ async def test_a_run_that_cannot_begin_says_why(desk: Roundtable, places: Places
     places.user_config.write_text("langage = 'en'")
     with pytest.raises(RoundtableError, match=r"could not be run\..*langage"):
         await run_in_background(desk, session)
-    assert "langage" in why_stopped(places, session)
+    assert "langage" in read_background_failure(places, session)
     places.user_config.unlink()
     await run_in_background(desk, session)
     await until(desk, session, "ended")
-    assert why_stopped(places, session) == ""
+    assert read_background_failure(places, session) == ""
 
 
 async def test_a_module_in_the_workspace_is_not_run(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.context_window import MAP
+from roundtable.app.opening.context_window import MAP_TITLE
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.decide.findings import place_of
@@ -117,7 +117,7 @@ async def test_the_program_comes_first_and_each_part_knows_what_it_hangs_on(desk
     first = done.chunks[0]
     assert first.files[0].name.startswith("app/")
     assert first.map is not None
-    assert first.map.name == MAP
+    assert first.map.name == MAP_TITLE
     known = {
         it.name: (await desk.store.fetch(chunk.map.digest)).decode()
         for chunk in done.chunks

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.records.workspace_files import Folder
+from roundtable.app.records.workspace_files import WorkspaceFolder
 from roundtable.core.events import NoteSaid, Recorded, SessionOpened
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
@@ -248,7 +248,7 @@ async def test_a_draft_that_a_killed_process_left_is_taken_up_and_nobodys_file_w
 
 async def test_files_written_at_once_are_whole(folder: Path) -> None:
     texts = [f"<!-- {GENERATED_FILE_MARK} -->\n{letter * 200_000}\n" for letter in "abcdefgh"]
-    writers = (asyncio.to_thread(Folder(folder.parent).write, {"chronicle.md": text}) for text in texts)
+    writers = (asyncio.to_thread(WorkspaceFolder(folder.parent).write, {"chronicle.md": text}) for text in texts)
     done = await asyncio.gather(*writers)
     assert all(not it.failed for it in done)
     assert (folder / "chronicle.md").read_text() in texts

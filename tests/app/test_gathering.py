@@ -9,8 +9,8 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import Room
-from roundtable.app.opening.opening_context import Gathered, Gathering
+from roundtable.app.opening.context_window import ContextRoom
+from roundtable.app.opening.opening_context import ContextGatherer, OpeningContext
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
@@ -19,7 +19,7 @@ from roundtable.workshop.repo.git import git_of
 from tests.repository import commit, git, opened, repository, write
 
 IGNORE = (".git", "node_modules", "dist")
-ROOM = Room(40_000, 20_000)
+ROOM = ContextRoom(40_000, 20_000)
 FILES = {
     "README.md": "A shop.\n",
     "src/auth/token.py": "def refresh(token): ...\n",
@@ -31,16 +31,16 @@ SCRIPTED = (Seat("a", ("script:s.json",)), Seat("b", ("script:s.json",)))
 
 
 async def gather(
-    workspace: Path, question: str = "How to refactor auth?", *, room: Room = ROOM, **agenda: object
-) -> Gathered:
-    return await Gathering(Redactor(), workspace, IGNORE).gather(
+    workspace: Path, question: str = "How to refactor auth?", *, room: ContextRoom = ROOM, **agenda: object
+) -> OpeningContext:
+    return await ContextGatherer(Redactor(), workspace, IGNORE).gather(
         Agenda(question, **agenda),  # pyright: ignore[reportArgumentType]
         room,
         project=True,
     )
 
 
-def text_of(gathered: Gathered) -> str:
+def text_of(gathered: OpeningContext) -> str:
     return "\n".join(f"{name}\n{data.decode()}" for name, data in gathered.shown.items())
 
 
@@ -142,7 +142,7 @@ async def test_ignored_and_sensitive_files_are_not_even_opened(workspace: Path) 
 async def test_what_has_no_room_is_left_out_by_relevance_and_said(workspace: Path) -> None:
     many = {f"src/part{number:02}.py": f"x = {number}\n" * 200 for number in range(40)}
     repository(workspace, {**many, "src/auth.py": "def login(): ...\n" * 20, "package-lock.json": "{}" * 50})
-    gathered = await gather(workspace, "Is auth safe?", room=Room(8_000, 4_000))
+    gathered = await gather(workspace, "Is auth safe?", room=ContextRoom(8_000, 4_000))
     shown = [name for name in gathered.shown if name.startswith("src/")]
     assert shown[0] == "src/auth.py"
     assert "package-lock.json" not in gathered.shown

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.app.records.session_ids import slug_of
+from roundtable.app.records.session_ids import make_session_slug
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.values import Charter
@@ -31,14 +31,14 @@ DAY = "2026-11-16"
     ],
 )
 def test_a_slug_keeps_the_words_of_the_question_in_any_script(question: str, slug: str) -> None:
-    assert slug_of(question, DAY) == f"{DAY}-{slug}"
+    assert make_session_slug(question, DAY) == f"{DAY}-{slug}"
 
 
 @given(st.text(max_size=300))
 @example("数据库" * 100)
 @example("a" * 66 + "é" + "数" * 9)
 def test_a_slug_is_bounded_and_names_a_folder(question: str) -> None:
-    slug = slug_of(question, DAY)
+    slug = make_session_slug(question, DAY)
     assert len(slug.encode()) <= 80
     assert not slug.endswith("-")
     opened = SessionOpened(Charter(question, (), "council", 1, slug=slug))

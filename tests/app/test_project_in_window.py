@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.context_window import MAP
+from roundtable.app.opening.context_window import MAP_TITLE
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import EndStage, ListProject, ProjectListed, StageEnded
@@ -81,7 +81,7 @@ async def test_of_a_project_that_is_too_large_the_rest_is_named_and_mapped_and_a
     assert sorted((*names(shown), *shown.left)) == sorted(it for it in FILES if it != ".env"), "every file is told of"
     assert "app/whole.py" in shown.left, "it alone is larger than the window"
     assert shown.map is not None
-    assert shown.map.name == MAP
+    assert shown.map.name == MAP_TITLE
     drawn = (await desk.store.fetch(shown.map.digest)).decode()
     assert "whole_07" in drawn, "what is used of a file that is not shown"
     size = sum(it.size for it in shown.items) + shown.map.size

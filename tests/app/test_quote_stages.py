@@ -13,7 +13,7 @@ import pytest
 from roundtable.app.cost.quote import ON_TOP, Quote, quote
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.stage_lists import shipped
+from roundtable.app.opening.stage_lists import load_shipped_stages
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.session import Session
@@ -106,7 +106,7 @@ async def test_seven_stages_that_all_go_wrong_stay_within_their_quote(tmp_path: 
     for round in ("*-write", "*-analyse"):
         turns += [{"round": round, "seat": seat, "text": padded(wrote(FILES[seat]))} for seat in NAMES]
     turns.append({"round": "*", "text": padded("I think so.")})
-    stages = tuple(msgspec.structs.replace(it, tokens=SHORT) for it in shipped().stages)
+    stages = tuple(msgspec.structs.replace(it, tokens=SHORT) for it in load_shipped_stages().stages)
     (tmp_path / "work").mkdir()
     async with await Roundtable.open(tmp_path / "work", Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda(stages, seats(tmp_path, turns)))
@@ -149,7 +149,7 @@ FOUND_EVERYWHERE = [
 async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
     files = {f"shop/part_{number}.py": module(number) for number in range(120)}
     folder = repository(tmp_path / "big", files)
-    review = next(it for it in shipped().stages if it.kind == "review")
+    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
     (cut,) = (it for it in session.results.values() if isinstance(it, ProjectSplit))
@@ -165,7 +165,7 @@ async def test_a_review_of_120_files_comes_to_what_was_quoted(tmp_path: Path, tu
 
 
 async def test_what_a_stage_reads_of_a_project_is_quoted_with_it(tmp_path: Path) -> None:
-    review = next(it for it in shipped().stages if it.kind == "review")
+    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     table = seats(tmp_path, [FOUND_NOTHING])
     quotes: list[Quote] = []
     for number in (1, 40):
@@ -191,7 +191,7 @@ async def test_windows_that_are_known_say_how_many_parts_there_are_and_how_long_
     places.config.mkdir(parents=True)
     places.user_config.write_text(WINDOWS)
     folder = repository(tmp_path / "work", {f"shop/part_{it}.py": module(it) for it in range(20)})
-    review = next(it for it in shipped().stages if it.kind == "review")
+    review = next(it for it in load_shipped_stages().stages if it.kind == "review")
     async with await Roundtable.open(folder, places) as desk:
         large, small = [
             await quote(desk, agenda((review,), (Seat("claude", (f"lab:{it}",)),), existing=True))
@@ -208,7 +208,7 @@ async def test_a_quote_is_for_the_form_in_which_the_files_of_the_project_are_to_
     tmp_path: Path, meeting: str
 ) -> None:
     table, quotes = seats(tmp_path, []), list[Quote]()
-    stages = tuple(it for it in shipped().stages if it.name == "development")
+    stages = tuple(it for it in load_shipped_stages().stages if it.name == "development")
     for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):
         folder = repository(tmp_path / str(size), {"long.txt": "x" * size})
         told = agenda(stages, table, existing=True)

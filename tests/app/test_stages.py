@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.stage_lists import Wanted, as_wanted, own_stages, shipped
+from roundtable.app.opening.stage_lists import StageOptions, apply_stage_options, load_shipped_stages, parse_stage_list
 from roundtable.app.settings.config import trust
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
@@ -57,34 +57,41 @@ def test_there_are_lighter_ways_through_them(desk: Roundtable, way: str, held: l
 
 @pytest.mark.feature("S0.145")
 def test_every_stage_has_three_rounds_unless_the_person_says_otherwise() -> None:
-    assert {it.rounds for it in shipped().stages} == {3}
-    told = as_wanted(shipped().stages, Wanted(rounds={"": 2, "qa": 5}))
+    assert {it.rounds for it in load_shipped_stages().stages} == {3}
+    told = apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"": 2, "qa": 5}))
     assert {it.name: it.rounds for it in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
     with pytest.raises(ConfigError, match="rounds must be 9 or less"):
-        as_wanted(shipped().stages, Wanted(rounds={"qa": 10}))
+        apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"qa": 10}))
 
 
 @pytest.mark.feature("S0.10", "S0.11", "S0.51")
 def test_stages_are_switched_off_and_instructed_before_the_start() -> None:
-    told = as_wanted(shipped().stages, Wanted(skip=("qa", "devops"), instructions={"architecture": "No framework."}))
+    told = apply_stage_options(
+        load_shipped_stages().stages,
+        StageOptions(skip=("qa", "devops"), instructions={"architecture": "No framework."}),
+    )
     assert names(told) == ["requirements", "architecture", "development", "code-review", "execution"]
     assert len(told) == len(SEVEN), "what is left out is still known by its name"
     assert {it.name: it.instructions for it in told if it.instructions} == {"architecture": "No framework."}
-    assert names(as_wanted(shipped().stages, Wanted(only=("qa", "development"), skip=("qa",)))) == ["development"]
+    assert names(
+        apply_stage_options(load_shipped_stages().stages, StageOptions(only=("qa", "development"), skip=("qa",)))
+    ) == ["development"]
 
 
 def test_who_judges_and_how_they_speak_is_said_for_one_stage_or_for_all() -> None:
-    told = as_wanted(shipped().stages, Wanted(judge={"": "ada", "qa": "bob"}, speaking="sequential"))
+    told = apply_stage_options(
+        load_shipped_stages().stages, StageOptions(judge={"": "ada", "qa": "bob"}, speaking="sequential")
+    )
     assert {it.name: it.judge for it in told} == {**dict.fromkeys(SEVEN, "ada"), "qa": "bob"}
     assert {it.speaking for it in told} == {"sequential"}
 
 
 def test_a_stage_that_is_not_there_is_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="no stage architektur here") as wrong:
-        as_wanted(shipped().stages, Wanted(instructions={"architektur": "No framework."}))
+        apply_stage_options(load_shipped_stages().stages, StageOptions(instructions={"architektur": "No framework."}))
     assert wrong.value.help.startswith("Did you mean `architecture`?")
     with pytest.raises(UsageError, match="No stage is left"):
-        as_wanted(shipped().stages, Wanted(skip=tuple(SEVEN)))
+        apply_stage_options(load_shipped_stages().stages, StageOptions(skip=tuple(SEVEN)))
 
 
 OWN = """
@@ -142,7 +149,7 @@ def test_a_list_of_ones_own_says_what_is_different_and_adds_its_own_stages(desk:
 )
 def test_a_list_that_cannot_be_read_is_refused_with_the_place(text: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        own_stages(text, "mine.toml")
+        parse_stage_list(text, "mine.toml")
     assert wrong in refused.value.message
     assert refused.value.help
 
@@ -182,7 +189,7 @@ def test_a_list_is_found_by_its_name_and_a_workspaces_own_only_once_it_is_truste
 
 def test_the_list_in_the_docs_can_be_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sdlc.md").read_text()
-    listed = own_stages(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
+    listed = parse_stage_list(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
     assert [(it.name, it.rounds, it.judge, it.speaking) for it in listed] == [
         ("requirements", 2, "", "blind"),
         ("threats", 3, "claude", "blind"),
@@ -196,14 +203,14 @@ async def test_who_asks_for_the_meeting_alone_gets_all_seven(desk: Roundtable) -
 
 
 async def test_a_judge_must_sit_at_the_table(desk: Roundtable) -> None:
-    stages = encode_stages(as_wanted(shipped().stages, Wanted(judge={"qa": "cora"})))
+    stages = encode_stages(apply_stage_options(load_shipped_stages().stages, StageOptions(judge={"qa": "cora"})))
     with pytest.raises(UsageError, match="cora is to judge qa") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
 
 
 async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundtable) -> None:
-    listed = own_stages('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
+    listed = parse_stage_list('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
     with pytest.raises(UsageError, match="cora is to take part in qa and is not at the table") as refused:
         await opened(desk, seats=SEATS, settings={"stages": encode_stages(listed)})
     assert refused.value.help == "Name one of: ada, bob."
@@ -212,7 +219,7 @@ async def test_who_is_to_take_part_in_a_stage_must_sit_at_the_table(desk: Roundt
 async def test_there_is_room_for_every_round_of_every_stage_and_a_limit_that_somebody_set_stays(
     desk: Roundtable,
 ) -> None:
-    spec = encode_stages(as_wanted(desk.stages.find("spec"), Wanted()))
+    spec = encode_stages(apply_stage_options(desk.stages.find("spec"), StageOptions()))
     few = await opened(desk, seats=SEATS, settings={"stages": spec})
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds

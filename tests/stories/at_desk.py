@@ -7,7 +7,7 @@ from typing import Any
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.meeting_catalog import meeting_of
+from roundtable.app.opening.meeting_catalog import find_charter_rules
 from roundtable.core.effects import ChecksRun, FilesRead
 from roundtable.core.values import Decision, Limits, Seat
 from roundtable.engine.run import Engine
@@ -42,7 +42,7 @@ class Held:
             await self.open(meeting, question, **agenda)
         desk = self._desk
         engine = Engine(desk.store, desk.store, self.voices, desk.performer, desk.feed)
-        return await engine.run(self.session, meeting_of, "test")
+        return await engine.run(self.session, find_charter_rules, "test")
 
     def prompt(self, round: str, seat: str) -> str:
         """Everything that a seat was shown in a round."""

@@ -12,7 +12,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.effects.workbench import Workbench
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import Room
+from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ChangeApplied, Effect, EffectResult, WorkshopEffect
@@ -211,7 +211,9 @@ class _Counting:
     """The real workbench over a store that dies, with what it was told to do."""
 
     def __init__(self, store: MortalStore, workspace: Path, home: Path, feed: Feed) -> None:
-        self._bench = Workbench(store, workspace, feed, Places(home, home), Config(checks=CHECKS), lambda _: Room(0, 0))
+        self._bench = Workbench(
+            store, workspace, feed, Places(home, home), Config(checks=CHECKS), lambda _: ContextRoom(0, 0)
+        )
         self.performed: list[str] = []
         self.recovered: list[str] = []
 

@@ -10,8 +10,8 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.apply_source import session_to_apply
-from roundtable.app.records.undo_change import undo
+from roundtable.app.opening.apply_source import find_session_to_apply
+from roundtable.app.records.undo_change import undo_change
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
 from roundtable.core.events import BY_DEADLINE_DEFAULT, BY_HEADLESS_DEFAULT
@@ -147,7 +147,7 @@ async def test_uncommitted_work_is_told_at_once_and_once_committed_the_draft_sti
     said, _, way_on = decision.how.partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted on them, so commit them.")
     git(code, "commit", "-qam", "Mine")
-    unwritten = await session_to_apply(bench, way_on.split()[0])
+    unwritten = await find_session_to_apply(bench, way_on.split()[0])
     later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
     assert later.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
@@ -165,7 +165,7 @@ async def test_work_that_came_while_the_gate_was_open_is_stashed_and_then_the_dr
     said, _, way_on = (await running).how.partition(" Then: roundtable apply ")
     assert said.endswith("It was drafted without them, so stash them.")
     git(code, "stash")
-    unwritten = await session_to_apply(bench, way_on.split()[0])
+    unwritten = await find_session_to_apply(bench, way_on.split()[0])
     later = await bench.run(await bench.apply(unwritten.id, Agenda("", headless=True, answers=YES)))
     assert later.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
@@ -187,7 +187,7 @@ async def test_what_was_carried_out_is_not_carried_out_again_unasked(bench: Roun
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await session_to_apply(bench, address)
+            await find_session_to_apply(bench, address)
 
 
 async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundtable, code: Path) -> None:
@@ -196,24 +196,24 @@ async def test_what_an_older_record_carried_out_by_id_is_known_too(bench: Roundt
     await Held(bench, claude=executing()).hold("apply", TASK, settings=by_id, answers=YES)
     for address in ("", council.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await session_to_apply(bench, address)
+            await find_session_to_apply(bench, address)
 
 
 async def test_what_was_undone_is_written_again_when_it_is_named(bench: Roundtable, code: Path) -> None:
     council = await decided(bench, claude=executing())
     later, _ = await apply(bench, council)
-    await undo(bench)
+    await undo_change(bench)
     with pytest.raises(UsageError, match="was carried out and undone") as told:
-        await session_to_apply(bench, "")
+        await find_session_to_apply(bench, "")
     named = (told.value.help or "").rpartition(" ")[2]
-    session = await session_to_apply(bench, named)
+    session = await find_session_to_apply(bench, named)
     assert session.id == later.session
     again = await bench.run(await bench.apply(session.id, Agenda("", headless=True, answers=YES)))
     assert again.next_step == "applied"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
         with pytest.raises(UsageError, match="carried out already, as change"):
-            await session_to_apply(bench, address)
+            await find_session_to_apply(bench, address)
 
 
 async def test_what_is_written_again_after_an_undo_is_what_was_written_before(bench: Roundtable, code: Path) -> None:
@@ -221,7 +221,7 @@ async def test_what_is_written_again_after_an_undo_is_what_was_written_before(be
     held = Held(bench, claude=[{"text": wrote({"slug.py": SLUG, "notes.txt": "one\n", "more.txt": "two\n"})}])
     choice = json.dumps({"rejected": ["more.txt#1"], "edited": {"notes.txt#1": "mine\n"}})
     await answered(held, bench, approve=("some", choice))
-    await undo(bench)
+    await undo_change(bench)
     again = await bench.run(await bench.apply(held.session, Agenda("", headless=True, answers=YES)))
     assert again.next_step == "applied"
     assert (code / "notes.txt").read_text() == "mine\n"

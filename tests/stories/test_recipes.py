@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.meeting_catalog import Meetings, meeting_of
+from roundtable.app.opening.meeting_catalog import MeetingCatalog, find_charter_rules
 from roundtable.app.settings.places import Places
 from roundtable.core.events import SessionOpened
 from roundtable.core.values import Charter, Decision, Limits, Outcome, Seat
@@ -38,7 +38,7 @@ class RecipeHouse(House):
         places = Places(home, home)
         (home / "meetings").mkdir(parents=True, exist_ok=True)
         (home / "meetings" / "board.toml").write_text(recipe)
-        meetings = Meetings(places, home, lambda: False)
+        meetings = MeetingCatalog(places, home, lambda: False)
         self.chosen = meetings.find("board")
         self.prompts = meetings.prompts(self.chosen, "en")
 
@@ -60,7 +60,7 @@ class RecipeHouse(House):
 
     async def run(self) -> Decision:
         """Hold what the charter on the record says."""
-        self.meeting = meeting_of((await self.session()).charter)
+        self.meeting = find_charter_rules((await self.session()).charter)
         return await super().run()
 
 

@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.code_changes import Found, changed, changed_on, patched
+from roundtable.app.opening.code_changes import (
+    CodeChanges,
+    read_branch_changes,
+    read_patch_changes,
+    read_uncommitted_changes,
+)
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ClaimsProven
 from roundtable.core.values import Decision, Outcome
@@ -80,7 +85,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         yield opened
 
 
-async def reviewed(desk: Roundtable, found: Found, patch: bool = False, **seats: Turns) -> tuple[Held, Decision]:
+async def reviewed(desk: Roundtable, found: CodeChanges, patch: bool = False, **seats: Turns) -> tuple[Held, Decision]:
     """Hold the review of these changes, as the command does."""
     await sandbox()
     held = Held(desk, **seats)
@@ -104,7 +109,9 @@ async def test_a_proof_may_use_what_is_installed_in_the_repository(desk: Roundta
     write(desk.workspace, {"sum.js": "exports.sum = (a, b) => a + b + 1\n"})
     proof = "process.exit(require('close-to')(require('./sum.js').sum(1, 2), 3) ? 1 : 0)"
     wrong = finding("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
-    held, decision = await reviewed(desk, changed(desk.workspace), claude=reviewer(wrong), gpt=reviewer())
+    held, decision = await reviewed(
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(wrong), gpt=reviewer()
+    )
     assert decision.position == "Not as it is: one fault was reproduced."
     (proven,) = (await proofs(desk, held)).proofs
     assert (proven.held, proven.held_before) == (True, False)
@@ -114,7 +121,7 @@ async def test_findings_are_reproduced_refuted_or_found_to_be_older_than_the_cha
     write(desk.workspace, {"shop.py": AFTER})
     held, decision = await reviewed(
         desk,
-        changed(desk.workspace),
+        read_uncommitted_changes(desk.workspace),
         claude=reviewer(
             finding("average() divides by zero for no prices", severity="critical", proof=CRASH),
             finding("cheapest() raises for no prices", "shop.py:6", proof=OLD),
@@ -144,7 +151,7 @@ async def test_what_is_unproven_is_put_to_all_and_another_seat_may_settle_it(des
     broken = finding("average() divides by zero for no prices", proof="import no_such_module")
     vague = finding("The style is poor", "README.md:1", "low")
     held, decision = await reviewed(
-        desk, changed(desk.workspace), claude=reviewer(broken, vague), gpt=reviewer(F1=CRASH)
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(broken, vague), gpt=reviewer(F1=CRASH)
     )
     session = await desk.session(held.session)
     assert session.rounds["review/2-examine"].opened.expect.choices == ("F1", "F2")
@@ -165,7 +172,7 @@ async def test_what_one_seat_refutes_for_itself_is_examined_as_another_put_it(de
     crash = "average() divides by zero for no prices of a shop"
     held, decision = await reviewed(
         desk,
-        changed(desk.workspace),
+        read_uncommitted_changes(desk.workspace),
         claude=reviewer(finding(mean, proof=WRONG), finding("average() is wrong for 2 prices", proof=WRONG)),
         gpt=reviewer(finding(crash), finding("average() is wrong for 3 prices"), F1=CRASH),
     )
@@ -185,7 +192,7 @@ async def test_a_finding_that_points_nowhere_says_so(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     _, decision = await reviewed(
         desk,
-        changed(desk.workspace),
+        read_uncommitted_changes(desk.workspace),
         claude=reviewer(finding("Wrong rounding", "shop.py:99"), finding("Wrong tax", "../home/config.toml:1")),
         gpt=reviewer(finding("Missing docs", "docs/shop.md:3"), finding("Fine place", "shop.py:2")),
     )
@@ -202,7 +209,9 @@ async def test_a_branch_is_run_as_it_is_whatever_is_checked_out(desk: Roundtable
     git(desk.workspace, "checkout", "-q", "main")
     write(desk.workspace, {"shop.py": "not even Python("})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
-    held, decision = await reviewed(desk, changed_on(desk.workspace, "faster"), claude=reviewer(crash), gpt=reviewer())
+    held, decision = await reviewed(
+        desk, read_branch_changes(desk.workspace, "faster"), claude=reviewer(crash), gpt=reviewer()
+    )
     assert decision.outcome is Outcome.REJECTED
     assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
     assert git(desk.workspace, "worktree", "list").count("\n") <= 1
@@ -215,7 +224,7 @@ async def test_a_patch_is_laid_over_a_copy_of_the_workspace(desk: Roundtable) ->
     write(desk.workspace, {"shop.py": BEFORE})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
     raw = f"{patch}\n".encode()
-    held, decision = await reviewed(desk, patched(raw), patch=True, claude=reviewer(crash), gpt=reviewer())
+    held, decision = await reviewed(desk, read_patch_changes(raw), patch=True, claude=reviewer(crash), gpt=reviewer())
     assert decision.outcome is Outcome.REJECTED
     assert [(it.held, it.held_before) for it in (await proofs(desk, held)).proofs] == [(True, False)]
     assert (desk.workspace / "shop.py").read_text() == BEFORE
@@ -227,7 +236,7 @@ async def test_a_patch_that_does_not_fit_is_reviewed_in_words_and_says_so(desk: 
     write(desk.workspace, {"shop.py": "something = 'else entirely'\n"})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
     _, decision = await reviewed(
-        desk, patched(f"{patch}\n".encode()), patch=True, claude=reviewer(crash), gpt=reviewer()
+        desk, read_patch_changes(f"{patch}\n".encode()), patch=True, claude=reviewer(crash), gpt=reviewer()
     )
     assert decision.outcome is Outcome.REACHED
     assert "No program could be run" in decision.notices[0]
@@ -238,7 +247,7 @@ async def test_where_there_is_no_sandbox_nothing_runs_and_the_decision_says_so(
     desk: Roundtable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(desk.workspace, {"shop.py": AFTER})
-    found = changed(desk.workspace)
+    found = read_uncommitted_changes(desk.workspace)
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
@@ -262,7 +271,10 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
     write(desk.workspace, {"shop.py": AFTER, ".env": "PASSWORD=tulip"})
     program = HOSTILE[how](desk.workspace)
     held, decision = await reviewed(
-        desk, changed(desk.workspace), claude=reviewer(finding("It crashes", proof=program)), gpt=reviewer()
+        desk,
+        read_uncommitted_changes(desk.workspace),
+        claude=reviewer(finding("It crashes", proof=program)),
+        gpt=reviewer(),
     )
     assert [it.held for it in (await proofs(desk, held)).proofs] == [None]
     assert decision.outcome is Outcome.REACHED
@@ -274,7 +286,9 @@ async def test_a_hostile_proof_reaches_nothing_and_shows_nothing(desk: Roundtabl
 async def test_no_more_programs_run_than_are_allowed_and_each_only_once(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     many = [finding(f"Fault {chr(97 + it) * 9}", f"shop.py:{it}", proof=f"exit(1)  # {it}") for it in range(1, 19)]
-    held, _ = await reviewed(desk, changed(desk.workspace), claude=reviewer(*many), gpt=reviewer(*many[:1]))
+    held, _ = await reviewed(
+        desk, read_uncommitted_changes(desk.workspace), claude=reviewer(*many), gpt=reviewer(*many[:1])
+    )
     ran = (await proofs(desk, held)).proofs
     assert sum(it.held is False for it in ran) == 17
     assert {it.why for it in ran if it.held is None} == {"No more than 16 programs are run at a time."}
@@ -290,7 +304,7 @@ async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothin
             "gpt": {"turns": reviewer(finding("It is wrong", "shop.py:5"), F1=WRONG, F2=WRONG)},
         }
     }
-    settings = {"base": changed(desk.workspace).base}
+    settings = {"base": read_uncommitted_changes(desk.workspace).base}
     decision = await every_death(
         lambda store: ProvingHouse(script, store, desk.workspace), seats=("claude", "gpt"), settings=settings
     )
@@ -301,7 +315,7 @@ async def test_a_review_that_is_killed_anywhere_goes_on_and_runs_and_asks_nothin
 async def test_the_next_review_is_told_nothing_of_this_one(desk: Roundtable) -> None:
     write(desk.workspace, {"shop.py": AFTER})
     crash = finding("average() divides by zero for no prices", proof=CRASH)
-    await reviewed(desk, changed(desk.workspace), claude=reviewer(crash), gpt=reviewer())
+    await reviewed(desk, read_uncommitted_changes(desk.workspace), claude=reviewer(crash), gpt=reviewer())
     assert await desk.remembered() == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
@@ -106,7 +106,7 @@ class Lives:
                 if gate := state.open_gate:
                     await self._desk.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
                 while not await self._desk.store.changed(self._session, state.seq, 0.02):
-                    assert not (why := why_stopped(self._desk.places, self._session)), why
+                    assert not (why := read_background_failure(self._desk.places, self._session)), why
         self._met |= new
         if holder := await self._desk.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))

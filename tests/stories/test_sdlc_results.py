@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.records.session_project import file_of, versions
-from roundtable.app.records.undo_change import undo
+from roundtable.app.records.session_project import list_project_versions, read_project_file
+from roundtable.app.records.undo_change import undo_change
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import Stage, latest_stage_draft
@@ -189,14 +189,14 @@ async def test_what_extends_a_persons_project_goes_the_way_of_every_change_and_c
     message = git(code, "log", "-1", "--format=%B")
     assert f"Roundtable-Session: {meeting.session}" in message
     assert git(code, "status", "--porcelain") == ""
-    await undo(bench)
+    await undo_change(bench)
     assert (code / "slug.py").read_text() == before
 
 
 async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await made(bench, tmp_path / "accounts")
     session, records = await bench.session(meeting.session), await bench.store.read(meeting.session)
-    found = await versions(bench.store, session, records)
+    found = await list_project_versions(bench.store, session, records)
     told = {it.name: [(change.path, change.became, change.words) for change in it.changes] for it in found}
     assert told == {
         "requirements": [],
@@ -206,5 +206,5 @@ async def test_every_version_of_every_file_is_kept_with_whose_it_is(bench: Round
         "qa": [("test_accounts.py", "new", "claude")],
     }
     for seat, text in ACCOUNTS.items():
-        assert (await file_of(bench.store, found, "accounts.py", f"development/{seat}")).decode() == text
-    assert (await file_of(bench.store, found, "accounts.py")).decode() == DIRECTED
+        assert (await read_project_file(bench.store, found, "accounts.py", f"development/{seat}")).decode() == text
+    assert (await read_project_file(bench.store, found, "accounts.py")).decode() == DIRECTED

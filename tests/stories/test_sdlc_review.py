@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.opening.context_window import UNKNOWN
+from roundtable.app.opening.context_window import UNKNOWN_WINDOW_TOKENS
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
@@ -413,7 +413,7 @@ async def test_of_200_files_each_is_read_once_by_every_seat_and_faults_between_f
         for path, text in made.files.items():
             assert sum(f'<context from="{path}">\n{text.decode()}' in it for it in prompts) == 1, path
         lengths = [len(it.encode()) / BYTES_PER_TOKEN for it in prompts]
-        assert max(lengths) + REVIEW.tokens < UNKNOWN
+        assert max(lengths) + REVIEW.tokens < UNKNOWN_WINDOW_TOKENS
         assert sum(lengths) <= 1.1 * (files + shown)
 
     prompts = [held.prompt(round, "gpt") for round in session.rounds]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.records.recount_session import recount
+from roundtable.app.records.recount_session import recount_session_decision
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.vote_tables import render_vote_results
 from tests.stories.house import House, answer
@@ -89,7 +89,7 @@ async def test_a_ballot_whose_only_candidate_is_gone_is_no_ballot_when_the_vote_
     house = table(ranking("A"), ranking("A", "B"), ranking("B", "A"))
     await house.open()
     await house.run()
-    result = await recount(await house.session())
+    result = await recount_session_decision(await house.session())
     assert {it.seat: it.without.winner for it in result.seats}["gpt"] == "B"
 
 

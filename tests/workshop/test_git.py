@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.opening.preflight import unwritable_notices
+from roundtable.app.opening.preflight import describe_unwritable_files
 from roundtable.core.changeset import DraftFile, RefusalKind
 from roundtable.core.values import Charter
 from roundtable.workshop.edit.apply_draft import applied
@@ -38,8 +38,8 @@ def test_a_file_that_was_only_touched_is_not_called_uncommitted(work: Path) -> N
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
     assert _unsaved(work) == ("b.py",)
     assert uncommitted_beside(work, ()) == ("b.py", "new.py")
-    assert unwritable_notices(work, BUILD, ("a.py",)) == ()
-    assert "b.py" in unwritable_notices(work, BUILD, ("a.py", "b.py:1-2"))[0]
+    assert describe_unwritable_files(work, BUILD, ("a.py",)) == ()
+    assert "b.py" in describe_unwritable_files(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
 
 def test_what_is_staged_counts_although_the_file_is_as_it_was(work: Path) -> None:
@@ -84,7 +84,7 @@ def test_of_a_file_that_git_converts_only_that_is_said_and_at_once(tmp_path: Pat
     git(work, "checkout", "a.py")
     assert (work / "a.py").read_bytes() == b"a\r\n"
     assert git(work, "status", "--porcelain") == ""
-    (said,) = unwritable_notices(work, BUILD, ("a.py", "b.py", "the decision"))
+    (said,) = describe_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git stores it otherwise than it stands here")
     assert said.endswith(": a.py.")
     outcome = applied(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())

@@ -20,21 +20,21 @@ from roundtable.app.effects.file_requests import Requests
 from roundtable.app.effects.performer import DeskPerformer
 from roundtable.app.machine.judge_voices import with_judges
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.apply_source import APPLY, to_apply
-from roundtable.app.opening.context_files import snapshot
-from roundtable.app.opening.context_window import Room, longest_answer, room_for
-from roundtable.app.opening.meeting_catalog import Chosen, Meetings, meeting_of
-from roundtable.app.opening.opening_context import Gathering
-from roundtable.app.opening.preflight import refuse_if_in_vain, unwritable_notices
-from roundtable.app.opening.stage_lists import StageLists, room_for_stages, with_stages
+from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_agenda
+from roundtable.app.opening.context_files import store_context_file
+from roundtable.app.opening.context_window import ContextRoom, compute_context_room, compute_longest_answer
+from roundtable.app.opening.meeting_catalog import CatalogMeeting, MeetingCatalog, find_charter_rules
+from roundtable.app.opening.opening_context import ContextGatherer
+from roundtable.app.opening.preflight import check_meeting_can_write, describe_unwritable_files
+from roundtable.app.opening.stage_lists import StageListCatalog, fill_stage_settings, raise_round_limit_for_stages
 from roundtable.app.records import branch
-from roundtable.app.records.memory import Memory
-from roundtable.app.records.session_ids import new_session_id, slug_of
-from roundtable.app.records.undo_change import settle
-from roundtable.app.records.workspace_files import Folder, Written
-from roundtable.app.runs.hooks import Hooks
+from roundtable.app.records.memory import WorkspaceMemory
+from roundtable.app.records.session_ids import make_session_slug, new_session_id
+from roundtable.app.records.undo_change import recover_interrupted_changes
+from roundtable.app.records.workspace_files import FolderWrite, WorkspaceFolder
+from roundtable.app.runs.hooks import HookRunner
 from roundtable.app.runs.live_socket import LiveServer
-from roundtable.app.runs.watch import watch
+from roundtable.app.runs.watch import watch_session
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.places import Places, workspace_of
 from roundtable.app.settings.secrets import Keys
@@ -101,9 +101,9 @@ class Roundtable:
         """What a process that ended had left half written here, and what became of it; a sentence each."""
         self.opened_in = ""
         """The workspace in which the person stands, where that is another one."""
-        self.folder = Folder(workspace)
-        self.hooks = Hooks(loaded.config.hooks.commands(), workspace, store)
-        self.memory = Memory(store, store, keys, self.here, loaded.config.memory, self._memory_written)
+        self.folder = WorkspaceFolder(workspace)
+        self.hooks = HookRunner(loaded.config.hooks.commands(), workspace, store)
+        self.memory = WorkspaceMemory(store, store, keys, self.here, loaded.config.memory, self._memory_written)
         self.feed = Feed(self.redactor)
         self.agents = partial(with_own, loaded.config.agents)
         self.voices = VoiceRegistry(
@@ -114,10 +114,10 @@ class Roundtable:
         requests = Requests(store, self.redactor, workspace, config.context.ignore, self._room)
         checks = ListedChecks(config.checks, workspace, self.redactor, config.sandbox)
         self.performer = DeskPerformer(requests, checks, self._hold_child, self._workbench)
-        self._gathering = Gathering(self.redactor, workspace, config.context.ignore, tuple(config.checks))
+        self._gathering = ContextGatherer(self.redactor, workspace, config.context.ignore, tuple(config.checks))
         trusted = partial(settings.is_trusted, places, workspace)
-        self._meetings = Meetings(places, workspace, trusted)
-        self.stages = StageLists(places, workspace, trusted)
+        self._meetings = MeetingCatalog(places, workspace, trusted)
+        self.stages = StageListCatalog(places, workspace, trusted)
         self.workplaces = AgentWorkplaces(places.worktrees, workspace, config.worktrees)
         self.engine = Engine(store, store, self.voices, self.performer, self.feed, self._beside_a_run, self.workplaces)
 
@@ -134,7 +134,7 @@ class Roundtable:
         keys = Keys(places, endpoints.values())
         store = await SqliteStore.open(places.database, keys.redactor)
         desk = cls(places, workspace, loaded, endpoints, keys, store)
-        desk.settled = await settle(store, workspace, places.journals)
+        desk.settled = await recover_interrupted_changes(store, workspace, places.journals)
         return desk
 
     async def close(self) -> None:
@@ -154,18 +154,18 @@ class Roundtable:
         """Agree on a charter and put it on the record; nothing is asked yet."""
         charter, texts = await self.draft(agenda)
         self.absent_from(agenda)
-        await refuse_if_in_vain(self.workspace, charter, self.settings.config.sandbox)
+        await check_meeting_can_write(self.workspace, charter, self.settings.config.sandbox)
         session = new_session_id()
-        slug = slug_of(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
+        slug = make_session_slug(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
         await asyncio.gather(*(self.store.keep(text) for text in texts), self.store.append(session, opened))
         return await self._told(session, opened)
 
     async def apply(self, session: str, agenda: Agenda) -> str:
         """Open the meeting that carries out what a session decided; its question and what it lacks come from there."""
-        limits = agenda.limits or self.usual_limits(APPLY)
+        limits = agenda.limits or self.usual_limits(APPLY_MEETING)
         wanted = msgspec.structs.replace(agenda, limits=limits)
-        return await self.convene(to_apply(await self.session(session), wanted))
+        return await self.convene(build_apply_agenda(await self.session(session), wanted))
 
     async def draft(self, agenda: Agenda) -> tuple[Charter, list[bytes]]:
         """The charter an agenda comes to, and the texts it refers to; nothing is on the record yet."""
@@ -178,8 +178,10 @@ class Roundtable:
         _check_agenda(agenda, seats, rules, limits)
         filled = agenda.settings
         if rules.name == SDLC_MEETING:
-            filled = with_stages(filled, seats, longest_answer(self.tariffs, seats, limits), agenda.answers)
-            limits = room_for_stages(limits, filled)
+            filled = fill_stage_settings(
+                filled, seats, compute_longest_answer(self.tariffs, seats, limits), agenda.answers
+            )
+            limits = raise_round_limit_for_stages(limits, filled)
         told = settings.meeting_settings(rules, config.meetings.get(rules.name, {}) | meeting.settings, filled)
         judging = any(it.turns.judging for it in rules.planned(told, agenda.options))
         seats = with_judges(seats, self.endpoints) if judging else seats
@@ -213,19 +215,19 @@ class Roundtable:
         room = self._room(charter, judging=judging)
         gathered = await self._gathering.gather(agenda, room, project=rules.gathers, may_ask=not rules.writes)
         context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
-        unsaved = partial(unwritable_notices, self.workspace, charter, gathered.shown)
+        unsaved = partial(describe_unwritable_files, self.workspace, charter, gathered.shown)
         notices = (*gathered.notices, *(await asyncio.to_thread(unsaved) if rules.writes else ()))
         charter = msgspec.structs.replace(charter, context=context, notices=notices)
         return charter, [*gathered.shown.values(), *prompts.values()]
 
-    def _room(self, charter: Charter, *, judging: bool = False) -> Room:
+    def _room(self, charter: Charter, *, judging: bool = False) -> ContextRoom:
         """How much can be put before these seats, and before their judges."""
         most = self.settings.config.context.tokens
-        return room_for(self.tariffs, charter.seats, charter.limits, most, judging=judging)
+        return compute_context_room(self.tariffs, charter.seats, charter.limits, most, judging=judging)
 
     async def run(self, session: str) -> Decision:
         """Hold a session's meeting to its end, from wherever its record stands."""
-        return await self.engine.run(session, meeting_of, this_process())
+        return await self.engine.run(session, find_charter_rules, this_process())
 
     @asynccontextmanager
     async def _beside_a_run(self, session: str) -> AsyncGenerator[None]:
@@ -269,7 +271,7 @@ class Roundtable:
 
         `here` is for whoever runs it in this process but may begin to watch before the run has begun.
         """
-        return watch(self.store, self.feed, self.places.socket(session), session, after, here)
+        return watch_session(self.store, self.feed, self.places.socket(session), session, after, here)
 
     def _workbench(self) -> Workbench:
         from roundtable.app.effects.workbench import Workbench
@@ -346,17 +348,17 @@ class Roundtable:
     async def add_context(self, session: str, path: str) -> Recorded:
         """Put a file before the table from the next round on."""
         self.keys.learn_all()
-        item = await snapshot(self.store, self.redactor, self.workspace, path)
+        item = await store_context_file(self.store, self.redactor, self.workspace, path)
         return await self.amend(session, SessionAmended(by=person(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:
         """A new session that shares the record up to a round and goes its own way from there."""
-        return await self._told(*await branch.before_round(self.store, session, before_round))
+        return await self._told(*await branch.branch_before_round(self.store, session, before_round))
 
     async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
         """The same from before a stage, which is told what is to be different."""
         self.keys.learn_all()
-        return await self._told(*await branch.before_stage(self.store, session, stage, instructions))
+        return await self._told(*await branch.branch_before_stage(self.store, session, stage, instructions))
 
     async def _told(self, session: str, opened: SessionOpened) -> str:
         """Let the hooks know of a new session."""
@@ -376,7 +378,7 @@ class Roundtable:
         """The sessions that belong to this workspace or were opened in it, newest first."""
         return await self.store.sessions(None if everywhere else self.here, limit)
 
-    async def sync(self) -> Written:
+    async def sync(self) -> FolderWrite:
         """Write the workspace's folder anew from the record."""
         return await self.folder.sync(self.store, self.here, self.remembered)
 
@@ -408,11 +410,11 @@ class Roundtable:
         """The live process that runs a session, if there is one."""
         return await self.store.holder(session)
 
-    def meetings(self) -> list[Chosen]:
+    def meetings(self) -> list[CatalogMeeting]:
         """Every meeting one can ask for here: shipped, presets, the person's own and a trusted workspace's."""
         return self._meetings.listed()
 
-    def meeting(self, name: str = "") -> Chosen:
+    def meeting(self, name: str = "") -> CatalogMeeting:
         """A meeting by name, or the usual one."""
         return self._meetings.find(name or self.settings.config.table.meeting)
 

@@ -11,8 +11,15 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import NamedTuple
 
-from roundtable.app.opening.context_window import LEAST, MOST_MAP, SHOWN_UNKNOWN, Room, left_beside, shares
-from roundtable.app.opening.meeting_catalog import rules_of
+from roundtable.app.opening.context_window import (
+    FILE_BYTES_IN_UNKNOWN_WINDOW,
+    LEAST_FILE_TOKENS,
+    MOST_MAP_TOKENS,
+    ContextRoom,
+    split_map_and_files,
+    subtract_told_bytes,
+)
+from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.replies import find_codec
 from roundtable.core.values import Charter, Expect, Right, Seat
@@ -37,7 +44,7 @@ class Project(NamedTuple):
     `room` is how much can be put before the seats besides an answer of so many tokens, `sizes` the bytes of each file.
     """
 
-    room: Callable[[int], Room]
+    room: Callable[[int], ContextRoom]
     sizes: tuple[int, ...] = ()
     around: int = 0
 
@@ -123,7 +130,7 @@ class Foreseen:
     def _shown(self, round: PlannedRound, times: int) -> int:
         shown = {
             "files": self._with_room(round),
-            "part": -(-self._size // times) + (MOST_MAP * BYTES_PER_TOKEN if times > 1 else 0),
+            "part": -(-self._size // times) + (MOST_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
             "found": -(-self._found // times),
             "answers": self._said,
             "printed": PRINTED if self._pace.at_worst else 0,
@@ -134,9 +141,9 @@ class Foreseen:
         """The project's files as far as the windows have room for them, with the names of the others."""
         answers = len(self._charter.seats) if round.turns.concurrency == "sequential" else 1
         room = self._project.room(round.tokens * answers)
-        known = SHOWN_UNKNOWN
+        known = FILE_BYTES_IN_UNKNOWN_WINDOW
         if room.named is not None and room.all_known:
-            known = max(0, left_beside(room.named, self._surroundings)) * BYTES_PER_TOKEN
+            known = max(0, subtract_told_bytes(room.named, self._surroundings)) * BYTES_PER_TOKEN
         return self._size if self._size <= known else known + min(self._project.around, NAMES)
 
     def _parts(self, round: PlannedRound) -> int:
@@ -149,9 +156,9 @@ class Foreseen:
         """Tokens of files in one part, by the windows of who reads them."""
         room = self._project.room(round.tokens)
         told = len(self._charter.question.encode()) + self._agreed + self._surroundings
-        left = None if room.named is None else max(LEAST, left_beside(room.named, told))
+        left = None if room.named is None else max(LEAST_FILE_TOKENS, subtract_told_bytes(room.named, told))
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
-        return shares([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
+        return split_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
 
 
 FINEST = 3
@@ -183,7 +190,7 @@ class Estimate:
         self._charter = charter
         self._project = project
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
-        self._rounds = rules_of(charter).planned(charter.settings, charter.options)
+        self._rounds = find_charter_meeting(charter).planned(charter.settings, charter.options)
 
     def likely(self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool) -> list[Call]:
         """The calls to be expected, with answers of so many tokens after so many of thought, which nobody reads.

@@ -16,7 +16,7 @@ import msgspec
 
 from roundtable.app.cost.estimate import Call, Estimate, Project
 from roundtable.app.effects.project_files import Listing
-from roundtable.app.opening.context_window import Room, around, room_for
+from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_file_overhead
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.stages import has_stages, starts_without_files
@@ -175,16 +175,18 @@ async def _project(desk: Roundtable, charter: Charter) -> Project:
     """The files that a meeting in stages begins with, and the room there is before its seats."""
     config = desk.settings.config.context
 
-    def room(answer: int) -> Room:
+    def room(answer: int) -> ContextRoom:
         limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
-        return room_for(desk.tariffs, charter.seats, limits, config.tokens)
+        return compute_context_room(desk.tariffs, charter.seats, limits, config.tokens)
 
     if not has_stages(charter) or starts_without_files(charter):
         return Project(room)
     listing = Listing(Drafts(desk.store), desk.workspace, desk.redactor, config.ignore)
     files = (await listing.found("")).files
     # Each file is rounded up to a token of its own.
-    return Project(room, tuple(map(len, files.values())), sum(around(path) + BYTES_PER_TOKEN for path in files))
+    return Project(
+        room, tuple(map(len, files.values())), sum(estimate_file_overhead(path) + BYTES_PER_TOKEN for path in files)
+    )
 
 
 def _sum(spans: Iterable[Span]) -> Span:

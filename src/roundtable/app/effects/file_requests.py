@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import Refused, inside, kept, read_clean, split_range
-from roundtable.app.opening.context_window import RoomOf
-from roundtable.app.opening.file_selection import setting_aside
+from roundtable.app.opening.context_files import (
+    ContextFileRefused,
+    read_context_file,
+    resolve_in_workspace,
+    split_line_range,
+    store_context_data,
+)
+from roundtable.app.opening.context_window import FindContextRoom
+from roundtable.app.opening.file_selection import build_ignore_filter
 from roundtable.core.effects import FilesRead
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.ports import Store
@@ -29,7 +35,7 @@ class Requests:
     """Serves what seats ask for. All that is shown in a session this way shares one room."""
 
     def __init__(
-        self, store: Store, redactor: Redactor, workspace: Path, ignore: Sequence[str], room_of: RoomOf
+        self, store: Store, redactor: Redactor, workspace: Path, ignore: Sequence[str], room_of: FindContextRoom
     ) -> None:
         self._store = store
         self._redactor = redactor
@@ -40,7 +46,7 @@ class Requests:
     async def serve(self, session: str, names: Sequence[str]) -> FilesRead:
         """Keep the files that may be shown as they are now, and name the others."""
         found = await asyncio.to_thread(self._read, names, await self._room(session))
-        items = [await kept(self._store, name, data) for name, data in found.shown.items()]
+        items = [await store_context_data(self._store, name, data) for name, data in found.shown.items()]
         return FilesRead(tuple(items), found.refused)
 
     async def _room(self, session: str) -> int:
@@ -54,8 +60,8 @@ class Requests:
             if name in found.refused:
                 continue
             try:
-                data = read_clean(self._redactor, self._workspace, name)
-            except Refused as error:
+                data = read_context_file(self._redactor, self._workspace, name)
+            except ContextFileRefused as error:
                 found.refused[name] = error.message
                 continue
             if len(data) > room:
@@ -70,11 +76,11 @@ class Requests:
         real: dict[str, str] = {}
         for name in names:
             try:
-                real[name] = inside(self._workspace.resolve(), split_range(name)[0], name).as_posix()
-            except Refused:
+                real[name] = resolve_in_workspace(self._workspace.resolve(), split_line_range(name)[0], name).as_posix()
+            except ContextFileRefused:
                 continue
         paths = {path for path in real.values() if not is_sensitive_path(path)}
-        set_aside = setting_aside(self._ignore)
+        set_aside = build_ignore_filter(self._ignore)
         try:
             with git_of(self._workspace) as git:
                 ignored = git.ignored(paths) | {path for path in paths if set_aside(path)}

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import Refused, clean_text, read_confined, readable
-from roundtable.app.opening.file_selection import may_be_chosen
+from roundtable.app.opening.context_files import (
+    ContextFileRefused,
+    check_context_text,
+    decode_context_text,
+    read_workspace_text,
+)
+from roundtable.app.opening.file_selection import list_selectable_files
 from roundtable.core.changeset import DraftFile
 from roundtable.core.chunks import file_priority
 from roundtable.core.file_kinds import is_sensitive_path
@@ -52,11 +57,11 @@ class Listing:
                 if is_sensitive_path(path)
             },
         )
-        for path in sorted(may_be_chosen(paths, self._ignore), key=lambda path: (file_priority(path), path)):
+        for path in sorted(list_selectable_files(paths, self._ignore), key=lambda path: (file_priority(path), path)):
             try:
                 data = laid.get(path)
-                text = read_confined(self._root, path) if data is None else readable(path, path, data)
-                found.files[path] = clean_text(self._redactor, path, text).encode()
-            except Refused as error:
+                text = read_workspace_text(self._root, path) if data is None else decode_context_text(path, path, data)
+                found.files[path] = check_context_text(self._redactor, path, text).encode()
+            except ContextFileRefused as error:
                 found.refused[path] = error.message
         return found

@@ -13,17 +13,17 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.effects.project_files import Found
-from roundtable.app.opening.context_files import kept
+from roundtable.app.opening.context_files import store_context_data
 from roundtable.app.opening.context_window import (
-    LEAST,
-    MAP,
-    MOST_MAP,
-    SHOWN_UNKNOWN,
-    RoomOf,
-    around,
-    left_for,
-    readers_room,
-    shares,
+    FILE_BYTES_IN_UNKNOWN_WINDOW,
+    LEAST_FILE_TOKENS,
+    MAP_TITLE,
+    MOST_MAP_TOKENS,
+    FindContextRoom,
+    compute_readers_room,
+    compute_tokens_for_files,
+    estimate_file_overhead,
+    split_map_and_files,
 )
 from roundtable.core.chunks import Chunk, SizedFile, file_priority, split_into_chunks
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
@@ -53,15 +53,15 @@ class _Cut(msgspec.Struct, frozen=True):
 class Cutting:
     """Cuts the projects of one desk, by the windows of who is to read them."""
 
-    def __init__(self, store: Store, room_of: RoomOf) -> None:
+    def __init__(self, store: Store, room_of: FindContextRoom) -> None:
         self._store = store
         self._room_of = room_of
 
     async def cut(self, session: Session, effect: SplitForReview, project: Found) -> ProjectSplit | Fault:
         """Every file once, in parts that fit the smallest window; all of it in one where that is large enough."""
-        room = readers_room(self._room_of, session.charter, effect.seats, effect.answer)
-        left = None if room.named is None else left_for(session, room.named)
-        if left is not None and left < LEAST:
+        room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answer)
+        left = None if room.named is None else compute_tokens_for_files(session, room.named)
+        if left is not None and left < LEAST_FILE_TOKENS:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
                 f"{room.voice} has no room for code besides what was agreed on.",
@@ -71,21 +71,21 @@ class Cutting:
         return ProjectSplit(tuple([await self._kept(it) for it in made]), project.refused)
 
     async def _kept(self, cut: _Cut) -> ReviewChunk:
-        files = [await kept(self._store, name, data) for name, data in cut.shown]
-        return ReviewChunk(tuple(files), await kept(self._store, MAP, cut.map) if cut.map else None)
+        files = [await store_context_data(self._store, name, data) for name, data in cut.shown]
+        return ReviewChunk(tuple(files), await store_context_data(self._store, MAP_TITLE, cut.map) if cut.map else None)
 
 
 def _made(files: Mapping[str, bytes], room: int | None, most: int, *, at_once: bool) -> list[_Cut]:
     """The parts; where a window is not known, none is longer than was asked for, however few there are."""
     known = build_project_map(files)
     measured = [_shown(measure_source_file(path, data)) for path, data in files.items()]
-    for_map, limit = shares(measured, room, most, at_once=at_once)
+    for_map, limit = split_map_and_files(measured, room, most, at_once=at_once)
     return [_with_map(it, files, known, for_map) for it in split_into_chunks(measured, limit, known.imports)]
 
 
 def _shown(file: SizedFile) -> SizedFile:
     """A file as long as it is in a prompt."""
-    tag = around(file.path) // BYTES_PER_TOKEN
+    tag = estimate_file_overhead(file.path) // BYTES_PER_TOKEN
     return msgspec.structs.replace(file, tokens=file.tokens + tag)
 
 
@@ -109,7 +109,7 @@ class _Choice(NamedTuple):
 class Showing:
     """Shows the projects of one desk, as far as those who work on them have room for them."""
 
-    def __init__(self, store: Store, room_of: RoomOf) -> None:
+    def __init__(self, store: Store, room_of: FindContextRoom) -> None:
         self._store = store
         self._room_of = room_of
 
@@ -117,24 +117,28 @@ class Showing:
         """The files that are shown, each kept as it is now; of a larger project its map, and the names of the rest."""
         about = "\n".join((effect.about, session.charter.question, *quote_stage_decisions(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_chosen, project.files, about, self._room(session, effect))
-        items = [await kept(self._store, path, data) for path, data in project.files.items() if path in chosen.shown]
+        items = [
+            await store_context_data(self._store, path, data)
+            for path, data in project.files.items()
+            if path in chosen.shown
+        ]
         left = tuple(path for path in project.files if path not in chosen.shown)
-        drawn = await kept(self._store, MAP, chosen.map) if chosen.map else None
+        drawn = await store_context_data(self._store, MAP_TITLE, chosen.map) if chosen.map else None
         return ProjectListed(tuple(items), project.refused, left, drawn)
 
     def _room(self, session: Session, effect: ListProject) -> int:
         """Bytes for files and map, before those who read them."""
-        room = readers_room(self._room_of, session.charter, effect.seats, effect.answers)
-        known = max(0, left_for(session, room.windows)) * BYTES_PER_TOKEN
-        return known if room.all_known else min(SHOWN_UNKNOWN, known)
+        room = compute_readers_room(self._room_of, session.charter, effect.seats, effect.answers)
+        known = max(0, compute_tokens_for_files(session, room.windows)) * BYTES_PER_TOKEN
+        return known if room.all_known else min(FILE_BYTES_IN_UNKNOWN_WINDOW, known)
 
 
 def _chosen(files: Mapping[str, bytes], about: str, room: int) -> _Choice:
     """All files, or those that bear most on what it is about, with a map of what they have to do with the rest."""
-    sizes = {path: len(data) + around(path) for path, data in files.items()}
+    sizes = {path: len(data) + estimate_file_overhead(path) for path, data in files.items()}
     if sum(sizes.values()) <= room:
         return _Choice(files)
-    for_map = min(MOST_MAP, room // BYTES_PER_TOKEN // 6)
+    for_map = min(MOST_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)
     room -= for_map * BYTES_PER_TOKEN
     taken: set[str] = set()
     for path in _by_relevance(files, about):

@@ -21,7 +21,7 @@ from roundtable.app.effects.project_files import Listing
 from roundtable.app.effects.project_parts import Cutting, Showing
 from roundtable.app.effects.prove_claims import Proving
 from roundtable.app.effects.run_program import Running, Telling
-from roundtable.app.opening.context_window import RoomOf
+from roundtable.app.opening.context_window import FindContextRoom
 from roundtable.app.settings.config import Config
 from roundtable.app.settings.places import Places
 from roundtable.core.changeset import DraftFile
@@ -81,7 +81,7 @@ class Workbench:
     """The workshop of one workspace. Only `ApplyChange` writes there, and `DeliverProject` elsewhere."""
 
     def __init__(
-        self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: RoomOf
+        self, store: Store, workspace: Path, feed: Feed, places: Places, config: Config, room_of: FindContextRoom
     ) -> None:
         self._store = store
         self._feed = feed

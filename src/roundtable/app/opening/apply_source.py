@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-APPLY = "apply"
+APPLY_MEETING = "apply"
 
 
-def to_apply(decided: Session, wanted: Agenda) -> Agenda:
+def build_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     """What the person wants, filled in from the session it is about. Only who carries it out must be there."""
     decision = _decision(decided)
     seats = wanted.seats or decided.seats
-    draft = unwritten_draft(decided)
+    draft = find_unwritten_draft(decided)
     author = decision.author if decision.author in {seat.name for seat in seats} else ""
     lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
     told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {lead.why}."
-    of = {"of": name_of(decided), "position": decision.position, "draft": draft, "by": lead.seat}
+    of = {"of": session_display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     if draft:
         of |= {"wrote": encode_draft_authors(decided, draft), "body": summarize_stage_history(list_stage_ends(decided))}
         of |= {"doubt": describe_draft_doubt(decided, draft, decision.author)}
@@ -43,39 +43,39 @@ def to_apply(decided: Session, wanted: Agenda) -> Agenda:
         wanted,
         question=decided.charter.question,
         seats=seats,
-        meeting=APPLY,
+        meeting=APPLY_MEETING,
         settings={**wanted.settings, **of},
         limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
         told={DECISION_CONTEXT_NAME: told},
     )
 
 
-def name_of(session: Session) -> str:
+def session_display_name(session: Session) -> str:
     """What a session is called in commits and by the one that carries it out."""
     return session.charter.slug or session.id
 
 
-def unwritten_draft(session: Session) -> Digest:
+def find_unwritten_draft(session: Session) -> Digest:
     """The draft that was planned last and never written, if there is one."""
-    if what_stands(session):
+    if find_standing_change(session):
         return ""
     undone = [it for step, it in session.effects.items() if isinstance(session.results.get(step), ChangeApplied)]
     plans = [it.draft for it in undone or session.effects.values() if isinstance(it, ApplyChange | PlanChange)]
     return plans[-1] if plans else ""
 
 
-def what_stands(session: Session) -> ChangeApplied | None:
+def find_standing_change(session: Session) -> ChangeApplied | None:
     """What a session wrote to the workspace that was not undone since."""
     written = (it for it in session.results.values() if isinstance(it, ChangeApplied) and it.undo not in session.undone)
     return next(written, None)
 
 
-def is_new_project(session: Session) -> bool:
+def is_new_project_session(session: Session) -> bool:
     """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
     return starts_without_files(session.charter) and bool(latest_stage_draft(list_stage_ends(session)))
 
 
-def project_instead(session: Session) -> UsageError:
+def new_project_error(session: Session) -> UsageError:
     """How a person gets a project that was made from nothing."""
     return UsageError(
         f"{session.charter.slug} made a new project, which does not belong into this workspace.",
@@ -83,7 +83,7 @@ def project_instead(session: Session) -> UsageError:
     )
 
 
-def carried_out_already(applied: ChangeApplied) -> UsageError:
+def already_applied_error(applied: ChangeApplied) -> UsageError:
     """That it was done, where, and how to have it done anew."""
     commit = f" ({applied.commit[:7]})" if applied.commit else ""
     return UsageError(
@@ -92,7 +92,7 @@ def carried_out_already(applied: ChangeApplied) -> UsageError:
     )
 
 
-def carried_out_and_undone(session: Session) -> UsageError:
+def applied_and_undone_error(session: Session) -> UsageError:
     """That it was taken back, and how to have it written again."""
     return UsageError(
         f"{session.charter.slug} was carried out and undone.",
@@ -105,11 +105,11 @@ def _decision(decided: Session) -> Decision:
     decision = decided.decision
     if decision is None:
         raise UsageError("This session has not decided anything yet.", "`roundtable resume` lets it go on.")
-    if is_new_project(decided):
-        raise project_instead(decided)
-    if applied := what_stands(decided):
-        raise carried_out_already(applied)
-    if decision.outcome is Outcome.REACHED or unwritten_draft(decided):
+    if is_new_project_session(decided):
+        raise new_project_error(decided)
+    if applied := find_standing_change(decided):
+        raise already_applied_error(applied)
+    if decision.outcome is Outcome.REACHED or find_unwritten_draft(decided):
         return decision
     raise UsageError(
         f"This session ended without a decision that could be carried out ({decision.outcome}).",
@@ -155,7 +155,7 @@ def _words(decided: Session, decision: Decision) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-async def session_to_apply(desk: Roundtable, address: str) -> Session:
+async def find_session_to_apply(desk: Roundtable, address: str) -> Session:
     """The session at this address, or the newest here that decided something nobody has carried out yet.
 
     What a person took back or said no to is shown again only if they name it.
@@ -163,28 +163,28 @@ async def session_to_apply(desk: Roundtable, address: str) -> Session:
     done = await _carried_out(desk)
     if address:
         named = await desk.session(await desk.find(address))
-        writer = done.get(name_of(named)) or done.get(named.id)
-        if writer and (applied := what_stands(writer)):
-            raise carried_out_already(applied)
+        writer = done.get(session_display_name(named)) or done.get(named.id)
+        if writer and (applied := find_standing_change(writer)):
+            raise already_applied_error(applied)
         return named
     projects: list[Session] = []
     for row in await desk.sessions(limit=None):
         if row.child or row.forgotten_at or not row.outcome or {row.slug, row.id} & done.keys():
             continue
         session = await desk.session(row.id)
-        projects += [session] if is_new_project(session) else []
+        projects += [session] if is_new_project_session(session) else []
         if row.outcome == Outcome.REJECTED:
             continue
         try:
-            to_apply(session, Agenda(""))
+            build_apply_agenda(session, Agenda(""))
         except UsageError:
             continue
         return session
     if newest := next(iter(done.values()), None):
-        applied = what_stands(newest)
-        raise carried_out_already(applied) if applied else carried_out_and_undone(newest)
+        applied = find_standing_change(newest)
+        raise already_applied_error(applied) if applied else applied_and_undone_error(newest)
     if projects:
-        raise project_instead(projects[0])
+        raise new_project_error(projects[0])
     raise NotFound(
         "Nothing was decided here that could be carried out.",
         'Decide something first: roundtable discuss "…", or have it built: roundtable build "…".',
@@ -202,7 +202,7 @@ async def _carried_out(desk: Roundtable) -> dict[str, Session]:
             continue
         session = await desk.session(row.id)
         if any(isinstance(it, ChangeApplied) for it in session.results.values()):
-            writer = found.setdefault(name_of(session), session)
+            writer = found.setdefault(session_display_name(session), session)
             if of := str(session.charter.settings.get("of", "")):
                 found.setdefault(of, writer)
     return found

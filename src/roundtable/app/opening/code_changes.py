@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import Refused, read_confined
-from roundtable.app.opening.file_selection import setting_aside
+from roundtable.app.opening.context_files import ContextFileRefused, read_workspace_text
+from roundtable.app.opening.file_selection import build_ignore_filter
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, workspace_of
 from roundtable.core.faults import NotFound, UsageError
@@ -17,13 +17,13 @@ from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import LONGEST, Changes, Git, git_of, repository_above
 
-STANDING = "where they stand"
-PATCH = "Give a file with changes, such as the output of `git diff`."
+STATUS_TITLE = "where they stand"
+PATCH_HELP = "Give a file with changes, such as the output of `git diff`."
 _NAMED = 100
 _FEW = 8
 
 
-class Found(NamedTuple):
+class CodeChanges(NamedTuple):
     """Texts to put before the table, and what of the changes is not among them.
 
     They lie between the commits `base` and `tip`; without a `tip`, in the workspace, or else in the texts alone.
@@ -35,7 +35,7 @@ class Found(NamedTuple):
     tip: str = ""
 
 
-def changed(start: Path) -> Found:
+def read_uncommitted_changes(start: Path) -> CodeChanges:
     """What stands in the working tree and not in the last commit, the text of new files included."""
     workspace = workspace_of(start)
     ignore = config.load(Places.of_this_person(), workspace).config.context.ignore
@@ -43,7 +43,7 @@ def changed(start: Path) -> Found:
         _need_repository(git, workspace)
         untracked, standing = pool.submit(git.untracked), pool.submit(_standing, git)
         changes = git.uncommitted()
-        set_aside = setting_aside(ignore)
+        set_aside = build_ignore_filter(ignore)
         new = [name for name in untracked.result() if not set_aside(name)]
         sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
         room = LONGEST - len(changes.diff) if changes.whole else 0
@@ -56,7 +56,7 @@ def changed(start: Path) -> Found:
         return _found(changes, standing.result(), unread)._replace(base=git.resolve("HEAD"))
 
 
-def changed_on(start: Path, branch: str) -> Found:
+def read_branch_changes(start: Path, branch: str) -> CodeChanges:
     """What a branch changed since it left the one that it will be merged into."""
     workspace = workspace_of(start)
     with git_of(workspace) as git:
@@ -76,14 +76,14 @@ def changed_on(start: Path, branch: str) -> Found:
         return found._replace(base=git.merge_base(base, branch), tip=git.resolve(branch))
 
 
-def patched(raw: bytes) -> Found:
+def read_patch_changes(raw: bytes) -> CodeChanges:
     """What a patch says."""
     text = raw[:LONGEST].decode(errors="replace")
     if not text.strip():
-        raise UsageError("The patch is empty.", PATCH)
+        raise UsageError("The patch is empty.", PATCH_HELP)
     if not contains_diff(text):
-        raise UsageError("That is no patch: it names no file that it changes.", PATCH)
-    return Found({DIFF_CONTEXT_NAME: text}, _cut(len(raw) < LONGEST))
+        raise UsageError("That is no patch: it names no file that it changes.", PATCH_HELP)
+    return CodeChanges({DIFF_CONTEXT_NAME: text}, _cut(len(raw) < LONGEST))
 
 
 def _new_files(workspace: Path, names: Iterable[str], room: int) -> tuple[str, list[str]]:
@@ -101,12 +101,12 @@ def _new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return render_added_file_diff(name, read_confined(workspace, name))
-    except Refused:
+        return render_added_file_diff(name, read_workspace_text(workspace, name))
+    except ContextFileRefused:
         return ""
 
 
-def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> Found:
+def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> CodeChanges:
     if unread:
         more = f"\nand {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         names = "\n".join(f"- {sanitize_line(name, 200)}" for name in unread[:_NAMED])
@@ -115,8 +115,8 @@ def _found(changes: Changes, standing: str, unread: Sequence[str] = ()) -> Found
     if changes.sensitive:
         left_out = f"Sensitive files are not looked at, changed or not: {_few(changes.sensitive)}."
         standing, notices = f"{standing}\n{left_out}", (*notices, left_out)
-    texts = {STANDING: standing.strip(), DIFF_CONTEXT_NAME: changes.diff}
-    return Found({name: text for name, text in texts.items() if text}, notices)
+    texts = {STATUS_TITLE: standing.strip(), DIFF_CONTEXT_NAME: changes.diff}
+    return CodeChanges({name: text for name, text in texts.items() if text}, notices)
 
 
 def _few(names: Sequence[str]) -> str:

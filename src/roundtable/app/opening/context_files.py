@@ -22,53 +22,53 @@ FARTHEST = 16_000_000
 _RANGE = re.compile(r"^(?P<path>.+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})$", re.S)
 
 
-class Refused(UsageError):
+class ContextFileRefused(UsageError):
     """A file that may not come before the table."""
 
 
-class HoldsSecret(Refused):
+class ContextFileHoldsSecret(ContextFileRefused):
     """A file that may not, for what is in it."""
 
 
-async def snapshot(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
+async def store_context_file(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
     """Keep one file, given as `path` or `path:10-50`, as it is now."""
-    return await kept(store, name, await asyncio.to_thread(read_clean, redactor, workspace, name))
+    return await store_context_data(store, name, await asyncio.to_thread(read_context_file, redactor, workspace, name))
 
 
-async def kept(store: Store, name: str, data: bytes) -> ContextItem:
+async def store_context_data(store: Store, name: str, data: bytes) -> ContextItem:
     """Keep what is put before the table under a name."""
     return ContextItem(name, await store.keep(data), len(data))
 
 
-def read_clean(redactor: Redactor, workspace: Path, name: str) -> bytes:
+def read_context_file(redactor: Redactor, workspace: Path, name: str) -> bytes:
     """Read a file of the workspace that holds no secret."""
-    return clean_text(redactor, name, read_confined(workspace, name)).encode()
+    return check_context_text(redactor, name, read_workspace_text(workspace, name)).encode()
 
 
-def clean_text(redactor: Redactor, name: str, text: str) -> str:
+def check_context_text(redactor: Redactor, name: str, text: str) -> str:
     """A text that holds no secret."""
     if found := redactor.finds(text):
-        raise HoldsSecret(
+        raise ContextFileHoldsSecret(
             f"{name} holds what looks like a secret ({', '.join(found)}).", "Take it out of the file, or leave it out."
         )
     return text
 
 
-def read_confined(workspace: Path, name: str) -> str:
+def read_workspace_text(workspace: Path, name: str) -> str:
     """Read a text file of the workspace; links, `..` and sensitive names do not lead out of it."""
-    path, lines = split_range(name)
+    path, lines = split_line_range(name)
     root = workspace.resolve()
     data = _read(root, path, name, lines)
     if lines is not None:
         first, last = lines
         data = b"\n".join(data.splitlines()[max(0, first - 1) : last])
-    return readable(name, path, data)
+    return decode_context_text(name, path, data)
 
 
-def readable(name: str, path: str, data: bytes) -> str:
+def decode_context_text(name: str, path: str, data: bytes) -> str:
     """The text of a file, which must be one and not be too long."""
     if len(data) > LARGEST_FILE:
-        raise Refused(f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400.")
+        raise ContextFileRefused(f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400.")
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -76,43 +76,49 @@ def readable(name: str, path: str, data: bytes) -> str:
     if "\0" in text:
         raise _not_text(name)
     if not text.strip():
-        raise Refused(f"{name} holds nothing to show.", "Check the file and the lines you named.")
+        raise ContextFileRefused(f"{name} holds nothing to show.", "Check the file and the lines you named.")
     return text
 
 
-def split_range(name: str) -> tuple[str, tuple[int, int] | None]:
+def split_line_range(name: str) -> tuple[str, tuple[int, int] | None]:
     """A name without its range of lines, and the range."""
     found = _RANGE.match(name)
     return (found["path"], (int(found["first"]), int(found["last"]))) if found else (name, None)
 
 
-def inside(root: Path, path: str, name: str) -> Path:
+def resolve_in_workspace(root: Path, path: str, name: str) -> Path:
     """Where in the workspace a path really leads, once every link on the way is followed."""
     try:
         real = (root / path).resolve()
     except (OSError, RuntimeError, ValueError):  # a name too long, links in a circle, a zero byte
         raise _not_text(name) from None
     if not real.is_relative_to(root):
-        raise Refused(f"{name} lies outside the workspace {root}.", "Only files of the workspace can be shown.")
+        raise ContextFileRefused(
+            f"{name} lies outside the workspace {root}.", "Only files of the workspace can be shown."
+        )
     return real.relative_to(root)
 
 
 def _read(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
-    within = inside(root, path, name)
+    within = resolve_in_workspace(root, path, name)
     if is_sensitive_path(within.as_posix()) or is_sensitive_path(path):
-        raise Refused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
+        raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
     try:
         with os.fdopen(_opened(root, within.parts), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise Refused(f"{name} is not a plain file.", "Leave it out.")
+                raise ContextFileRefused(f"{name} is not a plain file.", "Leave it out.")
             if lines is None and status.st_size > LARGEST_FILE:
-                raise Refused(f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400.")
+                raise ContextFileRefused(
+                    f"{name} is larger than {LARGEST_FILE:,} bytes.", f"Show a part of it: {path}:1-400."
+                )
             return file.read(LARGEST_FILE + 1 if lines is None else FARTHEST)
     except FileNotFoundError:
-        raise Refused(f"There is no file {name} in {root}.", "Paths are relative to the workspace.") from None
+        raise ContextFileRefused(
+            f"There is no file {name} in {root}.", "Paths are relative to the workspace."
+        ) from None
     except IsADirectoryError:
-        raise Refused(f"{name} is a folder.", "Name the files in it, or show it with --context.") from None
+        raise ContextFileRefused(f"{name} is a folder.", "Name the files in it, or show it with --context.") from None
     except OSError:
         raise _not_text(name) from None
 
@@ -136,5 +142,5 @@ def _opened(root: Path, parts: Sequence[str]) -> int:
     return found
 
 
-def _not_text(name: str) -> Refused:
-    return Refused(f"{name} cannot be read as text.", "Leave it out.")
+def _not_text(name: str) -> ContextFileRefused:
+    return ContextFileRefused(f"{name} cannot be read as text.", "Leave it out.")

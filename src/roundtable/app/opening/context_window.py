@@ -19,11 +19,11 @@ from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.report.stage_words import list_stage_ends
 from roundtable.voices.tariffs import Tariff, Tariffs
 
-UNKNOWN = 32_000
+UNKNOWN_WINDOW_TOKENS = 32_000
 """Tokens that a model is taken to have room for where nobody says how many it has."""
 
 
-class Room(NamedTuple):
+class ContextRoom(NamedTuple):
     """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
 
     `voice` has the smallest window. Where no window is known, there is no bound to what may be named; `all_known`
@@ -36,36 +36,43 @@ class Room(NamedTuple):
     named: int | None = None
     voice: str = ""
     all_known: bool = False
-    windows: int = BYTES_PER_TOKEN * UNKNOWN
+    windows: int = BYTES_PER_TOKEN * UNKNOWN_WINDOW_TOKENS
 
 
-RoomOf = Callable[[Charter], Room]
+FindContextRoom = Callable[[Charter], ContextRoom]
 """What there is room for before the seats of a meeting."""
 
 
-def room_for(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False) -> Room:
+def compute_context_room(
+    tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False
+) -> ContextRoom:
     """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests.
 
     Who is `judging` has the window of its judge as well.
     """
     voices = {voice: tariffs.of(voice) for seat in seats for voice in seat.chain(judging=judging)}
-    around = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
-    left = {voice: max(0, (_takes(it) or UNKNOWN) - around[voice]) for voice, it in voices.items()}
-    windows = [max(0, (it.window or UNKNOWN) - around[voice]) for voice, it in voices.items()]
+    estimate_file_overhead = {voice: it.overhead + it.thinking + limits.max_tokens for voice, it in voices.items()}
+    left = {
+        voice: max(0, (_takes(it) or UNKNOWN_WINDOW_TOKENS) - estimate_file_overhead[voice])
+        for voice, it in voices.items()
+    }
+    windows = [
+        max(0, (it.window or UNKNOWN_WINDOW_TOKENS) - estimate_file_overhead[voice]) for voice, it in voices.items()
+    ]
     known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
     smallest = min(known, key=lambda voice: known[voice], default="")
-    least = min(left.values(), default=UNKNOWN)
-    return Room(
+    least = min(left.values(), default=UNKNOWN_WINDOW_TOKENS)
+    return ContextRoom(
         BYTES_PER_TOKEN * min(most, least // 2),
         BYTES_PER_TOKEN * min(most, least // 4),
         BYTES_PER_TOKEN * known[smallest] if smallest else None,
         smallest,
         len(known) == len(voices),
-        BYTES_PER_TOKEN * min(windows, default=UNKNOWN),
+        BYTES_PER_TOKEN * min(windows, default=UNKNOWN_WINDOW_TOKENS),
     )
 
 
-def longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
+def compute_longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
     """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
     windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.of(voice).window)]
     own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
@@ -74,17 +81,17 @@ def longest_answer(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> i
 
 def _takes(tariff: Tariff) -> int:
     """The tokens of one call, 0 where nobody knows: those of a window, or of a minute where these are fewer."""
-    window = tariff.window or UNKNOWN
+    window = tariff.window or UNKNOWN_WINDOW_TOKENS
     return tariff.per_minute if 0 < tariff.per_minute < window else tariff.window
 
 
-MAP = "map of the program"
+MAP_TITLE = "map of the program"
 
-MOST_MAP = 4_000
+MOST_MAP_TOKENS = 4_000
 """Tokens of map beside one part; in a small window, a sixth of what there is room for."""
-LEAST = 500
+LEAST_FILE_TOKENS = 500
 """Tokens of files below which cutting makes no sense."""
-SHOWN_UNKNOWN = 60_000
+FILE_BYTES_IN_UNKNOWN_WINDOW = 60_000
 """Bytes of files that are shown where a window is not known."""
 _OURS = 2_000
 """Tokens of a prompt that are neither files nor what the record says: the rules, the task, the form of an answer."""
@@ -92,14 +99,14 @@ _TAG = 48
 """Bytes around each file that is shown, its name aside."""
 
 
-def readers_room(room_of: RoomOf, charter: Charter, seats: Sequence[str], answer: int) -> Room:
+def compute_readers_room(room_of: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int) -> ContextRoom:
     """What there is room for before these seats, or all, besides answers of so many tokens."""
     reading = tuple(it for it in charter.seats if it.name in seats) or charter.seats
     limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
     return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
 
 
-def left_for(session: Session, named: int) -> int:
+def compute_tokens_for_files(session: Session, named: int) -> int:
     """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
     charter = session.charter
     said = (
@@ -108,21 +115,21 @@ def left_for(session: Session, named: int) -> int:
         *(it.text + it.why for it in charter.recalled),
     )
     told = sum(len(it.encode()) for it in said) + sum(it.size for it in charter.context)
-    return left_beside(named, told)
+    return subtract_told_bytes(named, told)
 
 
-def left_beside(named: int, told: int) -> int:
+def subtract_told_bytes(named: int, told: int) -> int:
     """The same beside so many bytes of what is told."""
     return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
 
 
-def shares(files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
+def split_map_and_files(files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool) -> tuple[int, int]:
     """Tokens of map beside a part, and of the files in it."""
-    for_map = MOST_MAP if room is None else min(MOST_MAP, room // 6)
+    for_map = MOST_MAP_TOKENS if room is None else min(MOST_MAP_TOKENS, room // 6)
     for_files = most if room is None else room - for_map
     return for_map, choose_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
 
 
-def around(path: str) -> int:
+def estimate_file_overhead(path: str) -> int:
     """Bytes that stand around a file in a prompt."""
     return _TAG + len(path.encode())

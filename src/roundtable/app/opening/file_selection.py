@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import HoldsSecret, Refused, read_clean
+from roundtable.app.opening.context_files import ContextFileHoldsSecret, ContextFileRefused, read_context_file
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.relevance import RankedFile, rank_files_by_relevance
@@ -25,7 +25,7 @@ _NOT_TEXT = re.compile(
 )
 
 
-class Chosen(NamedTuple):
+class FileSelection(NamedTuple):
     """The files to show, of how many that could be; and which were passed over because they hold secrets."""
 
     files: dict[str, bytes]
@@ -33,10 +33,10 @@ class Chosen(NamedTuple):
     secret: tuple[str, ...] = ()
 
 
-def may_be_chosen(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
+def list_selectable_files(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
     """Those that are neither sensitive, nor ignored by the config, nor ours, and are text with a name to write."""
     inside = "" if folder in ("", ".") else f"{folder.rstrip('/')}/"
-    set_aside = setting_aside(ignore)
+    set_aside = build_ignore_filter(ignore)
     return [
         path
         for path in paths
@@ -46,7 +46,7 @@ def may_be_chosen(paths: Iterable[str], ignore: Sequence[str], folder: str = "")
     ]
 
 
-def setting_aside(ignore: Sequence[str]) -> Callable[[str], bool]:
+def build_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
     """Whether `[context] ignore` names a path, a folder it lies in, or a pattern for either; ours always is."""
     names = {_OUR_OWN, *(name.rstrip("/") for name in ignore)}
     globs = [name for name in ignore if any(mark in name for mark in "*?[/")]
@@ -58,14 +58,14 @@ def setting_aside(ignore: Sequence[str]) -> Callable[[str], bool]:
     return set_aside
 
 
-def chosen(
+def select_relevant_files(
     redactor: Redactor,
     workspace: Path,
     words: Sequence[str],
     paths: Sequence[str],
     commits: Sequence[Commit],
     room: int,
-) -> Chosen:
+) -> FileSelection:
     """The most relevant files that fit: by their names and what changed lately, then by what is in them."""
     recent = _recent(commits)
     order = rank_files_by_relevance(words, (RankedFile(path, recent.get(path, 0)) for path in paths))
@@ -77,10 +77,10 @@ def chosen(
         if seen > 3 * room:
             break
         try:
-            text = read_clean(redactor, workspace, candidate.path).decode()
-        except Refused as error:
+            text = read_context_file(redactor, workspace, candidate.path).decode()
+        except ContextFileRefused as error:
             refused += 1
-            secret += [candidate.path] if isinstance(error, HoldsSecret) else []
+            secret += [candidate.path] if isinstance(error, ContextFileHoldsSecret) else []
             continue
         seen += len(text)
         read.append(candidate._replace(text=text))
@@ -90,7 +90,7 @@ def chosen(
         if len(data) <= room:
             files[candidate.path] = data
             room -= len(data)
-    return Chosen(files, len(paths) - refused, tuple(secret))
+    return FileSelection(files, len(paths) - refused, tuple(secret))
 
 
 def _recent(commits: Sequence[Commit]) -> dict[str, int]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.opening.meeting_catalog import prompts
-from roundtable.app.records.session_ids import new_session_id, slug_of
+from roundtable.app.opening.meeting_catalog import load_meeting_prompts
+from roundtable.app.records.session_ids import make_session_slug, new_session_id
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
@@ -23,34 +23,34 @@ from roundtable.workshop.edit.stored_drafts import Drafts
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
-STATE = "the session"
-BEFORE = "what was asked before"
+SESSION_STATE_TITLE = "the session"
+EARLIER_QUESTIONS_TITLE = "what was asked before"
 
-Exchange = tuple[str, str]
+ChatExchange = tuple[str, str]
 """A question and its answer."""
 
 
-async def open_chat(desk: Roundtable, about: Session, question: str, before: Sequence[Exchange] = ()) -> str:
+async def open_judge_chat(desk: Roundtable, about: Session, question: str, before: Sequence[ChatExchange] = ()) -> str:
     """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
     if not question.strip():
         raise UsageError("The question is empty.", "Say what you want to know.")
     desk.keys.learn_all()
-    shown = {STATE: await _state(desk, about)}
+    shown = {SESSION_STATE_TITLE: await _state(desk, about)}
     if before:
-        shown[BEFORE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
+        shown[EARLIER_QUESTIONS_TITLE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
     texts = {name: desk.redactor.redact(text).encode() for name, text in shown.items()}
-    words = prompts(CHAT, {}, (), about.charter.language)
+    words = load_meeting_prompts(CHAT, {}, (), about.charter.language)
     for kept in (*texts.values(), *words.values()):
         await desk.store.keep(kept)
     charter = Charter(
         question=desk.redactor.redact(question),
-        seats=(judge_now(about),),
+        seats=(find_current_judge(about),),
         meeting=CHAT.name,
         version=CHAT.version,
         limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
         context=tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in texts.items()),
         templates={name: compute_digest(text) for name, text in words.items()},
-        slug=slug_of(question, datetime.now(UTC).strftime("%Y-%m-%d")),
+        slug=make_session_slug(question, datetime.now(UTC).strftime("%Y-%m-%d")),
         workspace=about.charter.workspace,
         owner=about.charter.owner,
         language=about.charter.language,
@@ -62,7 +62,7 @@ async def open_chat(desk: Roundtable, about: Session, question: str, before: Seq
     return session
 
 
-def judge_now(session: Session) -> Seat:
+def find_current_judge(session: Session) -> Seat:
     """Who judged last; before anybody has, the seat whose turn it would be."""
     judged = [seat for it in session.rounds.values() if it.opened.turns.judging for seat in it.opened.electorate]
     able = [it for it in session.seats if Right.JUDGE in it.rights] or list(session.charter.seats)

@@ -33,13 +33,13 @@ from roundtable.meetings import MEETINGS, Meeting, find_meeting
 from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, recipe_to_meeting
 from roundtable.voices.data_file import fill, nearest, parse_table
 
-ALWAYS = frozenset({"seat", "label"})
+OPTIONAL_PLACEHOLDERS = frozenset({"seat", "label"})
 """Placeholders that every prompt may use and none must."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
-class Holes(msgspec.Struct, frozen=True):
+class PromptPlaceholders(msgspec.Struct, frozen=True):
     """What a prompt must leave to be filled in, and what it may."""
 
     needed: frozenset[str]
@@ -59,23 +59,25 @@ class Holes(msgspec.Struct, frozen=True):
             raise ConfigError(f"{where} lacks {_dollars(lacking)}, which the round needs.", "Put it where it belongs.")
 
 
-Own = Sequence[Mapping[str, Path]]
+PromptFolders = Sequence[Mapping[str, Path]]
 """The files that lie in each place, the nearest place first."""
 
 
-def prompts(rules: Meeting, words: Mapping[str, str], own: Own, language: str) -> dict[str, bytes]:
+def load_meeting_prompts(
+    rules: Meeting, words: Mapping[str, str], own: PromptFolders, language: str
+) -> dict[str, bytes]:
     """Every prompt of a meeting, from the first of these places that has it; `words` are those of a data file."""
     return {name: _prompt(rules, words, own, _files(name, language)).encode() for name in rules.templates}
 
 
-def check_words(rules: Meeting, words: Mapping[str, str], where: str) -> None:
+def check_recipe_prompts(rules: Meeting, words: Mapping[str, str], where: str) -> None:
     """Check the prompts that a data file brings itself."""
     for name, text in words.items():
         if text:
             _holes(rules, words, name).check(text, f"{where}: the prompt of {name}")
 
 
-def _prompt(rules: Meeting, words: Mapping[str, str], own: Own, files: Sequence[str]) -> str:
+def _prompt(rules: Meeting, words: Mapping[str, str], own: PromptFolders, files: Sequence[str]) -> str:
     """In each place the language's own words come first."""
     name = files[-1]
     path = next((place[file] for place in own for file in files if file in place), None)
@@ -106,25 +108,25 @@ def _files(name: str, language: str) -> list[str]:
     return list(dict.fromkeys((f"{name}.{language}", f"{name}.{language.partition('-')[0]}", name)))
 
 
-def _holes(rules: Meeting, words: Mapping[str, str], name: str) -> Holes:
+def _holes(rules: Meeting, words: Mapping[str, str], name: str) -> PromptPlaceholders:
     """A shipped prompt shows what its round fills in; in a data file's meeting, only a ballot needs something."""
     if words:
         ballots = [it.template for it in rules.plan(None, ()) if it.codec == BALLOT]
-        return Holes(frozenset({"candidates"} if name in ballots else ()), PROMPT_PLACEHOLDERS)
+        return PromptPlaceholders(frozenset({"candidates"} if name in ballots else ()), PROMPT_PLACEHOLDERS)
     used = frozenset(Template(_shipped(rules, words, [name])).get_identifiers())
-    return Holes(used - ALWAYS, used | ALWAYS)
+    return PromptPlaceholders(used - OPTIONAL_PLACEHOLDERS, used | OPTIONAL_PLACEHOLDERS)
 
 
 def _dollars(names: frozenset[str]) -> str:
     return ", ".join(f"${name}" for name in sorted(names))
 
 
-Source = Literal["shipped", "preset", "yours", "workspace"]
+MeetingSource = Literal["shipped", "preset", "yours", "workspace"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 
 
-class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MeetingPreset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A meeting under another name: what it is set to, its limits, and who sits there if nobody else was named."""
 
     summary: str
@@ -134,12 +136,12 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seats: dict[str, dict[str, Any]] = {}
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class CatalogMeeting(msgspec.Struct, frozen=True):
     """What a meeting's name comes to. `words` are the prompts that a data file brings itself."""
 
     name: str
     summary: str
-    source: Source
+    source: MeetingSource
     rules: Meeting
     settings: dict[str, Any] = {}
     limits: dict[str, Any] = {}
@@ -147,7 +149,7 @@ class Chosen(msgspec.Struct, frozen=True):
     words: dict[str, str] = {}
 
 
-class Meetings:
+class MeetingCatalog:
     """The meetings one can ask for here. What a workspace brings is there once the person trusts it."""
 
     def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
@@ -155,13 +157,13 @@ class Meetings:
         self._workspace = workspace
         self._is_trusted = is_trusted
 
-    def listed(self) -> list[Chosen]:
+    def listed(self) -> list[CatalogMeeting]:
         """All of them, by name."""
         known = known_meetings(self._places, self._workspace)
         there = {*MEETINGS, *presets(), *self._own()}
         return [self.find(name) for name in known if name in there]
 
-    def find(self, name: str) -> Chosen:
+    def find(self, name: str) -> CatalogMeeting:
         """A meeting, a preset or a data file by its name."""
         own = self._own()
         if name in own:
@@ -170,7 +172,7 @@ class Meetings:
                 raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
             return _read(name, text_of(path), str(path), source)
         if name in MEETINGS:
-            return Chosen(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
+            return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
         if name in presets():
             return _read(name, presets()[name], f"preset {name}", "preset")
         if name in of_workspace(self._workspace, MEETING_FILES):
@@ -180,15 +182,15 @@ class Meetings:
             )
         raise no_such_meeting(name, known_meetings(self._places, self._workspace))
 
-    def prompts(self, chosen: Chosen, language: str) -> dict[str, bytes]:
+    def prompts(self, chosen: CatalogMeeting, language: str) -> dict[str, bytes]:
         """The meeting's prompts as they are now; the session keeps to these, whatever becomes of the files."""
         pattern = prompts_of(chosen.rules.name)
         places = [self._of_workspace(pattern), of_person(self._places, pattern)]
-        return prompts(chosen.rules, chosen.words, places, language)
+        return load_meeting_prompts(chosen.rules, chosen.words, places, language)
 
-    def _own(self) -> dict[str, tuple[Source, Path]]:
+    def _own(self) -> dict[str, tuple[MeetingSource, Path]]:
         """Data files by name, the workspace's over the person's."""
-        own: dict[str, tuple[Source, Path]] = {}
+        own: dict[str, tuple[MeetingSource, Path]] = {}
         own |= {name: ("yours", path) for name, path in of_person(self._places, MEETING_FILES).items()}
         own |= {name: ("workspace", path) for name, path in self._of_workspace(MEETING_FILES).items()}
         return own
@@ -197,7 +199,7 @@ class Meetings:
         return of_workspace(self._workspace, pattern) if self._is_trusted() else {}
 
 
-def rules_of(charter: Charter) -> Meeting:
+def find_charter_meeting(charter: Charter) -> Meeting:
     """The rules a session was opened under; those of a data file travel with it."""
     if "recipe" in charter.settings:
         text = str(charter.settings["recipe"])
@@ -205,30 +207,30 @@ def rules_of(charter: Charter) -> Meeting:
     return find_meeting(charter.meeting)
 
 
-def meeting_of(charter: Charter) -> MeetingRules:
+def find_charter_rules(charter: Charter) -> MeetingRules:
     """The meeting a session was opened as."""
-    rules = rules_of(charter)
+    rules = find_charter_meeting(charter)
     return MeetingRules(rules.name, rules.version, rules.hold)
 
 
-def _read(name: str, text: str, where: str, source: Source) -> Chosen:
+def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMeeting:
     """A preset, which names a meeting, or a meeting of its own, which has rounds."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where}: {name} is no name for a meeting.", "Use small letters, digits and dashes.")
     data = parse_table(text.encode(), where)
     if "meeting" in data:
-        preset = fill(Preset, data, where)
+        preset = fill(MeetingPreset, data, where)
         if preset.meeting not in MEETINGS:
             raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(MEETINGS)}.")
         seats = tuple(fill(Seat, {"name": seat, **it}, f"{where}: seats.{seat}") for seat, it in preset.seats.items())
         rules = MEETINGS[preset.meeting]
-        return Chosen(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
+        return CatalogMeeting(name, preset.summary, source, rules, preset.settings, preset.limits, seats)
     recipe = _recipe(data, where)
     words = {"system": recipe.system, **{it.purpose: it.prompt for it in recipe.rounds}}
-    chosen = Chosen(
+    chosen = CatalogMeeting(
         name, recipe.summary, source, recipe_to_meeting(name, recipe), {"recipe": text}, recipe.limits, (), words
     )
-    check_words(chosen.rules, words, where)
+    check_recipe_prompts(chosen.rules, words, where)
     return chosen
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_files import Refused, inside, read_clean
-from roundtable.app.opening.context_window import Room
-from roundtable.app.opening.file_selection import Chosen, chosen, may_be_chosen
+from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_in_workspace
+from roundtable.app.opening.context_window import ContextRoom
+from roundtable.app.opening.file_selection import FileSelection, list_selectable_files, select_relevant_files
 from roundtable.core.faults import UsageError
 from roundtable.core.file_kinds import is_sensitive_path
 from roundtable.core.text.diffs import fit_diff_sections, split_diff_by_file
@@ -20,9 +20,9 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.voice_statistics import BYTES_PER_TOKEN
 from roundtable.workshop.repo.git import Commit, Git, NoGit, git_of
 
-ABOUT = "about this context"
-PROJECT = "the project"
-UNCOMMITTED = "uncommitted changes"
+ABOUT_CONTEXT_TITLE = "about this context"
+PROJECT_TITLE = "the project"
+UNCOMMITTED_TITLE = "uncommitted changes"
 
 _NAMED = 8
 """How many of the things left out are named."""
@@ -30,14 +30,14 @@ _LISTED = 400
 _COMMITS = 10
 
 
-class Gathered(NamedTuple):
+class OpeningContext(NamedTuple):
     """Each thing to be shown under its name, in the order in which it is read; and what a person is told about it."""
 
     shown: dict[str, bytes]
     notices: tuple[str, ...] = ()
 
 
-class Gathering:
+class ContextGatherer:
     """Puts together what a meeting is shown, within its room. Reads only what may be shown, and writes nothing."""
 
     def __init__(self, redactor: Redactor, workspace: Path, ignore: Sequence[str], checks: Sequence[str] = ()) -> None:
@@ -46,15 +46,15 @@ class Gathering:
         self._ignore = ignore
         self._checks = checks
 
-    async def gather(self, agenda: Agenda, room: Room, *, project: bool, may_ask: bool = True) -> Gathered:
+    async def gather(self, agenda: Agenda, room: ContextRoom, *, project: bool, may_ask: bool = True) -> OpeningContext:
         """What this agenda comes to; with `project`, the project itself if nothing else is named.
 
         Seats that `may_ask` for checks are told which there are.
         """
         return await asyncio.to_thread(self._gather, agenda, room, project, may_ask)
 
-    def _gather(self, agenda: Agenda, room: Room, project: bool, may_ask: bool) -> Gathered:
-        shown = {name: read_clean(self._redactor, self._workspace, name) for name in agenda.files}
+    def _gather(self, agenda: Agenda, room: ContextRoom, project: bool, may_ask: bool) -> OpeningContext:
+        shown = {name: read_context_file(self._redactor, self._workspace, name) for name in agenda.files}
         _check_room(shown, room)
         pile = _Pile(shown, max(0, room.gathered - sum(map(len, shown.values()))))
         words = extract_question_words(agenda.question)
@@ -70,8 +70,8 @@ class Gathering:
         if project and may_ask and self._checks:
             told.append(f"Checks you may ask for by name, and no others: {', '.join(self._checks)}.")
         if told:
-            pile.shown[ABOUT] = "\n".join(told).encode()
-        return Gathered(pile.shown, tuple(pile.notices))
+            pile.shown[ABOUT_CONTEXT_TITLE] = "\n".join(told).encode()
+        return OpeningContext(pile.shown, tuple(pile.notices))
 
     def _diff(self, pile: _Pile, words: Sequence[str], name: str, text: str, room: int) -> None:
         """A text, file by file if it is a diff: without sensitive files and secrets, cut where it has no room."""
@@ -87,14 +87,16 @@ class Gathering:
         pile.say(f"Left out for room ({name})", [path or name for path in cut.left_out])
 
     def _folder(self, pile: _Pile, words: Sequence[str], folder: str) -> None:
-        within = inside(self._workspace.resolve(), folder, folder).as_posix()
+        within = resolve_in_workspace(self._workspace.resolve(), folder, folder).as_posix()
         if not (self._workspace / within).is_dir():
-            raise Refused(f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f.")
+            raise ContextFileRefused(
+                f"There is no folder {folder} here.", "Name one of the workspace, or a file with -f."
+            )
         with git_of(self._workspace) as git:
-            paths = may_be_chosen(git.files(), self._ignore, within)
+            paths = list_selectable_files(git.files(), self._ignore, within)
             found = self._choose(pile, words, paths, git.commits() if git.repository else ())
         if not found.files:
-            raise Refused(
+            raise ContextFileRefused(
                 f"Nothing in {folder} can be shown: ignored, sensitive, binary and larger files are passed over.",
                 "Name a file with -f, or another folder.",
             )
@@ -111,20 +113,22 @@ class Gathering:
 
     def _look_at_project(self, pile: _Pile, words: Sequence[str], git: Git) -> None:
         files = git.files()
-        paths = may_be_chosen(files, self._ignore)
+        paths = list_selectable_files(files, self._ignore)
         commits = git.commits() if git.repository else []
         described = _described(git, paths, commits, pile.room // 5)
-        pile.add(PROJECT, self._redactor.redact(described).encode())
+        pile.add(PROJECT_TITLE, self._redactor.redact(described).encode())
         if git.repository:
-            self._diff(pile, words, UNCOMMITTED, git.uncommitted().diff, pile.room // 2)
+            self._diff(pile, words, UNCOMMITTED_TITLE, git.uncommitted().diff, pile.room // 2)
         pile.say("Sensitive, so not shown", tuple(filter(is_sensitive_path, files)))
         found = self._choose(pile, words, paths, commits)
         if found.among:
             pile.tell(f"{len(found.files)} of {found.among} files of the project are shown{_rest(found)}.")
 
-    def _choose(self, pile: _Pile, words: Sequence[str], paths: Sequence[str], commits: Sequence[Commit]) -> Chosen:
+    def _choose(
+        self, pile: _Pile, words: Sequence[str], paths: Sequence[str], commits: Sequence[Commit]
+    ) -> FileSelection:
         fresh = [path for path in paths if path not in pile.shown]
-        found = chosen(self._redactor, self._workspace, words, fresh, commits, pile.room)
+        found = select_relevant_files(self._redactor, self._workspace, words, fresh, commits, pile.room)
         for path, data in found.files.items():
             pile.add(path, data)
         pile.say("Holds what looks like a secret, so not shown", found.secret)
@@ -154,7 +158,7 @@ class _Pile:
         self.notices.append(sentence)
 
 
-def _check_room(shown: dict[str, bytes], room: Room) -> None:
+def _check_room(shown: dict[str, bytes], room: ContextRoom) -> None:
     """What a person names is shown whole or not at all."""
     size = sum(map(len, shown.values()))
     if room.named is not None and size > room.named:
@@ -181,6 +185,6 @@ def _described(git: Git, paths: Sequence[str], commits: Sequence[Commit], room: 
     return "\n".join(lines)
 
 
-def _rest(found: Chosen) -> str:
+def _rest(found: FileSelection) -> str:
     left_out = found.among - len(found.files)
     return f"; {left_out} left out for room" if left_out else ""

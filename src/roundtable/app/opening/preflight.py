@@ -22,7 +22,7 @@ from roundtable.workshop.rooted_files import Astray, Beneath, Content
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 
-async def refuse_if_in_vain(workspace: Path, charter: Charter, sandbox: SandboxSettings) -> None:
+async def check_meeting_can_write(workspace: Path, charter: Charter, sandbox: SandboxSettings) -> None:
     """Refuse a meeting whose change could not be run or not be written, whatever the seats would say."""
     writes = charter.meeting in WRITING_MEETINGS
     if writes and (trouble := await asyncio.to_thread(repository_trouble, workspace)):
@@ -54,7 +54,7 @@ _NAMED = 5
 """How many files a sentence names."""
 
 
-def unwritable_notices(workspace: Path, charter: Charter, shown: Collection[str]) -> tuple[str, ...]:
+def describe_unwritable_files(workspace: Path, charter: Charter, shown: Collection[str]) -> tuple[str, ...]:
     """A sentence each on files that hold unfinished work, or that git converts; none without git.
 
     They are looked for among those that are shown. Where a project is gone through in stages, any may be changed.

@@ -24,31 +24,31 @@ from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
 from roundtable.meetings.stages.delivery import DELIVER
 from roundtable.voices.data_file import fill, nearest, parse_table
 
-USUAL = "sdlc"
-EVERY = ""
+DEFAULT_STAGE_LIST = "sdlc"
+ALL_STAGES = ""
 """The name under which an option is given that holds for all stages."""
 
-ROOM = {"discussion": 1, "files": 3, "review": 40, "run": 4}
+ROUNDS_PER_STAGE_ROUND = {"discussion": 1, "files": 3, "review": 40, "run": 4}
 """How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
 
 
-class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShippedStages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The stages we ship, and the ways through them."""
 
     ways: dict[str, tuple[str, ...]]
     stages: tuple[Stage, ...]
 
 
-class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StageListFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A list of somebody's own."""
 
     stages: list[dict[str, Any]]
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What a person says of the stages; options are by the name of a stage, or under `EVERY`."""
+class StageOptions(msgspec.Struct, frozen=True):
+    """What a person says of the stages; options are by the name of a stage, or under `ALL_STAGES`."""
 
-    way: str = USUAL
+    way: str = DEFAULT_STAGE_LIST
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     instructions: dict[str, str] = {}
@@ -57,7 +57,7 @@ class Wanted(msgspec.Struct, frozen=True):
     speaking: str = ""
 
 
-class StageLists:
+class StageListCatalog:
     """The lists one can ask for by name here. What a workspace brings is there once the person trusts it."""
 
     def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
@@ -67,9 +67,9 @@ class StageLists:
 
     def find(self, name: str) -> tuple[Stage, ...]:
         """A shipped way, a list of the person's or of the workspace by its name, or the path of a file."""
-        ways = shipped().ways
+        ways = load_shipped_stages().ways
         if name in ways:
-            return tuple(it for it in shipped().stages if it.name in ways[name])
+            return tuple(it for it in load_shipped_stages().stages if it.name in ways[name])
         brought = of_workspace(self._workspace, STAGE_FILES)
         if name in brought and not self._is_trusted():
             raise NotTrusted(
@@ -77,32 +77,34 @@ class StageLists:
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
         own = of_person(self._places, STAGE_FILES) | brought
-        path = Path(name).expanduser() if is_path(name) else own.get(name)
+        path = Path(name).expanduser() if is_stage_list_path(name) else own.get(name)
         if path is None or not path.is_file():
             lacking = (
-                f"file {sanitize_line(name, 200)}" if is_path(name) else f"list of stages {sanitize_line(name, 60)}"
+                f"file {sanitize_line(name, 200)}"
+                if is_stage_list_path(name)
+                else f"list of stages {sanitize_line(name, 60)}"
             )
             known = ", ".join((*ways, *own))
             raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
-        return own_stages(text_of(path), str(path))
+        return parse_stage_list(text_of(path), str(path))
 
 
-def is_path(name: str) -> bool:
+def is_stage_list_path(name: str) -> bool:
     """Whether somebody means a file: what merely lies in a folder must not stand in for a list of that name."""
     return "/" in name or name.endswith(".toml")
 
 
 @cache
-def shipped() -> Shipped:
+def load_shipped_stages() -> ShippedStages:
     """The stages that come with Roundtable."""
     path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
-    return fill(Shipped, parse_table(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+    return fill(ShippedStages, parse_table(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
 
 
-def own_stages(text: str, where: str) -> tuple[Stage, ...]:
+def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
     """The stages of somebody's own file."""
-    known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in shipped().stages}
-    listed = fill(Own, parse_table(text.encode(), where), where).stages
+    known: dict[str, dict[str, Any]] = {it.name: msgspec.to_builtins(it) for it in load_shipped_stages().stages}
+    listed = fill(StageListFile, parse_table(text.encode(), where), where).stages
     if not listed:
         raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
     for number, it in enumerate(listed, 1):
@@ -126,7 +128,7 @@ def own_stages(text: str, where: str) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def as_wanted(stages: Sequence[Stage], wanted: Wanted) -> tuple[Stage, ...]:
+def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[Stage, ...]:
     """The same stages with what the person said over them; those that are left out stay in the list, disabled."""
     names = [it.name for it in stages]
     _check_names(names, (*wanted.only, *wanted.skip, *wanted.instructions, *wanted.rounds, *wanted.judge))
@@ -136,8 +138,8 @@ def as_wanted(stages: Sequence[Stage], wanted: Wanted) -> tuple[Stage, ...]:
         changes: dict[str, Any] = {
             "enabled": on,
             "instructions": wanted.instructions.get(it.name, it.instructions),
-            "rounds": wanted.rounds.get(it.name, wanted.rounds.get(EVERY, it.rounds)),
-            "judge": wanted.judge.get(it.name, wanted.judge.get(EVERY, it.judge)),
+            "rounds": wanted.rounds.get(it.name, wanted.rounds.get(ALL_STAGES, it.rounds)),
+            "judge": wanted.judge.get(it.name, wanted.judge.get(ALL_STAGES, it.judge)),
             "speaking": wanted.speaking or it.speaking,
         }
         told.append(fill(Stage, {**msgspec.to_builtins(it), **changes}, f"stage {it.name}"))
@@ -148,13 +150,13 @@ def as_wanted(stages: Sequence[Stage], wanted: Wanted) -> tuple[Stage, ...]:
 
 def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
     for name in named:
-        if name != EVERY and name not in known:
+        if name != ALL_STAGES and name not in known:
             near = nearest(name, known).strip()
             help = f"{near} Stages: {', '.join(known)}.".strip()
             raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
 
 
-def with_stages(
+def fill_stage_settings(
     settings: dict[str, Any], seats: Sequence[Seat], longest: int, answers: Mapping[str, str]
 ) -> dict[str, Any]:
     """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
@@ -162,7 +164,9 @@ def with_stages(
     What is answered ahead must be asked at all. No seat's answer may be longer than `longest`, which is what their
     windows and the person's limits leave for one.
     """
-    stages = decode_stages(settings["stages"]) if settings.get("stages") else as_wanted(_usual(), Wanted())
+    stages = (
+        decode_stages(settings["stages"]) if settings.get("stages") else apply_stage_options(_usual(), StageOptions())
+    )
     names = [seat.name for seat in seats]
     for it in stages:
         named = {seat: "take part in" for seat in it.seats} | ({it.judge: "judge"} if it.judge else {})
@@ -193,14 +197,16 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
 
 
 def _usual() -> tuple[Stage, ...]:
-    return tuple(it for it in shipped().stages if it.name in shipped().ways[USUAL])
+    return tuple(it for it in load_shipped_stages().stages if it.name in load_shipped_stages().ways[DEFAULT_STAGE_LIST])
 
 
-def room_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
+def raise_round_limit_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
     """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
     if limits.rounds != Limits().rounds:
         return limits
     rounds = sum(
-        it.rounds * ROOM[it.kind] * MAX_STAGE_ATTEMPTS for it in decode_stages(settings["stages"]) if it.enabled
+        it.rounds * ROUNDS_PER_STAGE_ROUND[it.kind] * MAX_STAGE_ATTEMPTS
+        for it in decode_stages(settings["stages"])
+        if it.enabled
     )
     return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.app.opening.meeting_catalog import rules_of
+from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.app.records.session_ids import new_session_id
 from roundtable.core.effects import EndStage
 from roundtable.core.events import (
@@ -39,7 +39,7 @@ from roundtable.store.sqlite import SqliteStore
 _ENDING = ("stop", "complete")
 
 
-async def before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
+async def branch_before_round(store: SqliteStore, session: str, round: str) -> tuple[str, SessionOpened]:
     """A line that leaves the old one before a round was opened: its id, and how it was opened."""
     records = await store.read(session)
     cut = next((it.seq for it in records if isinstance(it.event, RoundOpened) and it.event.round == round), None)
@@ -48,7 +48,9 @@ async def before_round(store: SqliteStore, session: str, round: str) -> tuple[st
     return await _branched(store, session, records, cut)
 
 
-async def before_stage(store: SqliteStore, session: str, stage: str, instructions: str) -> tuple[str, SessionOpened]:
+async def branch_before_stage(
+    store: SqliteStore, session: str, stage: str, instructions: str
+) -> tuple[str, SessionOpened]:
     """A line on which a stage and all after it are held anew; what is to be different is added to its instructions."""
     records = await store.read(session)
     opened = next((it.event for it in records if isinstance(it.event, SessionOpened)), None)
@@ -126,7 +128,7 @@ async def _branched(
     # Every fact is copied, so that the sequence numbers which turns refer to stay what they were.
     opened, *kept = (it.event for it in records if it.seq < cut)
     assert isinstance(opened, SessionOpened)
-    if rules_of(opened.charter).version != opened.charter.version:
+    if find_charter_meeting(opened.charter).version != opened.charter.version:
         raise UsageError("The rules have changed since this was held, so it cannot go on from there.", "Open it anew.")
     charter = msgspec.structs.replace(changed(opened.charter), parent=session, branched_at=cut - 1, name="")
     child = new_session_id()
@@ -138,7 +140,7 @@ async def _branched(
     return child, SessionOpened(charter)
 
 
-def where_back(words: str) -> tuple[str, str]:
+def parse_rollback_words(words: str) -> tuple[str, str]:
     """The stage and what is to be different, as a person writes them with `back`: `architecture: use Flask`."""
     stage, _, instructions = words.partition(":")
     if not stage.strip():
@@ -146,17 +148,17 @@ def where_back(words: str) -> tuple[str, str]:
     return stage.strip(), instructions.strip()
 
 
-def went_back(session: Session) -> tuple[str, str] | None:
+def find_requested_rollback(session: Session) -> tuple[str, str] | None:
     """Where a session that ended with `back` goes on, and what is to be different there."""
     if session.decision is None or session.decision.next_step != NextStep.BACK or not has_stages(session.charter):
         return None
     said = [it.text for it in session.answers.values() if is_back_to_stage_answer(session.gates[it.gate], it.option)]
-    return where_back(said[-1]) if said else None
+    return parse_rollback_words(said[-1]) if said else None
 
 
-def check_back(session: Session, words: str) -> None:
+def check_rollback_stage(session: Session, words: str) -> None:
     """Refuse to go back to where nothing was held."""
-    _check_held(where_back(words)[0], [it.stage for it in list_stage_ends(session)])
+    _check_held(parse_rollback_words(words)[0], [it.stage for it in list_stage_ends(session)])
 
 
 def _check_held(stage: str, held: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-async def compare(desk: Roundtable, first: Session, second: Session) -> SessionComparison:
+async def compare_two_sessions(desk: Roundtable, first: Session, second: Session) -> SessionComparison:
     """What is the same in both, and what is not."""
     ours, theirs = await _drafted(desk, first), await _drafted(desk, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))

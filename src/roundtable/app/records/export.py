@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from roundtable.app.records.recount_session import recount
-from roundtable.app.records.session_project import versions
-from roundtable.app.records.workspace_files import NO_FILE, Tree
+from roundtable.app.records.recount_session import recount_session_decision
+from roundtable.app.records.session_project import list_project_versions
+from roundtable.app.records.workspace_files import NO_FILE, RootedFolder
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import RoundRecord, Session
@@ -22,14 +22,18 @@ from roundtable.report.summary import summarize_round, summarize_session
 from roundtable.report.transcript import render_round_transcript, render_transcript
 from roundtable.store.sqlite import SqliteStore
 
-PRINT = "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
-SUFFIXES = {
+PRINT_INSTEAD_HELP = (
+    "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
+)
+EXPORT_SUFFIXES = {
     "markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl",
     "report-md": "-report.md", "report-html": "-report.html",
 }  # fmt: skip
 
 
-async def rendered(session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None) -> str:
+async def render_session(
+    session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
+) -> str:
     """The session, or one round of it, in one of the formats; it ends with a line break."""
     match form:
         case "json":
@@ -48,14 +52,14 @@ async def rendered(session: Session, records: Sequence[Recorded], form: str, rec
             return render_transcript(session) if record is None else render_round_transcript(record)
 
 
-async def reported(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
+async def render_stage_report(store: SqliteStore, session: Session, records: Sequence[Recorded], form: str) -> str:
     """The report on a meeting in stages, in one of its formats."""
     if not has_stages(session.charter):
         raise UsageError(
             "This session was not held in stages, and only such have a report.",
             "`roundtable export` with markdown or html writes any session.",
         )
-    made = {it.name: it.changes for it in await versions(store, session, records)}
+    made = {it.name: it.changes for it in await list_project_versions(store, session, records)}
     blocks = build_stage_report(session, records, made)
     return render_blocks_as_markdown(blocks) if form == "report-md" else render_blocks_as_html(session, blocks)
 
@@ -63,12 +67,12 @@ async def reported(store: SqliteStore, session: Session, records: Sequence[Recor
 async def _counted_again(session: Session) -> Recount | None:
     """The recount where there is one: a page is not lost because an odd record cannot be counted again."""
     try:
-        return await recount(session)
+        return await recount_session_decision(session)
     except Exception:
         return None
 
 
-async def find_run(store: SqliteStore, run: str) -> Session:
+async def find_session_of_run(store: SqliteStore, run: str) -> Session:
     """The session that was first run at the time in this run id, wherever its workspace is."""
     at = parse_run_id_time(run)
     for row in await store.sessions(None, None) if at else ():
@@ -82,7 +86,9 @@ async def find_run(store: SqliteStore, run: str) -> Session:
     )
 
 
-async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
+async def render_session_layout(
+    store: SqliteStore, session: Session, records: Sequence[Recorded], layout: str
+) -> dict[str, str]:
     """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
     chosen = EXPORT_LAYOUTS[layout]
     kept = [(session, records)]
@@ -96,14 +102,14 @@ async def laid_out(store: SqliteStore, session: Session, records: Sequence[Recor
     return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
 
 
-def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
+def write_export_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
     """Put files in place, all of them or none that would overwrite something; the paths are returned."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with Tree.below(folder.resolve()) as tree:
+        with RootedFolder.below(folder.resolve()) as tree:
             there = {path: found for path in files if (found := tree.read(path, 1)) is not None}
             if odd := [path for path, found in there.items() if found == NO_FILE]:
-                raise UsageError(f"{folder / odd[0]} is no plain file.", PRINT)
+                raise UsageError(f"{folder / odd[0]} is no plain file.", PRINT_INSTEAD_HELP)
             if (taken := list(there)) and not force:
                 more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
                 help = "Give another place with -o, or --force to overwrite."
@@ -115,4 +121,12 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[
     return [folder / path for path in files]
 
 
-__all__ = ["EXPORT_LAYOUTS", "SUFFIXES", "find_run", "laid_out", "rendered", "reported", "write_files"]
+__all__ = [
+    "EXPORT_LAYOUTS",
+    "EXPORT_SUFFIXES",
+    "find_session_of_run",
+    "render_session",
+    "render_session_layout",
+    "render_stage_report",
+    "write_export_files",
+]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-class Cleared(msgspec.Struct, frozen=True):
+class RemovedSessions(msgspec.Struct, frozen=True):
     """Which old sessions went, which stayed and why, and how many bytes were freed."""
 
     gone: list[SessionRow]
@@ -27,7 +27,7 @@ class Cleared(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-async def forget(desk: Roundtable, session: str) -> None:
+async def forget_session(desk: Roundtable, session: str) -> None:
     """Take a session off the list and free its name; refused while somebody runs it.
 
     Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
@@ -39,7 +39,7 @@ async def forget(desk: Roundtable, session: str) -> None:
         await desk.store.release(lease)
 
 
-async def clear(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -> Cleared:
+async def remove_old_sessions(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
     """Remove what sessions said that nobody has touched for so many days, in every workspace.
 
     One that somebody runs stays, and so does one that waits at a gate. What it decided is filed before it goes.
@@ -53,9 +53,9 @@ async def clear(desk: Roundtable, max_age_days: int, *, dry_run: bool = False) -
     needed = {row.id for row, _ in kept}
     gone = [row for row in old if row.id not in needed]
     if dry_run:
-        return Cleared(gone, kept)
+        return RemovedSessions(gone, kept)
     removed = await desk.store.remove([row.id for row in gone])
-    return Cleared([row for row in gone if row.id in removed.sessions], kept, removed.size)
+    return RemovedSessions([row for row in gone if row.id in removed.sessions], kept, removed.size)
 
 
 async def _needed(desk: Roundtable, row: SessionRow, unfiled: set[str]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedWorktree(msgspec.Struct, frozen=True):
     """A worktree, what was done in it, and why it is to stay; empty where nothing would be lost with it."""
 
     worktree: Worktree
@@ -24,20 +24,20 @@ class Listed(msgspec.Struct, frozen=True):
     needed: str = ""
 
 
-async def listed(desk: Roundtable) -> list[Listed]:
+async def list_worktrees(desk: Roundtable) -> list[ListedWorktree]:
     """Every worktree of this workspace."""
     worktrees = desk.workplaces.worktrees
-    found: list[Listed] = []
+    found: list[ListedWorktree] = []
     for worktree in await asyncio.to_thread(worktrees.list):
         try:
             standing = await asyncio.to_thread(worktrees.standing, worktree)
-            found.append(Listed(worktree, standing, await _needed(desk, worktree, standing)))
+            found.append(ListedWorktree(worktree, standing, await _needed(desk, worktree, standing)))
         except GitRefused as refused:
-            found.append(Listed(worktree, Standing(), refused.message.rstrip(".")))
+            found.append(ListedWorktree(worktree, Standing(), refused.message.rstrip(".")))
     return found
 
 
-async def discard(desk: Roundtable, name: str) -> None:
+async def discard_worktree(desk: Roundtable, name: str) -> None:
     """Take one away, whatever is in it; refused while its session runs."""
     worktree = await asyncio.to_thread(desk.workplaces.worktrees.find, name)
     if worktree.session and await desk.holder(worktree.session):
@@ -45,9 +45,9 @@ async def discard(desk: Roundtable, name: str) -> None:
     await asyncio.to_thread(desk.workplaces.worktrees.discard, name)
 
 
-async def clean(desk: Roundtable) -> tuple[list[Listed], list[Listed]]:
+async def discard_unneeded_worktrees(desk: Roundtable) -> tuple[list[ListedWorktree], list[ListedWorktree]]:
     """Take away those with which nothing is lost: which went, and which stay."""
-    every = await listed(desk)
+    every = await list_worktrees(desk)
     gone = [it for it in every if not it.needed]
     for it in gone:
         await asyncio.to_thread(desk.workplaces.worktrees.discard, it.worktree.name)

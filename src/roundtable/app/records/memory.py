@@ -44,15 +44,21 @@ MOST_FILED_AT_OPENING = 50
 """An opening waits for no more than this; the rest is filed by the next ones, or by whoever asks for the ledger."""
 
 
-Written = Callable[[], Awaitable[None]]
+MemoryListener = Callable[[], Awaitable[None]]
 """What is done whenever a person has written something into the ledger."""
 
 
-class Memory:
+class WorkspaceMemory:
     """The ledger of one workspace."""
 
     def __init__(
-        self, store: Store, ledger: Ledger, keys: Keys, workspace: str, settings: MemorySettings, written: Written
+        self,
+        store: Store,
+        ledger: Ledger,
+        keys: Keys,
+        workspace: str,
+        settings: MemorySettings,
+        written: MemoryListener,
     ) -> None:
         self._store = store
         self._ledger = ledger
@@ -239,7 +245,7 @@ def _cut(entry: Entry) -> Entry:
     )
 
 
-def overdue(entry: Entry) -> bool:
+def is_prediction_overdue(entry: Entry) -> bool:
     """Whether a prediction waits for somebody to say how it turned out."""
     return entry.state == EntryState.OPEN and entry.due <= datetime.now(UTC).date().isoformat()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable.app.opening.meeting_catalog import rules_of
+from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
@@ -11,14 +11,14 @@ from roundtable.meetings import Meeting
 from roundtable.report.recount import Recount, SeatAbsence, compare_decision_without_seat, recount_decision
 
 
-async def recount(session: Session) -> Recount:
+async def recount_session_decision(session: Session) -> Recount:
     """Everything the record tells of how the decision would have gone otherwise."""
     decision = session.decision
     if decision is None:
         raise UsageError("This session has no decision yet, so there is nothing to count again.", "`roundtable resume`")
     seats = [seat.name for seat in session.charter.seats]
     try:
-        rules = rules_of(session.charter)
+        rules = find_charter_meeting(session.charter)
         obstacle = await _obstacle(session, decision, rules)
     except (NotFound, ConfigError) as gone:
         return recount_decision(session, dict.fromkeys(seats, SeatAbsence(None, why=gone.message)))

@@ -22,7 +22,7 @@ def new_session_id() -> str:
     return str(UUID(int=value))
 
 
-def slug_of(question: str, day: str) -> str:
+def make_session_slug(question: str, day: str) -> str:
     """`2026-11-15-rest-or-graphql`; letters of any script stay, and Latin ones lose their accents."""
     letters = "".join(map(_plain, unicodedata.normalize("NFKC", question))).lower()
     words = "".join(letter if is_folder_name_letter(letter) else " " for letter in letters).split()[:SLUG_WORDS]

@@ -28,7 +28,7 @@ from roundtable.report.project_versions import (
 from roundtable.workshop.edit.stored_drafts import Drafts
 
 
-class Version(NamedTuple):
+class ProjectVersion(NamedTuple):
     """A version of the project, and what in it differs from what the stage began with.
 
     It is called after the attempt at the stage, and after the seat as well where it is what one seat wrote.
@@ -41,10 +41,10 @@ class Version(NamedTuple):
     list_stage_file_changes: tuple[StageFileChange, ...]
 
 
-async def versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[Version]:
+async def list_project_versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
     """Every version there is, in the order of the stages; before each that was put together, what the seats wrote."""
     drafts = Drafts(store)
-    found: list[Version] = []
+    found: list[ProjectVersion] = []
     after: dict[str, Digest] = {}
     for name, end, _ in list_stage_attempts(records):
         last = next((draft for stage, draft in reversed(after.items()) if stage != end.stage and draft), "")
@@ -52,19 +52,19 @@ async def versions(store: Store, session: Session, records: Sequence[Recorded]) 
         for it in list_stage_candidates(session, name):
             wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=it.seat)
             differs = list_stage_file_changes(before, await _draft(drafts, it.draft), wrote)
-            found.append(Version(it.name, wrote, it.seat, it.draft, differs))
+            found.append(ProjectVersion(it.name, wrote, it.seat, it.draft, differs))
         after[end.stage] = end.draft
         differs = list_stage_file_changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
-        found.append(Version(name, end, "", end.draft or last, differs))
+        found.append(ProjectVersion(name, end, "", end.draft or last, differs))
     return found
 
 
-async def file_of(store: Store, all: Sequence[Version], path: str, name: str = "") -> bytes:
+async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
     """One file as it is in a version; in the last one that was put together, unless another is named."""
     named = {it.name: it for it in all if it.draft}
     last = [it for it in named if not named[it].seat]
     if not last:
-        raise no_project()
+        raise no_project_error()
     version = named.get(name or last[-1])
     if version is None:
         raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
@@ -77,16 +77,16 @@ async def file_of(store: Store, all: Sequence[Version], path: str, name: str = "
     return await store.fetch(files[path])
 
 
-async def handed_over(
+async def hand_over_project(
     store: Store, session: Session, records: Sequence[Recorded], form: Form, into: Path
 ) -> ProjectDelivered:
     """Hand the project over as it stands now, at the person's own command."""
     if not any(it.end.draft for it in final_stage_attempts(list_stage_attempts(records))):
-        raise no_project()
+        raise no_project_error()
     return await Delivering(Drafts(store)).put(session, records, form, into)
 
 
-def no_project() -> NotFound:
+def no_project_error() -> NotFound:
     """What is said of a session without any files."""
     return NotFound(
         "This session has written no project so far.",

@@ -25,41 +25,41 @@ if TYPE_CHECKING:
 FINISHED_LATER = "The undo was cut off and finished by a later command."
 
 
-async def say_undone(store: SqliteStore, journal: Journal, change: str, how: str) -> None:
+async def record_undo(store: SqliteStore, journal: Journal, change: str, how: str) -> None:
     """Have the session that a journal is of say that a change is undone, unless it is gone or does so already."""
     records = await store.read(journal.session) if journal.session else ()
     if records and change not in Session.fold(journal.session, records).undone:
         await store.append(journal.session, ChangeUndone(change, journal.files, how, person()))
 
 
-async def settle(store: SqliteStore, workspace: Path, journals: Path) -> tuple[str, ...]:
+async def recover_interrupted_changes(store: SqliteStore, workspace: Path, journals: Path) -> tuple[str, ...]:
     """Have done with what was left half written in a workspace; what became of it, a sentence each."""
     found = await asyncio.to_thread(recover, workspace, journals)
-    for undo in (it.undo for it in found if it.undo):
-        await say_undone(store, undo, undo.undoes, FINISHED_LATER)
+    for undo_change in (it.undo for it in found if it.undo):
+        await record_undo(store, undo_change, undo_change.undoes, FINISHED_LATER)
     return tuple(it.told for it in found)
 
 
-async def undo(desk: Roundtable, id: str = "") -> Undone:
+async def undo_change(desk: Roundtable, id: str = "") -> Undone:
     """Take a change back, the newest if none is named, and say so where it came from."""
     try:
         done = await asyncio.to_thread(undone, desk.workspace, desk.places.journals, id)
     except UndoneAlready as already:
-        await say_undone(desk.store, already.change, already.change.id, FINISHED_LATER)
+        await record_undo(desk.store, already.change, already.change.id, FINISHED_LATER)
         raise
-    await say_undone(desk.store, done.change, done.change.id, done.how)
+    await record_undo(desk.store, done.change, done.change.id, done.how)
     return done
 
 
-class Undoable(NamedTuple):
+class UndoableChange(NamedTuple):
     """A change that can be undone, and the session that had it written, if that is still known."""
 
     change: Journal
     session: SessionRow | None
 
 
-async def undoable(desk: Roundtable) -> list[Undoable]:
+async def list_undoable_changes(desk: Roundtable) -> list[UndoableChange]:
     """What can be undone here, newest first."""
     found = await asyncio.to_thread(changes, desk.workspace, desk.places.journals)
     rows = {row.id: row for row in await desk.sessions(limit=None)} if found else {}
-    return [Undoable(it, rows.get(it.session)) for it in found]
+    return [UndoableChange(it, rows.get(it.session)) for it in found]

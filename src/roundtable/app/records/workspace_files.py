@@ -32,7 +32,7 @@ NO_FILE = b"\0"
 """What a link, a pipe or a folder in place of a file is read as: like nothing that we would write."""
 
 
-class Tree:
+class RootedFolder:
     """An open folder. Paths are relative to it and use `/`; what goes wrong is an OSError."""
 
     def __init__(self, root: int) -> None:
@@ -40,7 +40,7 @@ class Tree:
 
     @classmethod
     @contextlib.contextmanager
-    def below(cls, root: Path) -> Generator[Tree]:
+    def below(cls, root: Path) -> Generator[RootedFolder]:
         """The folder, which must be there and be no link itself."""
         with _opened(root) as handle:
             yield cls(handle)
@@ -116,9 +116,9 @@ def _content(name: str, at: int, most: int) -> bytes:
         return file.read(most)
 
 
-FOLDER = ".roundtable"
-LATER = "Nothing is lost: once it can be, `roundtable sync` writes it anew from the record."
-HEAD = 400
+FOLDER_NAME = ".roundtable"
+SYNC_LATER_HELP = "Nothing is lost: once it can be, `roundtable sync` writes it anew from the record."
+MARK_SEARCH_BYTES = 400
 """Bytes at the beginning of a file among which the mark must be, for the file to be ours."""
 
 MOVES_ON = (RoundOpened, TurnAsked, MoveMade, RoundClosed, GateOpened, GateAnswered)
@@ -128,7 +128,7 @@ Remembered = Callable[[], Awaitable[Sequence[Entry]]]
 """What the workspace remembers now."""
 
 
-class Written(msgspec.Struct):
+class FolderWrite(msgspec.Struct):
     """What came of writing: files that changed, a person's own that were left alone, and why others could not be."""
 
     changed: list[str] = []
@@ -140,20 +140,20 @@ class Written(msgspec.Struct):
         """The first file that could not be written and why, in one sentence; empty where there is none."""
         more = f" (and {len(self.failed) - 1} more)" if len(self.failed) > 1 else ""
         first = next(iter(self.failed.items()), None)
-        return f"{FOLDER}/{first[0]} cannot be written{more}: {first[1]}." if first else ""
+        return f"{FOLDER_NAME}/{first[0]} cannot be written{more}: {first[1]}." if first else ""
 
-    def take(self, other: Written) -> None:
+    def take(self, other: FolderWrite) -> None:
         """Add what came of writing more."""
         self.changed += other.changed
         self.kept += other.kept
         self.failed |= other.failed
 
 
-class Folder:
+class WorkspaceFolder:
     """The folder of one workspace. That it exists is the person's yes."""
 
     def __init__(self, workspace: Path) -> None:
-        self.path = workspace / FOLDER
+        self.path = workspace / FOLDER_NAME
         self.trouble = ""
 
     @property
@@ -166,10 +166,10 @@ class Folder:
         with _explained():
             self.path.mkdir(exist_ok=True)
 
-    def write(self, files: Mapping[str, str]) -> Written:
+    def write(self, files: Mapping[str, str]) -> FolderWrite:
         """Put these files in place; one that stands there already in the same words is not touched."""
-        written = Written()
-        with _explained(), Tree.below(self.path) as tree:
+        written = FolderWrite()
+        with _explained(), RootedFolder.below(self.path) as tree:
             for path, text in files.items():
                 try:
                     _put(tree, path, text.encode(), written)
@@ -177,7 +177,7 @@ class Folder:
                     written.failed[path] = error.strerror or str(error)
         return written
 
-    async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> Written:
+    async def sync(self, store: SqliteStore, workspace: str, remembered: Remembered) -> FolderWrite:
         """Write everything anew from the record, which knows the workspace under this name."""
         written = self.write(render_ledger_files(await remembered()))
         for row in await store.sessions(workspace, None):
@@ -222,11 +222,11 @@ class Folder:
             entries = None if remembered is None else await remembered()
             written = await asyncio.to_thread(self._write_current, state, entries)
             if written.failed:
-                self.trouble = f"{written.trouble} {LATER}"
+                self.trouble = f"{written.trouble} {SYNC_LATER_HELP}"
         except RoundtableError as error:
             self.trouble = f"{error.message} {error.help}"
 
-    def _write_current(self, state: Session, entries: Sequence[Entry] | None) -> Written:
+    def _write_current(self, state: Session, entries: Sequence[Entry] | None) -> FolderWrite:
         files = render_session_files(state) if self.shows(state) else {}
         return self.write(files if entries is None else files | render_ledger_files(entries))
 
@@ -238,9 +238,9 @@ class Folder:
         return not charter.parent or bool(charter.branched_at)
 
 
-def _put(tree: Tree, path: str, data: bytes, written: Written) -> None:
-    there = tree.read(path, len(data) + HEAD)
-    if there and GENERATED_FILE_MARK.encode() not in there[:HEAD]:
+def _put(tree: RootedFolder, path: str, data: bytes, written: FolderWrite) -> None:
+    there = tree.read(path, len(data) + MARK_SEARCH_BYTES)
+    if there and GENERATED_FILE_MARK.encode() not in there[:MARK_SEARCH_BYTES]:
         written.kept.append(path)
     elif there != data:
         tree.write(path, data)
@@ -252,4 +252,4 @@ def _explained() -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{FOLDER}/ cannot be written: {error.strerror or error}.", LATER) from None
+        raise UsageError(f"{FOLDER_NAME}/ cannot be written: {error.strerror or error}.", SYNC_LATER_HELP) from None

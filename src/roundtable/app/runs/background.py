@@ -24,12 +24,12 @@ _OUR_ROOT = Path(__file__).parents[3]
 _LOOK_SECONDS = 0.1
 _PATIENCE = 30.0
 """Seconds in which a process must have taken the session up; one that still starts then is left to it."""
-AT_A_GATE = 600.0
+GATE_WAIT_SECONDS = 600.0
 """Seconds for which a process waits at a gate where nothing happens."""
 _LONGEST_WHY = 4000
 
 
-async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = AT_A_GATE) -> None:
+async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = GATE_WAIT_SECONDS) -> None:
     """Have a session run by a process of its own, unless one runs it already; what keeps it from running is raised."""
     state = await desk.session(session)
     if state.ended or await desk.holder(session):
@@ -42,11 +42,14 @@ async def run_in_background(desk: Roundtable, session: str, at_a_gate: float = A
             return
         await asyncio.sleep(_LOOK_SECONDS)
     if process.poll() and not await desk.holder(session) and not (await desk.session(session)).ended:
-        why = why_stopped(desk.places, session) or f"The process that was to run it ended with {process.returncode}."
+        why = (
+            read_background_failure(desk.places, session)
+            or f"The process that was to run it ended with {process.returncode}."
+        )
         raise RoundtableError(f"The meeting is on the record and could not be run. {why}", "Mend that, and resume it.")
 
 
-def why_stopped(places: Places, session: str) -> str:
+def read_background_failure(places: Places, session: str) -> str:
     """What the last background run of a session said when it failed; empty if it did not."""
     try:
         return _log(places, session).read_text(encoding="utf-8")
@@ -127,4 +130,4 @@ def _log(places: Places, session: str) -> Path:
     return places.data / "runs" / f"{session}.txt"
 
 
-__all__ = ["main", "run_in_background", "why_stopped"]
+__all__ = ["main", "read_background_failure", "run_in_background"]

@@ -22,13 +22,13 @@ from roundtable.engine.feed import Feed, Subscription
 from roundtable.report.hook_events import hook_name_for_event
 from roundtable.voices.agents.workdirs import allowed
 
-PATIENCE = 1.0
+HOOK_PATIENCE_SECONDS = 1.0
 """Seconds after a meeting in which a program may still fail and be told of; one that runs longer is left alone."""
 
 _SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
-class Hooks:
+class HookRunner:
     """What `[hooks]` lists. A program reads one line of JSON; what becomes of it changes no meeting."""
 
     def __init__(self, commands: Mapping[str, Sequence[str]], workspace: Path, store: Store) -> None:
@@ -105,7 +105,7 @@ class Hooks:
 def _code(process: subprocess.Popen[bytes]) -> int:
     """How it ended; nothing is wrong with one that goes on."""
     try:
-        return process.wait(PATIENCE)
+        return process.wait(HOOK_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         return 0
 

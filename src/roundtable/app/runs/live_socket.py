@@ -74,7 +74,7 @@ class LiveServer:
             writer.close()
 
 
-async def listen(path: Path) -> AsyncGenerator[Delta]:
+async def listen_to_live_session(path: Path) -> AsyncGenerator[Delta]:
     """What a running session says, from a snapshot of now on; ends when that process does."""
     try:
         reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_LIMIT)

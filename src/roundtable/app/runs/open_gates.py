@@ -25,7 +25,7 @@ class OpenGate(msgspec.Struct, frozen=True):
     holder: str | None
 
 
-async def open_gates(desk: Roundtable, *, everywhere: bool = False) -> list[OpenGate]:
+async def list_open_gates(desk: Roundtable, *, everywhere: bool = False) -> list[OpenGate]:
     """Every gate that waits in this workspace, or in all of them; the newest session first."""
     waiting = await desk.store.open_gates(None if everywhere else desk.here)
     return [await _open_gate(desk, it) for it in waiting]

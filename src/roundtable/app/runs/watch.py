@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from roundtable.app.runs.live_socket import listen
+from roundtable.app.runs.live_socket import listen_to_live_session
 from roundtable.core.events import Delta, Recorded, SessionEnded
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
@@ -19,7 +19,7 @@ BACKLOG = 10_000
 News: TypeAlias = "asyncio.Queue[Recorded | Delta | RoundtableError]"
 
 
-async def watch(
+async def watch_session(
     store: Store, feed: Feed, socket: Path, session: str, after: int, here: bool = False
 ) -> AsyncGenerator[Recorded | Delta]:
     """Facts after `after`, and words, until the session ends; the reader may leave at any time."""
@@ -89,7 +89,7 @@ async def _facts(store: Store, session: str, after: int, news: News) -> None:
 async def _words(socket: Path, news: News) -> None:
     """What is being said, whenever some process runs the session; a reader too far behind misses words."""
     while True:
-        async for delta in listen(socket):
+        async for delta in listen_to_live_session(socket):
             if not news.full():
                 news.put_nowait(delta)
         await asyncio.sleep(LOOK_SECONDS / 20)

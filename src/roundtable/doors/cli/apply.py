@@ -56,14 +56,14 @@ def apply_command(
 
 
 async def _meant(desk: Roundtable, address: str) -> str:
-    from roundtable.app.opening.apply_source import session_to_apply
+    from roundtable.app.opening.apply_source import find_session_to_apply
 
-    return await desk.find(address) if address else (await session_to_apply(desk, "")).id
+    return await desk.find(address) if address else (await find_session_to_apply(desk, "")).id
 
 
 async def _apply(desk: Roundtable, meant: Session, given: MeetingRequest) -> int:
-    from roundtable.app.opening.apply_source import session_to_apply, to_apply
+    from roundtable.app.opening.apply_source import build_apply_agenda, find_session_to_apply
 
-    decided = await session_to_apply(desk, meant.id)
+    decided = await find_session_to_apply(desk, meant.id)
     seats = await choose_seats(desk, given) if given.seats else ()
-    return await convene_and_run(desk, to_apply(decided, build_agenda(desk, given, seats)), given)
+    return await convene_and_run(desk, build_apply_agenda(decided, build_agenda(desk, given, seats)), given)

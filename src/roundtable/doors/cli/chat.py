@@ -23,7 +23,7 @@ from roundtable.report.costs import summarize_costs
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.app.opening.judge_question import Exchange
+    from roundtable.app.opening.judge_question import ChatExchange
 
 
 @click.command(cls=SectionCommand)
@@ -50,7 +50,7 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
 
 
 async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: bool) -> int:
-    said: list[Exchange] = []
+    said: list[ChatExchange] = []
     if question:
         return await _asked(desk, about, question, said, as_json=as_json)
     print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends it.")
@@ -61,10 +61,10 @@ async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: boo
     return EXIT_OK
 
 
-async def _asked(desk: Roundtable, about: Session, question: str, said: list[Exchange], *, as_json: bool) -> int:
-    from roundtable.app.opening.judge_question import open_chat
+async def _asked(desk: Roundtable, about: Session, question: str, said: list[ChatExchange], *, as_json: bool) -> int:
+    from roundtable.app.opening.judge_question import open_judge_chat
 
-    state = await desk.session(await open_chat(desk, about, question, said))
+    state = await desk.session(await open_judge_chat(desk, about, question, said))
     show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
     keeper = GatePrompt(desk, state, show, asks=False, colors=False)
     if await SessionRun(desk, state.id, state.charter.slug, show, keeper).hold() is not None:

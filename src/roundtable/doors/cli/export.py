@@ -45,33 +45,33 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
       roundtable export last --format report-html -o report.html
       roundtable export last --layout debate -o docs
     """
-    from roundtable.app.records.export import PRINT, SUFFIXES, write_files
+    from roundtable.app.records.export import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP, write_export_files
 
     if output == "-":
-        raise UsageError("Standard output is no place for files.", PRINT)
+        raise UsageError("Standard output is no place for files.", PRINT_INSTEAD_HELP)
     name, texts = run_at_desk(lambda desk: _texts(desk, session, form, layout))
-    file = name if layout else name + SUFFIXES[form]
+    file = name if layout else name + EXPORT_SUFFIXES[form]
     place = Path(output or file)
     if layout is None:
         place = place / file if place.is_dir() else place
         place, texts = place.parent, {place.name: texts[""]}
-    for path in write_files(place, texts, force=force):
+    for path in write_export_files(place, texts, force=force):
         click.echo(path)
 
 
 async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
-    from roundtable.app.records.export import laid_out, rendered, reported
+    from roundtable.app.records.export import render_session, render_session_layout, render_stage_report
 
     id = await desk.find(address)
     records = await desk.store.read(id)
     session = Session.fold(id, records)
     if layout:
-        files = await laid_out(desk.store, session, records, layout)
+        files = await render_session_layout(desk.store, session, records, layout)
     elif form in REPORT_FORMATS:
-        files = {"": await reported(desk.store, session, records, form)}
+        files = {"": await render_stage_report(desk.store, session, records, form)}
     else:
-        files = {"": await rendered(session, records, form)}
+        files = {"": await render_session(session, records, form)}
     return session.charter.slug or id, files
 
 

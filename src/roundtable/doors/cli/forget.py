@@ -12,7 +12,7 @@ from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.app.records.forget import Cleared
+    from roundtable.app.records.forget import RemovedSessions
 
 
 @click.command()
@@ -35,7 +35,7 @@ def forget_command(session: str, name: str) -> None:
 
 
 async def _forget(desk: Roundtable, address: str) -> str:
-    from roundtable.app.records.forget import forget as let_go
+    from roundtable.app.records.forget import forget_session as let_go
 
     state = await desk.session(await desk.find(address))
     if state.forgotten:
@@ -64,10 +64,10 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
       roundtable gc --max-age-days 30
     """
 
-    async def work(desk: Roundtable) -> Cleared:
-        from roundtable.app.records.forget import clear
+    async def work(desk: Roundtable) -> RemovedSessions:
+        from roundtable.app.records.forget import remove_old_sessions
 
-        return await clear(desk, max_age_days, dry_run=dry_run)
+        return await remove_old_sessions(desk, max_age_days, dry_run=dry_run)
 
     done = run_at_desk(work)
     if as_json:

@@ -34,7 +34,7 @@ from roundtable.doors.cli.options import SectionCommand, limit_option, section_o
 from roundtable.doors.cli.output import print_note
 
 if TYPE_CHECKING:
-    from roundtable.app.opening.code_changes import Found
+    from roundtable.app.opening.code_changes import CodeChanges
 
 
 @click.command(cls=SectionCommand)
@@ -189,14 +189,20 @@ def change_source_options(command: F) -> F:
     return branch(patch(command))
 
 
-def collect_code_changes(branch: str, patch: IO[bytes] | None) -> Found:
+def collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
     """The changes that were named; what of them is not looked at is said."""
-    from roundtable.app.opening.code_changes import changed, changed_on, patched
+    from roundtable.app.opening.code_changes import read_branch_changes, read_patch_changes, read_uncommitted_changes
 
     if branch and patch is not None:
         raise click.UsageError("Give either --branch or --patch.")
     here = Path.cwd()
-    found = patched(patch.read()) if patch is not None else changed_on(here, branch) if branch else changed(here)
+    found = (
+        read_patch_changes(patch.read())
+        if patch is not None
+        else read_branch_changes(here, branch)
+        if branch
+        else read_uncommitted_changes(here)
+    )
     for line in found.notices:
         print_note(line)
     return found

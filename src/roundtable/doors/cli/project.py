@@ -26,7 +26,7 @@ from roundtable.report.comparison import ComparedSession, SessionComparison, Ses
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.app.records.session_project import Version
+    from roundtable.app.records.session_project import ProjectVersion
 
 
 @click.command()
@@ -78,27 +78,27 @@ def project_command(
         _show(run_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
 
-async def _versions(desk: Roundtable, address: str) -> list[Version]:
-    from roundtable.app.records.session_project import no_project, versions
+async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:
+    from roundtable.app.records.session_project import list_project_versions, no_project_error
 
     id = await desk.find(address)
-    found = await versions(desk.store, await desk.session(id), await desk.store.read(id))
+    found = await list_project_versions(desk.store, await desk.session(id), await desk.store.read(id))
     if not any(it.changes for it in found):
-        raise no_project()
+        raise no_project_error()
     return found
 
 
 async def _file(desk: Roundtable, address: str, path: str, version: str) -> bytes:
-    from roundtable.app.records.session_project import file_of
+    from roundtable.app.records.session_project import read_project_file
 
-    return await file_of(desk.store, await _versions(desk, address), path, version)
+    return await read_project_file(desk.store, await _versions(desk, address), path, version)
 
 
 async def _handed_over(desk: Roundtable, address: str, form: Form, into: Path) -> ProjectDelivered:
-    from roundtable.app.records.session_project import handed_over
+    from roundtable.app.records.session_project import hand_over_project
 
     id = await desk.find(address)
-    return await handed_over(desk.store, await desk.session(id), await desk.store.read(id), form, into)
+    return await hand_over_project(desk.store, await desk.session(id), await desk.store.read(id), form, into)
 
 
 def _print(data: bytes) -> None:
@@ -109,7 +109,7 @@ def _print(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-def _show(found: list[Version], as_json: bool) -> None:
+def _show(found: list[ProjectVersion], as_json: bool) -> None:
     if as_json:
         print_json({"v": 1, "versions": [_shape(it) for it in found]})
         return
@@ -117,7 +117,7 @@ def _show(found: list[Version], as_json: bool) -> None:
     print_table(("version", "file", "became", "who contributed what"), rows)
 
 
-def _shape(it: Version) -> dict[str, object]:
+def _shape(it: ProjectVersion) -> dict[str, object]:
     files = [
         {**change._asdict(), "took": [{"symbol": one.symbol, "seat": one.seat} for one in change.took]}
         for change in it.changes
@@ -156,10 +156,10 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
     """
 
     async def look(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
-        from roundtable.app.records.compare_sessions import compare
+        from roundtable.app.records.compare_sessions import compare_two_sessions
 
         states = [await desk.session(await desk.find(it)) for it in (first, second)]
-        return await compare(desk, *states), [
+        return await compare_two_sessions(desk, *states), [
             await shortest_session_address(desk, it.id, it.charter.slug) for it in states
         ]
 

@@ -1,4 +1,4 @@
-"""`recount`: what the record says about a decision that was not asked of it then."""
+"""`recount_session_decision`: what the record says about a decision that was not asked of it then."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def recount_command(session: str, as_json: bool) -> None:
 
     async def count(desk: Roundtable) -> Recount:
 
-        from roundtable.app.records.recount_session import recount
+        from roundtable.app.records.recount_session import recount_session_decision
 
-        return await recount(await desk.session(await desk.find(session)))
+        return await recount_session_decision(await desk.session(await desk.find(session)))
 
     counted = run_at_desk(count)
     if as_json:

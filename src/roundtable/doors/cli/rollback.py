@@ -44,7 +44,7 @@ async def prompt_rollback_stage(
 
 def check_rollback_answer(session: Session, text: str) -> None:
     """Refuse an answer that leads nowhere."""
-    from roundtable.app.records.branch import check_back
+    from roundtable.app.records.branch import check_rollback_stage
 
     if not text.strip():
         held = ", ".join(it.stage for it in list_stage_ends(session))
@@ -52,15 +52,15 @@ def check_rollback_answer(session: Session, text: str) -> None:
             "`back` needs --text: which stage, and what is to be different?",
             f'Write --text "STAGE: WHAT IS TO BE DIFFERENT"; the stages are {held}.',
         )
-    check_back(session, text)
+    check_rollback_stage(session, text)
 
 
 async def open_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
     """The line on which a session that ended with `back` goes on; None where it did not, or where to is unknown."""
-    from roundtable.app.records.branch import went_back
+    from roundtable.app.records.branch import find_requested_rollback
 
     try:
-        where = went_back(ended)
+        where = find_requested_rollback(ended)
         if where is None:
             return None
         line = await desk.session(await desk.rollback(ended.id, *where))

@@ -19,7 +19,7 @@ from roundtable.doors.cli.seat_choice import parse_name_value
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
-    from roundtable.app.opening.stage_lists import Wanted
+    from roundtable.app.opening.stage_lists import StageOptions
 
 STAGES_HEADING = "The stages"
 PROJECT_HEADING = "The project"
@@ -97,26 +97,28 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
     return hold_prepared_meeting(told, lambda desk: _with_stages(desk, told, wanted), project)
 
 
-def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: Wanted) -> MeetingRequest:
-    from roundtable.app.opening.stage_lists import as_wanted
+def _with_stages(desk: Roundtable, given: MeetingRequest, wanted: StageOptions) -> MeetingRequest:
+    from roundtable.app.opening.stage_lists import apply_stage_options
     from roundtable.core.stages import encode_stages
 
-    stages = as_wanted(desk.stages.find(wanted.way), wanted)
+    stages = apply_stage_options(desk.stages.find(wanted.way), wanted)
     if given.settings["existing"]:
         print_note(f"The project is {sanitize_line(str(desk.workspace))}.")
     return msgspec.structs.replace(given, settings={**given.settings, "stages": encode_stages(stages)})
 
 
-def _wanted(typed: dict[str, tuple[str, ...]]) -> Wanted:
-    from roundtable.app.opening.stage_lists import EVERY, Wanted
+def _wanted(typed: dict[str, tuple[str, ...]]) -> StageOptions:
+    from roundtable.app.opening.stage_lists import ALL_STAGES, StageOptions
 
     def by_stage(name: str, form: str) -> dict[str, str]:
-        return dict(parse_name_value(it, f"--{name}", form) if "=" in it else (EVERY, it.strip()) for it in typed[name])
+        return dict(
+            parse_name_value(it, f"--{name}", form) if "=" in it else (ALL_STAGES, it.strip()) for it in typed[name]
+        )
 
     rounds = by_stage("rounds", "STAGE=N")
     if wrong := next((it for it in rounds.values() if not it.isdecimal()), ""):
         raise UsageError(f"--rounds {sanitize_line(wrong, 60)} is not a number.", "Write it as N or STAGE=N.")
-    return Wanted(
+    return StageOptions(
         only=_listed(typed["only"]),
         skip=_listed(typed["skip"]),
         instructions=dict(parse_name_value(it, "--instruct", "STAGE=TEXT") for it in typed["instruct"]),
@@ -131,9 +133,9 @@ def _listed(typed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _own_path(way: str) -> str:
     """The file a person means from where they stand, before they are taken to the project."""
-    from roundtable.app.opening.stage_lists import is_path
+    from roundtable.app.opening.stage_lists import is_stage_list_path
 
-    return str(Path(way).expanduser().absolute()) if is_path(way) else way
+    return str(Path(way).expanduser().absolute()) if is_stage_list_path(way) else way
 
 
 def _place(question: str, existing: str | None, into: str | None) -> dict[str, Any]:
@@ -160,8 +162,8 @@ def _new_folder(question: str, into: str | None) -> Path:
                 f"There is something in {sanitize_line(str(path))} already.", "Name a new folder with --into."
             )
         return path
-    from roundtable.app.records.session_ids import slug_of
+    from roundtable.app.records.session_ids import make_session_slug
 
-    name = slug_of(question, "").lstrip("-")
+    name = make_session_slug(question, "").lstrip("-")
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
     return Path.cwd() / next(it for it in names if not (Path.cwd() / it).exists())

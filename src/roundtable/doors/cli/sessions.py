@@ -204,9 +204,9 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
     """
 
     async def look(desk: Roundtable) -> list[tuple[OpenGate, str, list[LiveLine]]]:
-        from roundtable.app.runs.open_gates import open_gates
+        from roundtable.app.runs.open_gates import list_open_gates
 
-        found = await open_gates(desk, everywhere=everywhere)
+        found = await list_open_gates(desk, everywhere=everywhere)
         return [
             (
                 it,

@@ -111,17 +111,19 @@ async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]
 
 
 async def _text(desk: Roundtable, address: str, form: str, round: str | None) -> str:
-    from roundtable.app.records.export import rendered
+    from roundtable.app.records.export import render_session
 
     session, records = await _read(desk, address)
-    return await rendered(session, records, form, find_round_by_address(session, round) if round is not None else None)
+    return await render_session(
+        session, records, form, find_round_by_address(session, round) if round is not None else None
+    )
 
 
 async def _artifact(desk: Roundtable, run: str, form: str) -> str:
-    from roundtable.app.records.export import find_run
+    from roundtable.app.records.export import find_session_of_run
     from roundtable.report.second_opinion_run import render_run_json, render_run_markdown
 
-    session = await find_run(desk.store, run)
+    session = await find_session_of_run(desk.store, run)
     return render_run_json(session) if form == "json" else render_run_markdown(session)
 
 

@@ -168,9 +168,9 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
 
 async def _waiting(desk: Roundtable) -> str:
     """The newest session that waits at a gate; the newest of all if none does."""
-    from roundtable.app.runs.open_gates import open_gates
+    from roundtable.app.runs.open_gates import list_open_gates
 
-    return next((it.session for it in await open_gates(desk)), NEWEST_SESSION)
+    return next((it.session for it in await list_open_gates(desk)), NEWEST_SESSION)
 
 
 @click.command(cls=SectionCommand)

@@ -11,7 +11,7 @@ from roundtable.doors.cli.output import SHORT_ID_LENGTH, print_note, run_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.records.undo_change import Undoable
+    from roundtable.app.records.undo_change import UndoableChange
 
 
 @click.command()
@@ -36,7 +36,7 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
     if only_list:
         _show(as_json)
         return
-    from roundtable.app.records.undo_change import undo as take_back
+    from roundtable.app.records.undo_change import undo_change as take_back
 
     done = run_at_desk(lambda desk: take_back(desk, change))
     if as_json:
@@ -49,9 +49,9 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
 
 
 def _show(as_json: bool) -> None:
-    from roundtable.app.records.undo_change import undoable
+    from roundtable.app.records.undo_change import list_undoable_changes
 
-    found = run_at_desk(undoable, only_reads=True)
+    found = run_at_desk(list_undoable_changes, only_reads=True)
     if as_json:
         print_json({"v": 1, "changes": [_shape(it) for it in found]})
         return
@@ -61,12 +61,12 @@ def _show(as_json: bool) -> None:
     print_table(("change", "when", "commit", "session", "files", "task"), [_row(it) for it in found], cut=True)
 
 
-def _shape(it: Undoable) -> dict[str, object]:
+def _shape(it: UndoableChange) -> dict[str, object]:
     fields = ("id", "at", "session", "files", "commit", "branch")
     return {**{name: getattr(it.change, name) for name in fields}, "task": it.session.question if it.session else ""}
 
 
-def _row(it: Undoable) -> tuple[str, ...]:
+def _row(it: UndoableChange) -> tuple[str, ...]:
     change, session = it
     where = change.branch or change.commit[:12] or "-"
     address, task = (session.slug, session.question) if session else (change.session[:SHORT_ID_LENGTH] or "-", "")

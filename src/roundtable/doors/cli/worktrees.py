@@ -11,7 +11,7 @@ from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_at_des
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.records.list_worktrees import Listed
+    from roundtable.app.records.list_worktrees import ListedWorktree
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
@@ -56,10 +56,10 @@ def discard_worktree_command(name: str, yes: bool) -> None:
     Example:
       roundtable worktrees discard agents-gpt-login
     """
-    from roundtable.app.records.list_worktrees import discard as let_go
-    from roundtable.app.records.list_worktrees import listed
+    from roundtable.app.records.list_worktrees import discard_worktree as let_go
+    from roundtable.app.records.list_worktrees import list_worktrees
 
-    every = run_at_desk(listed)
+    every = run_at_desk(list_worktrees)
     found = next((it for it in every if it.worktree.name == name), None)
     if found is None:
         known = ", ".join(it.worktree.name for it in every) or "none"
@@ -82,7 +82,7 @@ def clean_worktrees_command(as_json: bool) -> None:
     Example:
       roundtable worktrees clean
     """
-    from roundtable.app.records.list_worktrees import clean as sweep
+    from roundtable.app.records.list_worktrees import discard_unneeded_worktrees as sweep
 
     gone, kept = run_at_desk(sweep)
     if as_json:
@@ -99,9 +99,9 @@ def clean_worktrees_command(as_json: bool) -> None:
 
 
 def _show(as_json: bool) -> None:
-    from roundtable.app.records.list_worktrees import listed
+    from roundtable.app.records.list_worktrees import list_worktrees
 
-    found = run_at_desk(listed, only_reads=True)
+    found = run_at_desk(list_worktrees, only_reads=True)
     if as_json:
         print_json({"v": 1, "worktrees": [_row(it) for it in found]})
         return
@@ -116,7 +116,7 @@ def _show(as_json: bool) -> None:
     print_table(("name", "branch", "port", "stays because"), rows)
 
 
-def _row(it: Listed) -> dict[str, object]:
+def _row(it: ListedWorktree) -> dict[str, object]:
     tree = it.worktree
     told = {name: getattr(tree, name) for name in ("name", "folder", "branch", "base", "port", "session")}
     return {**told, "changed": it.standing.changed, "unmerged": it.standing.unmerged, "stays": it.needed}

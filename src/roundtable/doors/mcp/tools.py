@@ -17,7 +17,7 @@ from pydantic import Field
 
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.machine import discovery
-from roundtable.app.runs.background import run_in_background, why_stopped
+from roundtable.app.runs.background import read_background_failure, run_in_background
 from roundtable.app.settings.places import person
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.ledger import EntryKind
@@ -285,7 +285,7 @@ async def _status(desk: Roundtable, session: str) -> str:
 
 
 async def _told(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
-    holder, why = await desk.holder(session), why_stopped(desk.places, session)
+    holder, why = await desk.holder(session), read_background_failure(desk.places, session)
     records = await desk.store.read(session)
     state = Session.fold(session, records)
     told = session_view.build_meeting_status(state, [it for it in records if it.seq > after], holder, why)
